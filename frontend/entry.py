@@ -18,7 +18,6 @@ from scriptc.frontend.environment import dependencies
 from scriptc.frontend.environment.aot_state import find_written, kept_places
 from scriptc.frontend.environment.arguments import argument, fill_spec, same_containers
 from scriptc.frontend.environment.host_objects import dtype_name
-from scriptc.frontend.environment.results import result_of
 from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.specs import (
     ArgSpec,
@@ -31,7 +30,6 @@ from scriptc.frontend.environment.state import check_returned
 from scriptc.frontend.environment.state_at_entry import open_slots
 from scriptc.frontend.environment.watching import watch_defaults
 from scriptc.frontend.operations.complexes import refuse_writes_to_conjugates
-from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.reader.assumptions import Assumptions
 from scriptc.frontend.reader.binding import bind_arguments
 from scriptc.frontend.reader.calls import guard_hooks
@@ -46,9 +44,10 @@ from scriptc.frontend.rejections import rejection
 from scriptc.frontend.source.caller_signature import signature_of
 from scriptc.frontend.source.functions import SourceError, source_of, statements_of
 from scriptc.frontend.source.stack_room import StackLeft, recursion_limit
-from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, describe
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known
 from scriptc.frontend.values.frame import Frame, ReturnSite
 from scriptc.frontend.values.joins import unify
+from scriptc.frontend.values.verbs import describe, materialize, result_of
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any, NoReturn
 
-from scriptc.frontend.decompositions.queues import Deque
-from scriptc.frontend.environment.results import result_of
-from scriptc.frontend.environment.slots import ABSENT, Slot, find_target, frozen
+from scriptc.frontend.environment.slots import Slot, find_target
 from scriptc.frontend.environment.specs import (
     ConstantSpec,
     DictSpec,
@@ -23,18 +20,9 @@ from scriptc.frontend.reader.errors import Conflict, UserError
 from scriptc.frontend.reader.paths import settle
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    DictValue,
-    Known,
-    KnownLengthListValue,
-    MaybeUnbound,
-    ObjectValue,
-    OneOf,
-    TupleValue,
-    Unbound,
-    describe,
-)
+from scriptc.frontend.values.abstract import AbstractValue
+from scriptc.frontend.values.verb import Question
+from scriptc.frontend.values.verbs import describe, frozen, result_of
 
 _SCALARS = {bool: "bool", int: "i64", float: "f64"}
 
@@ -53,28 +41,9 @@ def generalized(spec: Spec) -> Spec:
     return spec
 
 
-def _kinds_of(av: AbstractValue) -> list[Any]:
-    """The specs of all kinds that a value may have; Conflict where one cannot be kept."""
-    match av:
-        case Unbound():
-            return [ABSENT]
-        case MaybeUnbound(_, inner):
-            return [ABSENT, *_kinds_of(inner)]
-        case OneOf(alternatives=alternatives):
-            return [k for a in alternatives.values() for k in _kinds_of(a)]
-        case TupleValue(items, cls):
-            return [TupleSpec(tuple(parts), cls) for parts in itertools.product(*map(_kinds_of, items))]
-        case DictValue(items):
-            rows = itertools.product(*map(_kinds_of, items.values()))
-            return [DictSpec(tuple(items), tuple(parts)) for parts in rows]
-        case ObjectValue(cls, items) if cls is Deque:
-            if not isinstance(items["maxlen"], Known):
-                raise Conflict("a deque whose maxlen is known only at run time")
-            return [QueueSpec(content, items["maxlen"].obj) for content in _kinds_of(items["_items"])]
-        case ObjectValue() | KnownLengthListValue():
-            raise Conflict(describe(av))
-        case Known(obj) if not isinstance(obj, (bool, int, float, str, type(None), tuple)):
-            raise Conflict(describe(av))
+@Question
+def kept_kinds(av: AbstractValue) -> list[Any]:
+    """Return the specs of all kinds that a value may have; Conflict where one cannot be kept."""
     try:
         spec = generalized(result_of(av)[0])
     except Conflict as e:
@@ -108,7 +77,7 @@ def keep_value(reader: Reader, at: Any, slot: Slot, value: AbstractValue) -> Non
     held = frozen(settle(reader, value, reader.heap.contents))
     kinds = reader.assumptions.kinds[at]
     try:
-        more = [k for k in _kinds_of(held) if k not in kinds]
+        more = [k for k in kept_kinds(held) if k not in kinds]
         if not more:
             leaves = list(slot.plan.flatten(reader, held))
     except Conflict as e:

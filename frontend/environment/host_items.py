@@ -15,7 +15,7 @@ from torch.nn import ModuleList, ParameterList, Sequential
 from scriptc.frontend.environment.lookup import element, guard_children, made_here, module_attribute, outside_value
 from scriptc.frontend.environment.state import has_item_slots, item_slot, slot_value
 from scriptc.frontend.environment.watching import call_in_python, note_order, watch
-from scriptc.frontend.operations.materialize import any_length, new_list, type_of, wrap
+from scriptc.frontend.operations.materialize import any_length, new_list, wrap
 from scriptc.frontend.operations.objects import special
 from scriptc.frontend.operations.runtime_dicts import (
     KEY_TYPES,
@@ -29,9 +29,10 @@ from scriptc.frontend.operations.runtime_dicts import (
 )
 from scriptc.frontend.reader.constant_demand import knowable, require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, describe
-from scriptc.frontend.values.kinds import NUMBERS
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
+from scriptc.frontend.values.union_kinds import NUMBERS
 from scriptc.frontend.values.user_classes import defines
+from scriptc.frontend.values.verbs import describe, type_of
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, Type
 
 _FEW = 8  # items of a list outside that may be one of several

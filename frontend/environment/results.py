@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from scriptc.frontend.decompositions.futures import Future
-from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.specs import (
     ConstantSpec,
@@ -18,7 +17,6 @@ from scriptc.frontend.environment.specs import (
     ListSpec,
     MapSpec,
     OptionalSpec,
-    PlaceSpec,
     ScalarSpec,
     SetSpec,
     Spec,
@@ -29,25 +27,12 @@ from scriptc.frontend.environment.specs import (
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.values.abstract import (
     AbstractValue,
-    CallerLocation,
-    ComplexValue,
-    DictValue,
     Known,
-    KnownLengthListValue,
-    ListValue,
     Made,
-    MaybeUnbound,
-    ObjectValue,
-    OneOf,
-    RecordDictValue,
-    RecordValue,
-    RuntimeValue,
-    TupleValue,
-    describe,
     made_of,
 )
+from scriptc.frontend.values.verbs import result_of
 from scriptc.ir.types import (
-    EXC,
     NEVER,
     NONE,
     DictType,
@@ -149,63 +134,17 @@ class Chooser:
         return hash(self.tags)
 
 
-def result_of(av: AbstractValue) -> tuple[Spec, list[AbstractValue]]:
-    """The tree of a value, and its dynamic leaves in order; Conflict where it cannot leave compiled code."""
-    match av:
-        case Known(obj):
-            return ConstantSpec(obj), []
-        case RecordValue() | RecordDictValue():
-            return spec_of_type(av.value.type), [av]
-        case (
-            DictValue(home=CallerLocation(owner=PlaceSpec() as place))
-            | ObjectValue(home=CallerLocation(owner=PlaceSpec() as place))
-        ):
-            return place, []
-        case KnownLengthListValue(home=CallerLocation(owner=PlaceSpec() as place)):
-            return place, []
-        case RuntimeValue() if av.type != EXC:
-            if isinstance(av.type, TensorType):
-                assert av.type.dims is not None
-                return TensorSpec(av.type.dtype, (None,) * len(av.type.dims)), [av]
-            return spec_of_type(av.type), [av]
-        case ListValue(value=value) if value is not None and isinstance(value.type, ListType):
-            return spec_of_type(value.type), [av]
-        case ListValue(items=list() as items):
-            return _tree([*items], lambda specs: TupleSpec(specs, list))
-        case ComplexValue(real, imag):
-            return _tree([real, imag], lambda specs: TupleSpec(specs, complex))
-        case TupleValue(items, cls):
-            return _tree([*items], lambda specs: TupleSpec(specs, cls))
-        case DictValue(items, home=None | CallerLocation(owner=None), made=made) if made.cls is dict:
-            return _tree([*items.values()], lambda specs: DictSpec(tuple(items), specs))
-        case DictValue(items, home=None | CallerLocation(owner=None), made=made):
-            make = DictMaker(made.cls, _factory(made), tuple(items))
-            return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
-        case ObjectValue(cls, items) if cls is Deque:
-            return _tree([items["maxlen"], items["_items"]], lambda specs: TupleSpec(specs, DequeMaker()))
-        case ObjectValue(items=items) if (
-            some := next((n for n, i in items.items() if isinstance(i, MaybeUnbound)), None)
-        ) is not None:
-            raise Conflict(f"{describe(av)}, whose attribute '{some}' only some paths set")
-        case ObjectValue(cls, items) if not issubclass(cls, (BaseException, torch.nn.Module)) and not _is_stand_in(cls):
-            return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
-        case OneOf(tag, alternatives):
-            chooser = Chooser(tuple(alternatives))
-            return _tree([RuntimeValue(tag), *alternatives.values()], lambda specs: TupleSpec(specs, chooser))
-    raise Conflict(f"{describe(av)}, which cannot be returned from compiled code")
-
-
-def _is_stand_in(cls: type) -> bool:
+def is_stand_in(cls: type) -> bool:
     """Return whether a class is one of scriptc's own, in the place of an iterator of Python's, or a future."""
     return cls is Future or cls.__module__.partition(".")[0] == "scriptc"
 
 
-def _tree(items: Sequence[AbstractValue], make: Callable[[tuple[Spec, ...]], Spec]) -> tuple[Spec, list[AbstractValue]]:
+def result_tree(items: Sequence[AbstractValue], make: Callable[[tuple[Spec, ...]], Spec]) -> tuple[Spec, list[AbstractValue]]:
     parts = [result_of(i) for i in items]
     return make(tuple(p[0] for p in parts)), [leaf for p in parts for leaf in p[1]]
 
 
-def _factory(made: Made) -> Any:
+def factory_of(made: Made) -> Any:
     if made.factory is None or isinstance(made.factory, Known):
         return getattr(made.factory, "obj", None)
     raise Conflict("a defaultdict with a function that is defined in compiled code")
@@ -218,7 +157,7 @@ def spec_of_type(t: Type) -> Spec:
             return ListSpec(None if t.elem == NEVER else spec_of_type(t.elem), tuple if t.is_tuple else list)
         case DictType():
             made = made_of(t)
-            make = None if made.cls is dict else DictMaker(made.cls, _factory(made))
+            make = None if made.cls is dict else DictMaker(made.cls, factory_of(made))
             key, item = (None if x == NEVER else spec_of_type(x) for x in (t.key, t.elem))
             return MapSpec(key, item, make)
         case SetType():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -10,29 +10,15 @@ from typing import Any
 import torch
 
 from scriptc.frontend.decompositions.queues import Deque
-from scriptc.frontend.environment.results import result_of
 from scriptc.frontend.environment.specs import PlaceSpec, Store
-from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.reader.assumptions import Place
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.paths import settle
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    DictValue,
-    Ident,
-    KnownLengthListValue,
-    ObjectValue,
-    OneOf,
-    RecordDictValue,
-    RecordValue,
-    TupleValue,
-    Unbound,
-    describe,
-    home_of,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Ident, ObjectValue, Unbound
 from scriptc.frontend.values.joins import Plan
-from scriptc.frontend.values.structure import shape_of
+from scriptc.frontend.values.structure import parts_of
+from scriptc.frontend.values.verbs import describe, frozen, materialize, result_of
 
 ABSENT = object()
 
@@ -102,35 +88,9 @@ class Slot:
     target: int | None = None
 
 
-def frozen(av: AbstractValue) -> AbstractValue:
-    """A settled value that stays as it is: lists of known length otherwise ask the reader for what they hold."""
-    home = home_of(av)
-    if home is not None and home.place is not None:
-        return av
-    match av:
-        case RecordValue() | RecordDictValue():
-            return av
-        case KnownLengthListValue(first=items):
-            return KnownLengthListValue({k: frozen(v) for k, v in items.items()}, None, av.ident, av.home)
-        case DictValue(items):
-            return DictValue({k: frozen(v) for k, v in items.items()}, av.ident, av.home, av.sites, av.made)
-        case ObjectValue(cls, items):
-            return ObjectValue(cls, {k: frozen(v) for k, v in items.items()}, av.ident, av.home)
-        case TupleValue(items, cls):
-            return TupleValue([frozen(i) for i in items], cls)
-        case OneOf(tag, alternatives):
-            return OneOf(tag, {t: frozen(a) for t, a in alternatives.items()})
-    return av
-
-
 def _parts(av: AbstractValue) -> Iterator[AbstractValue]:
     yield av
-    if isinstance(av, OneOf):
-        parts: Iterable[AbstractValue] = av.alternatives.values()
-    else:
-        shape = shape_of(av)
-        parts = shape.parts if shape is not None else ()
-    for part in parts:
+    for part in parts_of(av):
         yield from _parts(part)
 
 

@@ -42,11 +42,10 @@ from scriptc.frontend.values.abstract import (
     Poison,
     RuntimeValue,
     Unbound,
-    describe,
     is_tensor,
 )
-from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.user_classes import is_plain
+from scriptc.frontend.values.verbs import class_name_of, describe
 from scriptc.ir.loc import Loc
 
 MODULE_TABLES = ("_parameters", "_buffers", "_modules")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from scriptc.frontend.library.indexing import index_put
-from scriptc.frontend.library.memory import is_contiguous, item, size, storage_offset, stride
+from scriptc.frontend.library.memory import is_contiguous, size, storage_offset, stride
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.operations.materialize import make_tuple, materialize
+from scriptc.frontend.operations.materialize import make_tuple
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
+from scriptc.frontend.values.verbs import item, materialize
 
 _FALSE, _ANY_FORMAT = Known(False), Known(0)
 

@@ -12,7 +12,6 @@ from scriptc.frontend.decompositions import complexes
 from scriptc.frontend.environment.host_items import known_item
 from scriptc.frontend.environment.host_objects import type_name
 from scriptc.frontend.environment.lookup import guard_children
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.environment.state import attribute_slot, delete_attribute, has_slot, store_plain
 from scriptc.frontend.environment.watching import (
     call_in_python,
@@ -26,7 +25,7 @@ from scriptc.frontend.operations.elementwise import elementwise
 from scriptc.frontend.operations.formatting import format_of, raise_with, text_of
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import check_that, is_one_of, to_float
-from scriptc.frontend.operations.materialize import apply_op, materialize
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.objects import special
 from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
 from scriptc.frontend.operations.sizes import size_av
@@ -56,7 +55,7 @@ from scriptc.frontend.values.abstract import (
     tensor_type,
 )
 from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.verbs import class_name_of, materialize, python_class
 from scriptc.ir.types import EXC, FLOAT, INT, STR, ScalarType
 
 

@@ -19,7 +19,7 @@ from scriptc.frontend.operations.complexes import (
 )
 from scriptc.frontend.operations.elementwise import elementwise, multiply_matrices
 from scriptc.frontend.operations.logic import bad_operands
-from scriptc.frontend.operations.materialize import apply_op, materialize
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
@@ -32,7 +32,7 @@ from scriptc.frontend.values.abstract import (
     is_tensor,
     tensor_type,
 )
-from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.verbs import class_name_of, materialize
 from scriptc.ir.dtypes import COMPLEX, SCALAR_TYPES
 
 

@@ -16,7 +16,7 @@ from scriptc.frontend.operations.options import options
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, TupleValue, is_tensor, tensor_type
-from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.verbs import class_name_of
 from scriptc.ir.dtypes import TORCH_NAMES
 
 _NONE = Known(None)

@@ -10,10 +10,10 @@ from scriptc.frontend.operations.materialize import item_for, stored
 from scriptc.frontend.operations.operators import append_item
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import edit
-from scriptc.frontend.reader.expressions import splice_list
-from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.subscripts import splice_list
 from scriptc.frontend.values.abstract import AbstractValue, Known, KnownLengthListValue, ListValue
+from scriptc.frontend.values.verbs import is_run_time
 
 
 @serves("list.append")

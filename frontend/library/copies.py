@@ -13,7 +13,6 @@ from scriptc.frontend.operations.materialize import apply_op, new_list
 from scriptc.frontend.operations.objects import refuse_attributes_of_some
 from scriptc.frontend.operations.records import as_record
 from scriptc.frontend.operations.runtime_dicts import new_dict
-from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -32,6 +31,7 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.alternatives import split, without
 from scriptc.frontend.values.user_classes import defines
+from scriptc.frontend.values.verbs import is_run_time
 from scriptc.ir.types import BOOL, FLOAT, INT, STR
 
 _SCALARS = (INT, FLOAT, BOOL, STR)

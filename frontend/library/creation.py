@@ -11,12 +11,11 @@ from scriptc.frontend.environment.host_objects import dtype_name, torch_dtype
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.sequences import as_list
 from scriptc.frontend.operations.casts import cast_to
-from scriptc.frontend.operations.materialize import apply_op, materialize, new_list, type_of
+from scriptc.frontend.operations.materialize import apply_op, new_list
 from scriptc.frontend.operations.options import options
 from scriptc.frontend.operations.scalars import converted, new_filled
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.reader.constant_demand import require_known
-from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -28,6 +27,7 @@ from scriptc.frontend.values.abstract import (
     is_text,
     tensor_type,
 )
+from scriptc.frontend.values.verbs import is_run_time, materialize, type_of
 from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import FLOAT, INT, NONE, STR, OptionalType

@@ -9,7 +9,7 @@ import torch
 
 from scriptc.frontend.decompositions.custom_functions import Context
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.operations.materialize import apply_op, make_tuple, materialize
+from scriptc.frontend.operations.materialize import apply_op, make_tuple
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
@@ -22,6 +22,7 @@ from scriptc.frontend.values.abstract import (
     is_tensor,
     tensor_type,
 )
+from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import INEXACT
 
 

@@ -9,7 +9,6 @@ from scriptc.frontend.decompositions import hashed
 from scriptc.frontend.environment.host_items import known_item, outside_item, outside_table
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.logic import check_that
-from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.operations.runtime_dicts import (
     function_at,
     is_dict_like,
@@ -22,7 +21,6 @@ from scriptc.frontend.operations.runtime_dicts import (
 )
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import set_items
-from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import unpacked
 from scriptc.frontend.values.abstract import (
@@ -37,7 +35,7 @@ from scriptc.frontend.values.abstract import (
     is_dict,
     made_of,
 )
-from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize
 
 _OWN_COPIES = (
     Counter,

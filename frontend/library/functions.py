@@ -10,10 +10,9 @@ from collections import deque
 from types import FunctionType, MethodType
 
 from scriptc.frontend.decompositions import strings
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.operations.formatting import format_field, joined, printed, text_of, text_parts
+from scriptc.frontend.operations.formatting import format_field, joined, printed, text_of
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import check_that, logical_and
 from scriptc.frontend.operations.materialize import apply_op, list_item
@@ -30,14 +29,13 @@ from scriptc.frontend.values.abstract import (
     PartialValue,
     RuntimeValue,
     TupleValue,
-    describe,
     is_text,
 )
-from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.element_types import is_hashable
-from scriptc.frontend.values.kinds import NUMBERS
 from scriptc.frontend.values.structure import sequence_items
+from scriptc.frontend.values.union_kinds import NUMBERS
 from scriptc.frontend.values.user_classes import is_generated
+from scriptc.frontend.values.verbs import class_name_of, describe, python_class, text_parts
 from scriptc.ir.ops.dicts import has_hash
 
 _JOINED = (list, tuple, str, deque)  # what has a concatenation of its own

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from scriptc.frontend.decompositions import futures
 from scriptc.frontend.decompositions.futures import Future
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.records import as_record
 from scriptc.frontend.reader.protocol import Reader
@@ -19,12 +18,12 @@ from scriptc.frontend.values.abstract import (
     OneOf,
     RuntimeValue,
     TupleValue,
-    describe,
     is_dict,
     is_set,
     is_text,
 )
 from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.verbs import describe, python_class
 
 
 @serves("torch._C.fork")

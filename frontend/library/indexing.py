@@ -17,12 +17,13 @@ from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.indexing import indexed, is_bool_index, put_by_index
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import check_that
-from scriptc.frontend.operations.materialize import apply_op, make_tuple, materialize
+from scriptc.frontend.operations.materialize import apply_op, make_tuple
 from scriptc.frontend.operations.scalars import converted, new_filled
 from scriptc.frontend.operations.sizes import shape_of_tensor, shape_tuple, size_av
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, is_tensor, tensor_type
+from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import COMPLEX, INEXACT, INTEGRAL
 from scriptc.ir.ops.views import OWN_OFFSET
 

@@ -10,7 +10,6 @@ from scriptc.frontend.decompositions import iterators
 from scriptc.frontend.environment.lookup import guard_children, module_attribute
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.reader.constant_demand import require_known
-from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.iteration import iterated_object
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
@@ -25,10 +24,9 @@ from scriptc.frontend.values.abstract import (
     ReversedValue,
     TupleValue,
     ZipValue,
-    describe,
     is_tensor,
 )
-from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.verbs import class_name_of, describe, is_run_time
 
 
 @serves("builtins.iter")

@@ -9,15 +9,14 @@ from typing import Any
 
 from scriptc.frontend.decompositions import itertools as lists
 from scriptc.frontend.decompositions.iterators import SequenceIterator, taken
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.library.iterators import over
 from scriptc.frontend.library.registry import FUNCTIONS, serves
 from scriptc.frontend.library.sequences import as_list, list_
 from scriptc.frontend.operations.materialize import make_tuple
 from scriptc.frontend.reader.constant_demand import require_known
-from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, IteratorValue, Known, ListValue, ObjectValue, TupleValue
+from scriptc.frontend.values.verbs import is_run_time, python_class
 
 _NONE = Known(None)
 

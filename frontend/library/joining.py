@@ -9,7 +9,7 @@ from scriptc.frontend.library.builtin import len_
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.logic import check_that
-from scriptc.frontend.operations.materialize import apply_op, materialize, new_list
+from scriptc.frontend.operations.materialize import apply_op, new_list
 from scriptc.frontend.operations.sizes import size_av
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
@@ -23,8 +23,8 @@ from scriptc.frontend.values.abstract import (
     tensor_type,
 )
 from scriptc.frontend.values.alternatives import split, split_all
-from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.element_types import is_union
+from scriptc.frontend.values.verbs import class_name_of, materialize
 from scriptc.ir.types import NONE, ListType, OptionalType, TensorType, Type
 
 _ZERO = Known(0)

@@ -6,10 +6,11 @@ from typing import Any
 
 from scriptc.frontend.decompositions import eigen, linalg
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.operations.materialize import apply_op, materialize
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, RuntimeValue, TupleValue
+from scriptc.frontend.values.verbs import materialize
 
 _HOME = linalg.__name__
 

@@ -11,13 +11,14 @@ from scriptc.frontend.library.complexes import item as complex_item
 from scriptc.frontend.library.creation import as_dtype
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
-from scriptc.frontend.operations.materialize import apply_op, materialize
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.options import options
 from scriptc.frontend.operations.sizes import shape_of_tensor, size_av
 from scriptc.frontend.operations.writes import copy_into, spread_into
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, is_tensor, tensor_type
+from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import COMPLEX, FLOATING, SIZES, TORCH_NAMES
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops.rules import normal_dim, own_dim

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.builtin import float_
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import check_that, to_float
-from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, is_tensor
-from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.verbs import class_name_of, materialize, python_class
 from scriptc.ir.core import Value
 from scriptc.ir.types import FLOAT, INT
 

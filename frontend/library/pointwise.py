@@ -10,11 +10,12 @@ from scriptc.frontend.library.indexing import nonzero
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.elementwise import elementwise, refuse_bools
-from scriptc.frontend.operations.materialize import apply_op, type_of
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.scalars import converted, new_filled
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, TupleValue, is_complex_number, is_tensor, tensor_type
+from scriptc.frontend.values.verbs import type_of
 from scriptc.ir.dtypes import COMPLEX, DTYPES, FLOATING, INEXACT, INTEGRAL, TORCH_NAMES
 from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
 from scriptc.ir.types import FLOAT, INT

@@ -9,12 +9,13 @@ from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.elementwise import elementwise
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import check_that, logical_and, to_float
-from scriptc.frontend.operations.materialize import apply_op, materialize
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.options import options
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.operations.writes import write
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, is_tensor, tensor_type
+from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import FLOATING
 
 _NONE, _ZERO, _ONE = Known(None), Known(0), Known(1)

@@ -14,10 +14,11 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.elementwise import elementwise
 from scriptc.frontend.operations.logic import check_that
-from scriptc.frontend.operations.materialize import apply_op, materialize
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, tensor_type
+from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import COMPLEX, INEXACT
 
 _NONE, _FALSE = Known(None), Known(False)

@@ -6,16 +6,15 @@ import sys
 from contextlib import nullcontext
 
 from scriptc.frontend.decompositions import lists
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.comparison import are_same
-from scriptc.frontend.operations.materialize import make_tuple, materialize, new_list, type_of, wrap
+from scriptc.frontend.operations.materialize import make_tuple, new_list, wrap
 from scriptc.frontend.operations.runtime_dicts import in_any_order
 from scriptc.frontend.operations.tuples import tuple_of_items
 from scriptc.frontend.reader.comprehensions import attempt
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.errors import Terminated
-from scriptc.frontend.reader.iterables import checked_iterable, is_run_time
+from scriptc.frontend.reader.iterables import checked_iterable
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -32,7 +31,7 @@ from scriptc.frontend.values.abstract import (
     is_set,
     is_tensor,
 )
-from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize, python_class, type_of
 from scriptc.ir.core import Block
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR

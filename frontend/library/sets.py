@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from scriptc.frontend.decompositions import hashed
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.logic import check_that
-from scriptc.frontend.operations.materialize import materialize, wrap
+from scriptc.frontend.operations.materialize import wrap
 from scriptc.frontend.operations.runtime_dicts import (
     in_any_order,
     is_set_like,
@@ -20,7 +19,6 @@ from scriptc.frontend.operations.runtime_dicts import (
     table_delete,
     table_of,
 )
-from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -33,8 +31,8 @@ from scriptc.frontend.values.abstract import (
     is_set,
     made_of,
 )
-from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.element_types import is_laid_out_anew
+from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize, python_class
 
 
 @serves("builtins.set")

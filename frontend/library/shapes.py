@@ -11,13 +11,14 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.complexes import is_conjugate
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import check_that
-from scriptc.frontend.operations.materialize import apply_op, make_tuple, materialize, wrap
+from scriptc.frontend.operations.materialize import apply_op, make_tuple, wrap
 from scriptc.frontend.operations.sizes import shape_of_tensor, shape_tuple, size_av
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.constant_demand import require_known
-from scriptc.frontend.reader.iterables import is_run_time, is_short
+from scriptc.frontend.reader.iterables import is_short
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue, tensor_type
+from scriptc.frontend.values.verbs import is_run_time, materialize
 
 _NONE = Known(None)
 _ZERO = Known(0)

@@ -8,14 +8,13 @@ from scriptc.frontend.library.sequences import as_list
 from scriptc.frontend.operations.formatting import format_text, joined
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import check_that, negated
-from scriptc.frontend.operations.materialize import apply_op, materialize
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.strings import character
 from scriptc.frontend.reader.constant_demand import require_known
-from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue, TupleValue, is_text
-from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.element_types import is_union
+from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.ops.strings import CLASSES, MAPPINGS
 from scriptc.ir.types import NEVER, STR

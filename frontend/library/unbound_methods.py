@@ -9,7 +9,7 @@ from typing import Any
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, OneOf
 from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.verbs import class_name_of
 
 _CLASSES = (str, list, tuple, dict, set, frozenset, int, float)
 

@@ -20,11 +20,9 @@ from scriptc.frontend.environment.lookup import (
     in_own_code,
     is_from_nothing,
     live_place,
-    module_attribute,
     outside_value,
 )
 from scriptc.frontend.environment.pure import is_pure, is_setting
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.environment.state import attribute_slot, slot_value
 from scriptc.frontend.environment.watching import (
     ABSENT,
@@ -38,40 +36,24 @@ from scriptc.frontend.environment.watching import (
     watch_function,
     watch_object,
 )
-from scriptc.frontend.operations.complexes import complex_attribute, imaginary_part, real_part
+from scriptc.frontend.operations.complexes import imaginary_part, real_part
 from scriptc.frontend.operations.materialize import apply_op
-from scriptc.frontend.operations.named_tuples import named_tuple_of, tuple_method
 from scriptc.frontend.operations.numpy_numbers import as_python, numpy_attribute
-from scriptc.frontend.operations.objects import bound_to, class_value, object_attribute, super_value
+from scriptc.frontend.operations.objects import bound_to
 from scriptc.frontend.operations.sizes import shape_of_tensor
-from scriptc.frontend.operations.tuples import any_length_method
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.reader.raised import caught_attribute
+from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
     Bound,
-    ClassOf,
-    Closure,
-    ComplexValue,
-    DictValue,
     Known,
-    KnownSet,
-    ListValue,
     Native,
-    ObjectValue,
-    OneOf,
-    RuntimeValue,
-    SuperValue,
-    TupleValue,
-    is_tensor,
     tensor_type,
 )
-from scriptc.frontend.values.alternatives import present, split
-from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.user_classes import defines
+from scriptc.frontend.values.verbs import class_name_of, python_class
 from scriptc.ir.dtypes import SIZES
-from scriptc.ir.types import EXC
 
 _CONTAINERS = (list, dict, set, str, tuple, complex)  # their methods are known to the compiler
 
@@ -89,62 +71,22 @@ _NEVER = frozenset(  # of a dense tensor on the CPU
 
 
 def attribute(reader: Reader, owner: AbstractValue, name: str) -> AbstractValue:
-    if (found := numpy_attribute(reader, owner, name)) is not None:
-        return found
-    match owner:
-        case Known(torch.nn.Module() as module):
-            return module_attribute(reader, module, name)
-        case RuntimeValue() | TupleValue() | ListValue() | DictValue() | KnownSet() | ComplexValue() if (
-            name == "__class__"
-        ):
-            return reader.call(Known(type), [owner], {})
-        case KnownSet():
-            return Bound(owner, name)
-        case Known(type() as cls) if name == "_make" and hasattr(cls, "_fields"):
-            return Native(lambda items: named_tuple_of(reader, cls, reader.iterate(items)))
-        case Known(obj) if type(obj) is tuple and name in ("index", "count"):
-            return reader.attribute(TupleValue([Known(o) for o in obj]), name)
-        case Known(obj):
-            return known_attribute(reader, obj, name)
-        case RuntimeValue() if is_tensor(owner):
-            replaced = patched_method(reader, owner, name)
-            return tensor_attribute(reader, owner, name) if replaced is None else replaced
-        case ComplexValue() if (part := complex_attribute(owner, name)) is not None:
-            return part
-        case ComplexValue() if not hasattr(complex, name):
-            reader.emit.raise_error("AttributeError", f"'complex' object has no attribute '{name}'")
-        case TupleValue(items, cls) if name in getattr(cls, "__match_args__", ()):  # named tuples, torch.return_types
-            return items[cls.__match_args__.index(name)]  # type: ignore[attr-defined]
-        case TupleValue() if owner.cls is not slice and (found := tuple_method(reader, owner, name)) is not None:
-            return found
-        case ListValue() if owner.is_tuple:
-            return any_length_method(reader, owner, name)
-        case TupleValue(cls=cls) if cls not in (tuple, slice, set, torch.Size) and not hasattr(tuple, name):
-            found = class_value(reader, owner, cls, name)
-            if found is None:
-                reader.emit.raise_error("AttributeError", f"'{cls.__name__}' object has no attribute '{name}'")
-            return found
-        case RuntimeValue(value) if value.type != EXC and not hasattr(python_class(reader, owner), name):
-            reader.emit.raise_error(
-                "AttributeError", f"'{class_name_of(reader, owner)}' object has no attribute '{name}'"
-            )
-        case TupleValue() | ListValue() | DictValue() if not hasattr(python_class(reader, owner), name):
-            reader.emit.raise_error(
-                "AttributeError", f"'{class_name_of(reader, owner)}' object has no attribute '{name}'"
-            )
-        case OneOf():
-            owner = present(reader, owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
-            return split(reader, owner, lambda o: reader.attribute(o, name))
-        case ObjectValue():
-            return object_attribute(reader, owner, name)
-        case SuperValue():
-            return super_value(reader, owner, name)
-        case ClassOf(exception) if name in ("__name__", "__qualname__"):
-            return apply_op(reader, "text", exception, format="%n")
-        case RuntimeValue(value) if value.type == EXC:
-            return caught_attribute(reader, owner, name)
-        case Closure() | Bound():
-            reader.reject("attribute_of_function", name=name)
+    found = numpy_attribute(reader, owner, name)
+    return verbs.attribute(reader, owner, name) if found is None else found
+
+
+def class_itself(reader: Reader, owner: AbstractValue) -> AbstractValue:
+    """Return `owner.__class__` of a value of Python's own classes."""
+    return reader.call(Known(type), [owner], {})
+
+
+def method_or_error(reader: Reader, owner: AbstractValue, name: str) -> AbstractValue:
+    """Return an attribute of a value whose class has methods alone."""
+    if name == "__class__":
+        return class_itself(reader, owner)
+    if not hasattr(python_class(reader, owner), name):
+        own = class_name_of(reader, owner)
+        reader.emit.raise_error("AttributeError", f"'{own}' object has no attribute '{name}'")
     return Bound(owner, name)
 
 

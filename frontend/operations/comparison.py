@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import torch
 
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.environment.lookup import live_place
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.environment.state import is_new
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.operations.attributes import replaced_operator
@@ -18,51 +16,43 @@ from scriptc.frontend.operations.complexes import compare_complex
 from scriptc.frontend.operations.elementwise import MIRRORED, elementwise
 from scriptc.frontend.operations.held_tensors import holds, is_held
 from scriptc.frontend.operations.logic import bad_operands, logical_and, negated, to_float, to_int
-from scriptc.frontend.operations.materialize import any_length, apply_op, materialize, type_of, wrap
+from scriptc.frontend.operations.materialize import any_length, apply_op, wrap
 from scriptc.frontend.operations.objects import compared_fields, special
 from scriptc.frontend.operations.operator_tables import COMPARE
 from scriptc.frontend.operations.operators import both_present, number_operand
 from scriptc.frontend.operations.records import same_record
 from scriptc.frontend.operations.runtime_dicts import (
-    choose_by_key,
     compare_tables,
-    has_key,
     is_dict_like,
-    is_function_table,
     is_set_like,
-    key_of,
     refuse_item_sets,
 )
 from scriptc.frontend.operations.special_methods import METHODS, REFLECTED, answer, derives, same_class
-from scriptc.frontend.operations.strings import compare_texts, text_contains
+from scriptc.frontend.operations.strings import compare_texts
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import is_exception
 from scriptc.frontend.values.abstract import (
     AbstractValue,
     ClassOf,
-    DictValue,
     Kinds,
     Known,
     ListValue,
     ObjectValue,
     OneOf,
-    RangeValue,
     RuntimeValue,
     TupleValue,
-    ViewValue,
     is_bool,
     is_complex_number,
-    is_dict,
-    is_empty_list,
     is_plain_tuple,
     is_run_time_text,
-    is_set,
     is_tensor,
     is_text,
 )
 from scriptc.frontend.values.alternatives import is_kind, present, split_all
 from scriptc.frontend.values.structure import identity_of, sequence_items
 from scriptc.frontend.values.user_classes import defines, is_generated
+from scriptc.frontend.values.verb import Verb
+from scriptc.frontend.values.verbs import materialize, python_class, type_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType
 
 
@@ -143,7 +133,7 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
     if op in ("Is", "IsNot"):
         return identity(reader, a, b, negate=op == "IsNot")
     if op in ("In", "NotIn"):
-        return contains(reader, a, b, negate=op == "NotIn")
+        return contained(reader, a, b, negate=op == "NotIn")
     refuse_item_sets(reader, a, b)
     function, name = COMPARE[op]
     if isinstance(a, ClassOf) and op in ("Eq", "NotEq"):
@@ -303,35 +293,24 @@ def tensor_outside(reader: Reader, av: AbstractValue) -> str | None:
     return live.name
 
 
-def contains(reader: Reader, item: AbstractValue, container: AbstractValue, negate: bool) -> AbstractValue:
-    if (found := special(reader, container, "__contains__", [item])) is not None:
-        result = reader.truth(found)
-    elif isinstance(item, Known) and isinstance(container, Known) and not defines(container, "__iter__"):
-        result = call_in_python(reader, operator.contains, container.obj, item.obj)
-    elif is_text(container):
-        result = text_contains(reader, item, container)
-    elif is_tensor(container):
-        result = reader.call(Known(torch.Tensor.__contains__), [container, item], {})
-    elif isinstance(container, ListValue) and container.items is None and not is_empty_list(container):
-        result = reader.call(Known(lists.contains), [container, item], {})
-    elif isinstance(container, RangeValue):
-        result = reader.call(Known(lists.in_range), [item, container.start, container.stop, container.step], {})
-    elif is_dict(container) or is_set(container):
-        result = has_key(reader, container, item)
-    elif isinstance(container, ViewValue) and container.part == "keys":
-        result = has_key(reader, container.table, item)
-    elif isinstance(container, ViewValue):
-        result = reader.call(Known(lists.contains), [container, item], {})
-    elif isinstance(container, DictValue) and is_function_table(reader, container, item):
-        result = choose_by_key(
-            reader, item, [*reader.items_of(container)], lambda key: Known(True), lambda: Known(False)
-        )
-    elif isinstance(container, DictValue):
-        result = Known(key_of(reader, container, item) in reader.items_of(container))
-    else:
-        result = Known(False)
-        for x in container.items if isinstance(container, TupleValue) else reader.iterate(container):
-            result = negated(
-                reader, logical_and(reader, negated(reader, result), negated(reader, are_same(reader, item, x)))
-            )
+def contained(reader: Reader, item: AbstractValue, container: AbstractValue, negate: bool) -> AbstractValue:
+    """Return `item in container`, or `item not in container`."""
+    found = special(reader, container, "__contains__", [item])
+    result = contains(reader, container, item) if found is None else reader.truth(found)
     return negated(reader, result) if negate else result
+
+
+@Verb
+def contains(reader: Reader, container: AbstractValue, item: AbstractValue) -> AbstractValue:
+    """Return `item in container`, where the class of the container has no method of the user's for it."""
+    return is_among(reader, item, reader.iterate(container))
+
+
+def is_among(reader: Reader, item: AbstractValue, others: Iterable[AbstractValue]) -> AbstractValue:
+    """Return whether an item is one of some others."""
+    result: AbstractValue = Known(False)
+    for x in others:
+        result = negated(
+            reader, logical_and(reader, negated(reader, result), negated(reader, are_same(reader, item, x)))
+        )
+    return result

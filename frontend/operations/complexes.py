@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scriptc.frontend.decompositions import complexes
 from scriptc.frontend.operations.logic import bad_operands, logical_and, negated, to_float
-from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -16,7 +16,7 @@ from scriptc.frontend.values.abstract import (
     is_tensor,
     tensor_type,
 )
-from scriptc.frontend.values.structure import shape_of
+from scriptc.frontend.values.verbs import materialize, structure_of, type_of
 from scriptc.ir.analysis import function_body, is_written
 from scriptc.ir.core import Module, Value
 from scriptc.ir.dtypes import COMPLEX
@@ -32,9 +32,9 @@ _OPERATORS = {
 def complex_parts(reader: Reader, av: AbstractValue) -> list[AbstractValue] | None:
     """Real and imaginary part of a number, as floats; None for all else."""
     if is_complex_number(av):
-        shape = shape_of(av)
-        assert shape is not None
-        return list(shape.parts)
+        structure = structure_of(av)
+        assert structure is not None
+        return list(structure.parts)
     if type_of(av) not in (INT, FLOAT, BOOL):
         return None
     real = Known(float(av.obj)) if isinstance(av, Known) else RuntimeValue(to_float(reader, materialize(reader, av)))
@@ -68,10 +68,6 @@ def compare_complex(reader: Reader, op: str, a: AbstractValue, b: AbstractValue)
     return negated(reader, equal) if op == "NotEq" else equal
 
 
-def complex_truth(reader: Reader, av: AbstractValue) -> AbstractValue:
-    return compare_complex(reader, "NotEq", av, Known(0.0))
-
-
 def complex_unary(reader: Reader, name: str, av: AbstractValue) -> AbstractValue:
     if name == "UAdd":
         return av
@@ -79,12 +75,6 @@ def complex_unary(reader: Reader, name: str, av: AbstractValue) -> AbstractValue
     if found is None:
         reader.emit.raise_error("TypeError", "bad operand type for unary ~: 'complex'")
     return found
-
-
-def complex_attribute(av: AbstractValue, name: str) -> AbstractValue | None:
-    """`real` and `imag`; None for what is a method, or is not there."""
-    assert isinstance(av, ComplexValue)
-    return {"real": av.real, "imag": av.imag}.get(name)
 
 
 def real_part(reader: Reader, tensor: AbstractValue) -> AbstractValue:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scriptc.frontend.decompositions import complexes
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.logic import bad_operands, check_that, negated
-from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.scalars import new_filled
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
@@ -16,7 +16,7 @@ from scriptc.frontend.values.abstract import (
     is_tensor,
     tensor_type,
 )
-from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.verbs import class_name_of, materialize, type_of
 from scriptc.ir.dtypes import COMPLEX as COMPLEX_DTYPES
 from scriptc.ir.dtypes import INEXACT, SCALAR_TYPES, SIZES
 from scriptc.ir.opdef import TypeRuleError

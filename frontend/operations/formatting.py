@@ -15,14 +15,12 @@ from typing import Any, NoReturn
 
 import torch
 
-from scriptc.frontend.decompositions import strings
 from scriptc.frontend.environment.lookup import outside_value
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.environment.state import is_parameter
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import check_that
-from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.objects import special
 from scriptc.frontend.reader.dispatch import reads
 from scriptc.frontend.reader.errors import Terminated
@@ -31,25 +29,21 @@ from scriptc.frontend.values.abstract import (
     AbstractValue,
     DictValue,
     Known,
-    ListValue,
     ObjectValue,
     OneOf,
-    RangeValue,
     RuntimeValue,
     TupleValue,
-    describe,
     has_method,
     has_one_class,
-    is_empty_list,
     is_tensor,
     is_text,
     tensor_type,
 )
 from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.user_classes import class_of, defines, is_generated
+from scriptc.frontend.values.verbs import class_name_of, describe, materialize, python_class, text_parts, type_of
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, DictType, SetType, Type
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, Type
 
 _CODES: dict[Type | None, str] = {INT: "%i", FLOAT: "%r", BOOL: "%b", STR: "%s", EXC: "%m"}
 _FORMATS: dict[Type | None, str] = {INT: "format.int", FLOAT: "format.float", STR: "format.str"}
@@ -261,58 +255,6 @@ def percent_number(reader: Reader, value: AbstractValue, kind: str) -> AbstractV
 def text_of(reader: Reader, value: AbstractValue) -> AbstractValue:
     """str(value)"""
     return joined(reader, [*text_parts(reader, value)])
-
-
-def text_parts(reader: Reader, value: AbstractValue, *, quoted: bool = False) -> Iterator[AbstractValue]:
-    """What str(value), or repr(value), consists of."""
-    match value:
-        case Known() if (found := own_text(reader, value, quoted)) is not None:
-            yield found
-        case Known(obj):
-            yield call_in_python(reader, repr if quoted else str, obj)
-        case RuntimeValue() if value.type == STR:
-            yield apply_op(reader, "str.repr", value) if quoted else value
-        case RuntimeValue() if value.type == EXC and not quoted:
-            yield value
-        case ObjectValue(cls) if issubclass(cls, BaseException):
-            if quoted:
-                reader.reject("repr_of_exception")
-            yield from message_parts(reader, value)
-        case RuntimeValue() if value.type in (INT, FLOAT, BOOL):
-            yield value
-        case TupleValue(items, cls) if cls is torch.Size:
-            yield from listed_text(reader, "torch.Size([", list(items), "])")
-        case TupleValue(cls=cls) if hasattr(cls, "_fields"):
-            yield named_tuple_text(reader, value, cls, quoted)
-        case TupleValue(items, cls) if cls is tuple:
-            yield from listed_text(reader, "(", list(items), ",)" if len(items) == 1 else ")")
-        case ListValue(items=list() as items):
-            reader.speculation.observe(value)
-            yield from listed_text(reader, "[", items, "]")
-        case ListValue() if value.is_tuple:
-            yield reader.call(Known(strings.tuple_text), [value], {})
-        case ListValue():
-            yield Known("[]") if is_empty_list(value) else reader.call(Known(strings.list_text), [value], {})
-        case DictValue():
-            yield Known("{")
-            for i, (key, item) in enumerate(reader.items_of(value).items()):
-                yield Known(f"{', ' if i else ''}{key!r}: ")
-                yield from text_parts(reader, item, quoted=True)
-            yield Known("}")
-        case OneOf():
-            yield split(reader, value, lambda v: joined(reader, [*text_parts(reader, v, quoted=quoted)]))
-        case ObjectValue() if (found := own_text(reader, value, quoted)) is not None:
-            yield found
-        case RuntimeValue() if is_tensor(value):
-            yield tensor_text(reader, value)
-        case RuntimeValue() if isinstance(value.type, (DictType, SetType)):
-            write = strings.dict_text if isinstance(value.type, DictType) else strings.set_text
-            yield reader.call(Known(write), [value], {})
-        case RangeValue(start, stop, step):
-            is_plain = isinstance(step, Known) and step.obj == 1
-            yield from listed_text(reader, "range(", [start, stop] if is_plain else [start, stop, step], ")")
-        case _:
-            reader.reject("text_of_other", what=describe(value))
 
 
 def tensor_text(reader: Reader, value: RuntimeValue) -> AbstractValue:

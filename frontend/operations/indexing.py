@@ -8,7 +8,7 @@ import torch
 from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.indices import integer, is_slice
 from scriptc.frontend.operations.logic import check_that
-from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.scalars import new_filled
 from scriptc.frontend.operations.sizes import size_av
 from scriptc.frontend.operations.writes import view_of
@@ -20,15 +20,14 @@ from scriptc.frontend.values.abstract import (
     RangeValue,
     RuntimeValue,
     TupleValue,
-    describe,
     is_complex_number,
     is_tensor,
     is_text,
     tensor_type,
 )
 from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.user_classes import defines
+from scriptc.frontend.values.verbs import class_name_of, describe, materialize, type_of
 from scriptc.ir.dtypes import FLOATING, INTEGRAL
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, ListType
 

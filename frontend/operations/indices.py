@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from scriptc.frontend.operations.logic import check_that
-from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, OneOf, RuntimeValue, TupleValue, tensor_type
 from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.class_names import class_name_of
-from scriptc.frontend.values.structure import shape_of_slice
+from scriptc.frontend.values.structure import slice_parts
+from scriptc.frontend.values.verbs import class_name_of, materialize
 from scriptc.ir.core import Value
 from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.types import BOOL, INT, TensorType
@@ -30,7 +29,7 @@ def place_of(reader: Reader, tensor: AbstractValue) -> AbstractValue:
 
 def slice_bounds(reader: Reader, index: AbstractValue) -> list[Any]:
     """Start, stop and step of a slice of a list; what stands for None is beyond its end."""
-    parts = shape_of_slice(index)
+    parts = slice_parts(index)
     step = Known(1) if isinstance(parts[2], Known) and parts[2].obj is None else parts[2]
     back = reader.compare("Lt", step, Known(0))
     ends = (Known(_BEYOND), Known(-_BEYOND - 1))
@@ -53,7 +52,7 @@ def is_slice(index: AbstractValue) -> bool:
 
 def has_step(index: AbstractValue) -> bool:
     """Whether a slice may have another step than 1."""
-    step = shape_of_slice(index)[2]
+    step = slice_parts(index)[2]
     return not (isinstance(step, Known) and step.obj in (None, 1))
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.operations.operator_tables import COMPARE, SYMBOLS
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, OneOf, RuntimeValue
 from scriptc.frontend.values.alternatives import is_kind
-from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.verbs import class_name_of, materialize
 from scriptc.ir.core import Value
 from scriptc.ir.types import FLOAT, INT
 

@@ -7,35 +7,25 @@ from functools import partial
 from typing import Any, NoReturn
 
 from scriptc.frontend.operations.operands import operands_of
-from scriptc.frontend.reader.errors import Poisoned, UserError
+from scriptc.frontend.reader.errors import UserError
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import (
     AbstractValue,
-    ComplexValue,
-    DictValue,
     Kinds,
     Known,
     KnownLengthListValue,
-    KnownSet,
     ListValue,
-    MaybeUnbound,
     OneOf,
-    Poison,
-    RecordDictValue,
-    RecordValue,
     RuntimeValue,
     TupleValue,
-    Unbound,
-    describe,
     is_complex_number,
-    is_function,
     is_plain_tuple,
     is_text,
     of_value,
 )
-from scriptc.frontend.values.alternatives import is_kind, present, split
+from scriptc.frontend.values.alternatives import is_kind, split
 from scriptc.frontend.values.element_types import (
     Union,
     fresh,
@@ -46,11 +36,11 @@ from scriptc.frontend.values.element_types import (
     type_kind,
     unite,
 )
-from scriptc.frontend.values.kinds import NUMBERS, kind_of
-from scriptc.frontend.values.structure import holds_function, sequence_items, shape_of
+from scriptc.frontend.values.structure import holds_function, sequence_items
+from scriptc.frontend.values.union_kinds import NUMBERS
+from scriptc.frontend.values.verbs import describe, kind_of, materialize, structure_of, type_of
 from scriptc.ir.core import Attr, Block, Value
 from scriptc.ir.ops import OPS
-from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
 from scriptc.ir.types import INT, NEVER, NONE, JoinError, ListType, OptionalType, TupleType, Type
 
 
@@ -219,40 +209,11 @@ def apply_op(reader: Reader, name: str, /, *operands: AbstractValue, hint: str =
     )
 
 
-def materialize(reader: Reader, av: AbstractValue) -> Value:
-    """The SSA value of a number, tensor, list or None."""
-    match av:
-        case RuntimeValue(value) | RecordValue(value=value) | RecordDictValue(value=value):
-            return value
-        case Known(obj) if type(obj) in NUMBERS or obj is None:
-            return reader.emit.const(obj)
-        case Known(str() as text):
-            return reader.emit.const(str.__str__(text))  # of an enum that is a string, its value
-        case Known(obj) if isinstance(obj, int):  # IntEnum and other subclasses
-            return reader.emit.const(int(obj))
-        case ComplexValue() | Known(complex()):
-            shape = shape_of(av)
-            assert shape is not None
-            return reader.emit.build("complex.make", [materialize(reader, part) for part in shape.parts])
-        case TupleValue(items):
-            return reader.emit.builder.build("tuple", [materialize(reader, i) for i in items], reader.position.loc)
-        case DictValue() | KnownSet():
-            reader.speculation.promote(av)
-        case ListValue(value):
-            if value is None:
-                refuse_value(reader, av)
-            return value
-        case Poison():
-            raise Poisoned
-        case OneOf() if is_text(av):
-            return materialize(reader, split(reader, av, lambda a: RuntimeValue(materialize(reader, a))))
-        case OneOf(alternatives=alternatives):
-            if Kinds.NONE in alternatives:
-                return materialize(reader, present(reader, av, "TypeError", "None is not supported here"))
-            reader.reject("one_of_several_used", what=describe(av))
-        case MaybeUnbound() | Unbound():
-            raise AssertionError(av)  # tested where they are read
-    reader.reject("function_as_value" if is_function(av) else "no_run_time_value", who="this", what=describe(av))
+def materialize_complex(reader: Reader, av: AbstractValue) -> Value:
+    """Return the SSA value of a complex number, which goes into an op over tensors."""
+    structure = structure_of(av)
+    assert structure is not None
+    return reader.emit.build("complex.make", [materialize(reader, part) for part in structure.parts])
 
 
 def list_item(reader: Reader, av: AbstractValue) -> Value:
@@ -300,18 +261,6 @@ def stored(reader: Reader, target: ListValue, item: AbstractValue) -> Value:
         if reader.speculation.sites_of(target) & reader.assumptions.run_time_lists:
             promote_objects(reader, [item])
         reader.speculation.keep_length(target, e)
-
-
-def type_of(av: AbstractValue) -> Type | None:
-    """The type of a number or tensor, without building anything; None for all else."""
-    match av:
-        case RuntimeValue():
-            return av.type
-        case ComplexValue() | Known(complex()):
-            return COMPLEX_NUMBER
-        case Known(obj):
-            return next((t for c, t in NUMBERS.items() if isinstance(obj, c)), None)
-    return None
 
 
 def new_list(reader: Reader, items: Sequence[AbstractValue], site: Any) -> ListValue:

@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from scriptc.frontend.environment.host_objects import without_numpy
-from scriptc.frontend.operations.materialize import materialize, type_of
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, Native, RuntimeValue
+from scriptc.frontend.values.verbs import materialize, type_of
 from scriptc.ir.types import FLOAT, INT
 
 _TO_PYTHON = ("item", "tolist")

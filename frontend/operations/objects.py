@@ -13,7 +13,6 @@ import torch
 
 from scriptc.frontend.environment.host_objects import uncompiled
 from scriptc.frontend.environment.lookup import class_attribute, element
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.environment.watching import call_in_python, watch_class_attribute
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import make_tuple
@@ -36,9 +35,9 @@ from scriptc.frontend.values.abstract import (
     SuperValue,
     TupleValue,
     Unbound,
-    describe,
 )
 from scriptc.frontend.values.user_classes import class_of, defines
+from scriptc.frontend.values.verbs import describe, python_class
 
 
 def maker_after(reader: Reader, cls: type, place: int) -> AbstractValue:

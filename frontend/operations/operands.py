@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -17,6 +16,7 @@ from scriptc.frontend.values.abstract import (
     is_tensor,
     tensor_type,
 )
+from scriptc.frontend.values.verbs import python_class
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.types import BOOL, COMPLEX, FLOAT, INT
 

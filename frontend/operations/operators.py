@@ -3,59 +3,50 @@
 from __future__ import annotations
 
 import ast
+from typing import NoReturn
 
 import torch
 
 from scriptc.frontend.decompositions import lists
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.environment.state import change_outside
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.operations.attributes import replaced_operator
 from scriptc.frontend.operations.casts import dtype_of_result
-from scriptc.frontend.operations.complexes import complex_operator, complex_truth, complex_unary
+from scriptc.frontend.operations.complexes import complex_operator
 from scriptc.frontend.operations.elementwise import elementwise, multiply_matrices
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import bad_operands, negated, to_float, to_int
-from scriptc.frontend.operations.materialize import item_for, materialize, new_list, stored, type_of, wrap
+from scriptc.frontend.operations.materialize import item_for, new_list, stored, wrap
 from scriptc.frontend.operations.objects import special
-from scriptc.frontend.operations.operator_tables import BINARY, SYMBOLS, UNARY
+from scriptc.frontend.operations.operator_tables import BINARY, SYMBOLS
 from scriptc.frontend.operations.runtime_dicts import is_dict_like, is_set_like, refuse_item_sets, table_operator
 from scriptc.frontend.operations.special_methods import METHODS, special_operator
 from scriptc.frontend.operations.strings import text_operator
 from scriptc.frontend.operations.tuples import is_repeated_by_hand, repeated, tuple_operator
 from scriptc.frontend.operations.writes import check_category, check_overlap, write
 from scriptc.frontend.reader.contents import edit
-from scriptc.frontend.reader.errors import Poisoned
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
-    ComplexValue,
-    DictValue,
     Known,
     KnownLengthListValue,
     KnownSet,
     ListValue,
     ObjectValue,
     OneOf,
-    Poison,
-    RangeValue,
     RuntimeValue,
     TupleValue,
-    ViewValue,
     is_complex_number,
-    is_dict,
-    is_set,
     is_tensor,
     is_text,
-    tensor_type,
 )
 from scriptc.frontend.values.alternatives import present, split, split_all
-from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.structure import sequence_items
-from scriptc.frontend.values.user_classes import defines, defines_outside
+from scriptc.frontend.values.user_classes import defines_outside
+from scriptc.frontend.values.verbs import class_name_of, materialize, python_class, type_of
 from scriptc.ir.core import Value
-from scriptc.ir.dtypes import INEXACT
-from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NONE, STR, TensorType
+from scriptc.ir.types import BOOL, FLOAT, INT
 
 _OF_BITS = ("BitAnd", "BitOr", "BitXor", "LShift", "RShift")
 
@@ -159,53 +150,6 @@ def number_operand(reader: Reader, av: AbstractValue, op: str, a: AbstractValue,
     )
 
 
-def truth(reader: Reader, av: AbstractValue) -> AbstractValue:
-    """bool(av), as a known or dynamic bool."""
-    match av:
-        case Known(obj) if not defines(av, "__bool__") and not defines(av, "__len__"):
-            return call_in_python(reader, bool, obj)
-        case TupleValue() if defines(av, "__bool__"):
-            return truth_of_object(reader, av)
-        case TupleValue(items):
-            return Known(bool(items))
-        case ComplexValue():
-            return complex_truth(reader, av)
-        case DictValue():
-            return Known(bool(reader.items_of(av)))
-        case ViewValue(table):
-            return reader.truth(table)
-        case RuntimeValue(value) if is_dict(av) or is_set(av):
-            return RuntimeValue(reader.emit.build("int.to_bool", [reader.emit.build("dict.len", [value])]))
-        case OneOf():
-            return split(reader, av, reader.truth)
-        case ObjectValue() | Known():
-            return truth_of_object(reader, av)
-        case Poison():
-            raise Poisoned
-        case RangeValue():
-            return reader.truth(reader.call(Known(len), [av], {}))
-        case ListValue(items=list() as items):
-            reader.speculation.observe(av)
-            return Known(bool(items))
-        case ListValue(value=value) if value is not None:
-            return RuntimeValue(reader.emit.build("int.to_bool", [reader.emit.build("list.len", [value])]))
-        case RuntimeValue(value):
-            if value.type == BOOL:
-                return av
-            if value.type == EXC:
-                return Known(True)
-            if value.type in (INT, FLOAT):
-                return RuntimeValue(reader.emit.build(f"{'int' if value.type == INT else 'float'}.to_bool", [value]))
-            if isinstance(value.type, TensorType):
-                return RuntimeValue(reader.emit.build("item.bool", [value]))
-            if value.type == STR:
-                return RuntimeValue(reader.emit.build("int.to_bool", [reader.emit.build("str.len", [value])]))
-            if value.type == NONE:
-                return Known(False)
-    assert not isinstance(av, RuntimeValue), av
-    return Known(True)  # functions, iterators and the like
-
-
 def truth_of_object(reader: Reader, av: AbstractValue) -> AbstractValue:
     found = special(reader, av, "__bool__", [])
     if found is None:
@@ -225,28 +169,13 @@ def unary(reader: Reader, node: ast.unaryop, av: AbstractValue) -> AbstractValue
         return split(reader, av, lambda a: reader.unary(node, a))
     if (found := special(reader, av, f"__{METHODS[name]}__", [])) is not None:
         return found
-    if isinstance(av, Known):
-        return call_in_python(reader, UNARY[name], av.obj)
-    if is_tensor(av):
-        if (found := replaced_operator(reader, f"__{METHODS[name]}__", av)) is not None:
-            return found
-        if name == "UAdd":
-            return reader.call(Known(torch.positive), [av], {})
-        if name == "Invert" and tensor_type(av).dtype in INEXACT:
-            message = "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
-            reader.emit.raise_error("TypeError", message)
-        return elementwise(reader, "neg" if name == "USub" else "bitwise_not", av)
-    if isinstance(av, ComplexValue):
-        return complex_unary(reader, name, av)
-    value = number_operand(reader, av, name, av, av)
-    if value.type == FLOAT:
-        return av if name == "UAdd" else RuntimeValue(reader.emit.build("float.neg", [value]))
-    value = to_int(reader, value)
-    return (
-        RuntimeValue(value)
-        if name == "UAdd"
-        else RuntimeValue(reader.emit.build("int.neg" if name == "USub" else "int.invert", [value]))
-    )
+    return verbs.unary(reader, av, name)
+
+
+def bad_operand(reader: Reader, name: str, av: AbstractValue) -> NoReturn:
+    """Raise what Python does where a value has no unary operator."""
+    own = class_name_of(reader, av)
+    reader.emit.raise_error("TypeError", f"bad operand type for unary {SYMBOLS.get(name, name)}: '{own}'")
 
 
 def inplace(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:

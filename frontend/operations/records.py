@@ -30,11 +30,11 @@ from scriptc.frontend.values.abstract import (
     RecordValue,
     RuntimeValue,
     Unbound,
-    describe,
     of_value,
 )
 from scriptc.frontend.values.alternatives import is_kind, without
 from scriptc.frontend.values.element_types import fresh, is_laid_out_anew, spelt, unite
+from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
     NEVER,

@@ -8,17 +8,15 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from scriptc.frontend.decompositions import hashed
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.environment.watching import call_in_python
-from scriptc.frontend.operations.formatting import joined, raise_with, text_of, text_parts
+from scriptc.frontend.operations.formatting import joined, raise_with, text_of
 from scriptc.frontend.operations.logic import bad_operands, logical_and, negated, to_float, to_int
-from scriptc.frontend.operations.materialize import as_type, list_item, materialize, tuple_value, type_of, wrap
+from scriptc.frontend.operations.materialize import as_type, list_item, tuple_value, wrap
 from scriptc.frontend.operations.records import as_record, run_time_item
 from scriptc.frontend.reader.assumptions import TableSite
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.errors import NeedsKnown, Terminated
-from scriptc.frontend.reader.iterables import Walk
 from scriptc.frontend.reader.promotion import free_sites, may_be_record, record_key
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
@@ -32,15 +30,15 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     TupleValue,
     ViewValue,
-    describe,
     is_dict,
     is_set,
     is_text,
     made_of,
 )
-from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.element_types import fresh, is_hashable, is_laid_out_anew, spelt, unite
 from scriptc.frontend.values.structure import holds_function, sequence_items
+from scriptc.frontend.values.verbs import class_name_of, describe, materialize, python_class, text_parts, type_of
+from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
     BOOL,

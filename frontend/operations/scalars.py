@@ -13,7 +13,7 @@ from scriptc.frontend.library import schemas as aten
 from scriptc.frontend.operations.casts import dtype_of_result
 from scriptc.frontend.operations.complexes import complex_parts
 from scriptc.frontend.operations.logic import check_that, logical_and, negated
-from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
@@ -24,6 +24,7 @@ from scriptc.frontend.values.abstract import (
     is_tensor,
     tensor_type,
 )
+from scriptc.frontend.values.verbs import materialize, type_of
 from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT, INTEGRAL, NUMBER_TYPES, PARTS, compute_dtype, held, promote
 from scriptc.ir.types import BOOL, FLOAT, INT
 

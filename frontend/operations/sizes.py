@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from scriptc.frontend.operations.indices import integer
-from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, is_tensor, tensor_type
+from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.core import Value
 from scriptc.ir.types import Dim
 

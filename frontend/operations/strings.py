@@ -7,7 +7,7 @@ from typing import NoReturn
 from scriptc.frontend.operations.formatting import format_percent
 from scriptc.frontend.operations.indices import integer, is_slice, slice_bounds
 from scriptc.frontend.operations.logic import check_that
-from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.constant_demand import prefer_known, require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
@@ -19,7 +19,7 @@ from scriptc.frontend.values.abstract import (
     is_run_time_text,
     is_text,
 )
-from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.verbs import class_name_of, materialize, type_of
 from scriptc.ir.core import Value
 from scriptc.ir.types import BOOL, INT
 

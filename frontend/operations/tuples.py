@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.operations.indices import integer
-from scriptc.frontend.operations.materialize import any_length, make_tuple, materialize, type_of, wrap
+from scriptc.frontend.operations.materialize import any_length, make_tuple, wrap
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -19,9 +19,9 @@ from scriptc.frontend.values.abstract import (
     is_text,
     tensor_type,
 )
-from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.element_types import spelt, unite
 from scriptc.frontend.values.structure import LONG, UNROLL_LIMIT, sequence_items
+from scriptc.frontend.values.verbs import class_name_of, materialize, type_of
 from scriptc.ir.types import STR, JoinError, ListType, ScalarType
 
 

@@ -10,7 +10,7 @@ import torch
 
 from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.logic import check_that
-from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.scalars import FILLING, converted, item_of, new_filled
 from scriptc.frontend.operations.sizes import shape_tuple, size_av
 from scriptc.frontend.reader.protocol import Reader
@@ -24,6 +24,7 @@ from scriptc.frontend.values.abstract import (
     is_tensor,
     tensor_type,
 )
+from scriptc.frontend.values.verbs import materialize, type_of
 from scriptc.ir.core import Op, Value
 from scriptc.ir.dtypes import COMPLEX, INTEGRAL, SCALAR_TYPES, category
 from scriptc.ir.ops import OPS

@@ -15,18 +15,11 @@ from scriptc.frontend.environment.lookup import live_tensor
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.scope import listed
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    DictValue,
-    Known,
-    OneOf,
-    TupleValue,
-    describe,
-    is_run_time_text,
-)
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, OneOf, TupleValue, is_run_time_text
 from scriptc.frontend.values.alternatives import present
 from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.structure import sequence_items
+from scriptc.frontend.values.verbs import describe
 
 _MAX_DEPTH = 200  # inlined calls
 

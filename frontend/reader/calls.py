@@ -15,11 +15,9 @@ import torch
 from torch.fx.graph_module import _WrappedCall
 
 from scriptc.frontend.environment.genuine import is_call_of_modules
-from scriptc.frontend.environment.host_items import known_keywords
 from scriptc.frontend.environment.host_objects import holds_tensor, is_called_in_python, uncompiled
 from scriptc.frontend.environment.lookup import find_source, python_behind, refuse_torchscript
 from scriptc.frontend.environment.pure import is_pure, is_setting
-from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.environment.state import change_outside
 from scriptc.frontend.environment.watching import call_in_python, watch, watch_class_attribute, watch_function
 from scriptc.frontend.library import schemas as aten
@@ -46,10 +44,8 @@ from scriptc.frontend.reader.binding import (
     read_arguments,
     spread_argument,
 )
-from scriptc.frontend.reader.constant_demand import call_memoised, is_known, require_known
+from scriptc.frontend.reader.constant_demand import call_memoised, is_known_throughout, require_known
 from scriptc.frontend.reader.dispatch import reads
-from scriptc.frontend.reader.expressions import demand
-from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.iteration import transposed, zipped_rows
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.recursion import call_recursive, calls_itself
@@ -63,19 +59,15 @@ from scriptc.frontend.values.abstract import (
     Known,
     KnownSet,
     ManagerValue,
-    Native,
     NoTensor,
-    ObjectValue,
     OneOf,
-    PartialValue,
     TupleValue,
-    describe,
     is_tensor,
     tensor_type,
 )
-from scriptc.frontend.values.alternatives import is_of_ranks, present, split, split_all
-from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.alternatives import is_of_ranks, split, split_all
 from scriptc.frontend.values.frame import Frame
+from scriptc.frontend.values.verbs import class_name_of, demand, is_run_time, python_class
 
 _GLOBAL_HOOKS = (
     "_global_forward_hooks",
@@ -161,34 +153,6 @@ def zero_argument_super(reader: Reader) -> AbstractValue:
     return super_of(reader, cell.cell_contents, first)
 
 
-def call(
-    reader: Reader, func: AbstractValue, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
-    match func:
-        case OneOf():
-            func = present(reader, func, "TypeError", "'NoneType' object is not callable")
-            return split(reader, func, lambda f: reader.call(f, args, kwargs))
-        case Bound(owner=OneOf() as owner, name=name, func=method):
-            return split(reader, owner, lambda o: reader.call(Bound(o, name, method), args, kwargs))
-        case ObjectValue():
-            return reader.call(reader.attribute(func, "__call__"), args, kwargs)
-        case Native(run):
-            return run(*args, **kwargs)
-        case PartialValue(inner, first, named):
-            return reader.call(inner, [*first, *args], {**named, **kwargs})
-        case Known(functools.partial() as made):
-            inner, first = reader.attribute(func, "func"), reader.iterate(reader.attribute(func, "args"))
-            return reader.call(inner, [*first, *args], {**known_keywords(reader, made.keywords), **kwargs})
-        case Closure():
-            return call_closure(reader, func, args, kwargs)
-        case Bound():
-            return call_bound(reader, func, args, kwargs)
-        case Known(obj):
-            return call_known(reader, obj, args, kwargs)
-    demand(reader, func, "__call__", "is not callable")
-    reader.reject("call_of_other", what=describe(func))
-
-
 def call_bound(
     reader: Reader, func: Bound, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
@@ -203,7 +167,7 @@ def call_bound(
         if func.name in CHANGES.get(kind, ()) and not isinstance(func.owner, KnownSet):
             change_outside(reader, func.owner.obj)
             return Known(None)
-    if kind == "str" and isinstance(func.owner, Known) and all(map(is_known, (*args, *kwargs.values()))):
+    if kind == "str" and isinstance(func.owner, Known) and all(map(is_known_throughout, (*args, *kwargs.values()))):
         return call_evaluated(reader, getattr(func.owner.obj, func.name), [known_whole(reader, a) for a in args],
                                    {k: known_whole(reader, v) for k, v in kwargs.items()})  # fmt: skip
     if kind == "Tensor":

@@ -12,7 +12,7 @@ from scriptc.frontend.operations.materialize import new_list
 from scriptc.frontend.operations.runtime_dicts import may_table, new_dict, new_set
 from scriptc.frontend.reader.dispatch import reads
 from scriptc.frontend.reader.errors import Terminated
-from scriptc.frontend.reader.iterables import Walk, checked_iterable, is_run_time, unrolled_ranges
+from scriptc.frontend.reader.iterables import checked_iterable
 from scriptc.frontend.reader.paths import restore, snapshot, splice_block
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import assign
@@ -29,6 +29,8 @@ from scriptc.frontend.values.abstract import (
     Unbound,
     is_plain_tuple,
 )
+from scriptc.frontend.values.verbs import is_run_time, unrolled_ranges
+from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Block
 
 _SHORT = 64  # items of a range that a dict or set comprehension is written out over

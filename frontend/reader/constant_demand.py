@@ -18,10 +18,10 @@ from scriptc.frontend.values.abstract import (
     Poison,
     RuntimeValue,
     TupleValue,
-    describe,
     is_run_time_text,
 )
 from scriptc.frontend.values.element_types import is_of_numbers
+from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Op, Value
 from scriptc.ir.regions import slot_of
 from scriptc.ir.types import STR, ListType, ScalarType, Type
@@ -55,7 +55,7 @@ def call_memoised(
 ) -> AbstractValue:
     """A call of what functools.lru_cache wraps. Its result for known arguments is the same object at each call; for
     others it is computed again."""
-    if all(map(is_known, (*args, *kwargs.values()))):
+    if all(map(is_known_throughout, (*args, *kwargs.values()))):
         given = [require_known(reader, a, "an argument") for a in args]
         named = {name: require_known(reader, av, "an argument") for name, av in kwargs.items()}
         meet_this_process()  # what it gives need not follow from its arguments
@@ -157,7 +157,7 @@ def _with_outer(op: Op) -> Iterator[Op]:
         inner = inner.parent.parent if inner.parent is not None else None
 
 
-def is_known(av: AbstractValue) -> bool:
+def is_known_throughout(av: AbstractValue) -> bool:
     if isinstance(av, TupleValue):
-        return all(is_known(i) for i in av.items)
+        return all(is_known_throughout(i) for i in av.items)
     return isinstance(av, Known)

@@ -22,9 +22,9 @@ from scriptc.frontend.values.abstract import (
     ObjectValue,
     OneOf,
     Poison,
-    describe,
 )
 from scriptc.frontend.values.structure import holds_function
+from scriptc.frontend.values.verbs import describe
 
 
 def items_of(reader: Reader, av: DictValue | ObjectValue | KnownLengthListValue) -> dict[Any, AbstractValue]:

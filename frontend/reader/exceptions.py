@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 from types import FunctionType
 from typing import NoReturn
 
-from scriptc.frontend.operations.construction import construct
 from scriptc.frontend.operations.formatting import joined, message_parts, raise_with
-from scriptc.frontend.operations.logic import check_that, negated
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.dispatch import runs
-from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.jumps import RETURNED, leave_by
 from scriptc.frontend.reader.paths import (
     Env,
@@ -39,10 +35,8 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import (
     caught_instance,
     exception_name,
-    hold_again,
     is_exception,
     note_held,
-    own_init,
 )
 from scriptc.frontend.reader.statements import bind_name
 from scriptc.frontend.source.scope import assigned
@@ -56,9 +50,9 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     Unbound,
 )
-from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.frame import Final, Leaving, Site, Watch
 from scriptc.frontend.values.joins import Leaf, Plan
+from scriptc.frontend.values.verbs import raise_value
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Value
 from scriptc.ir.regions import may_raise
@@ -95,30 +89,6 @@ def may_be_cause(av: AbstractValue) -> bool:
         case ObjectValue(cls):
             return issubclass(cls, BaseException)
     return not isinstance(av, RuntimeValue) or av.type in (EXC, NONE)
-
-
-def raise_value(reader: Reader, av: AbstractValue) -> NoReturn:
-    match av:
-        case OneOf():
-            split(reader, av, partial(raise_value, reader))
-        case RuntimeValue(value) if value.type == EXC:
-            if reader.position.leaves_generator:
-                check_that(reader, negated(reader, is_exception(reader, av, [StopIteration])), "StopIteration", "")
-            hold_again(reader, av)
-            reader.emit.effect("reraise", [value])
-        case Known(type() as cls) if issubclass(cls, BaseException):
-            raise_value(reader, construct(reader, cls, [], {}))
-        case Known(BaseException() as made) if own_init(type(made)) is not None:
-            reader.reject("raised_from_outside", name=type(made).__name__)
-        case Known(BaseException() as made):
-            raise_value(reader, construct(reader, type(made), [Known(a) for a in made.args], {}))
-        case ObjectValue(cls) if issubclass(cls, Exception):
-            raise_made(reader, av)
-        case ObjectValue(cls) if issubclass(cls, BaseException):
-            reader.reject("raise_of_other", name=cls.__name__)
-        case _:
-            reader.emit.raise_error("TypeError", "exceptions must derive from BaseException")
-    raise Terminated
 
 
 def raise_made(reader: Reader, made: ObjectValue) -> NoReturn:

@@ -10,36 +10,20 @@ from typing import Any
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.decompositions.iterators import SequenceIterator
 from scriptc.frontend.decompositions.itertools import ENDLESS
-from scriptc.frontend.decompositions.queues import Deque
-from scriptc.frontend.environment.host_items import known_items
 from scriptc.frontend.operations.logic import check_that
-from scriptc.frontend.operations.materialize import materialize, new_list
+from scriptc.frontend.operations.materialize import new_list
 from scriptc.frontend.operations.objects import special
-from scriptc.frontend.operations.runtime_dicts import refuse_item_sets, walk_table
-from scriptc.frontend.operations.sizes import size_av
-from scriptc.frontend.operations.strings import character
-from scriptc.frontend.reader.comprehensions import walk_generator
+from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import set_items
-from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, UserError
-from scriptc.frontend.reader.expressions import fetched
-from scriptc.frontend.reader.iterables import (
-    Walk,
-    _is_walked,
-    checked_iterable,
-    is_run_time,
-    is_short,
-    known_numbers,
-    known_range,
-    spend,
-    unrolled_ranges,
-)
+from scriptc.frontend.reader.errors import NeedsKnown, UserError
+from scriptc.frontend.reader.iterables import known_numbers
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.subscripts import fetched
 from scriptc.frontend.rejections import rejection
+from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
-    DictValue,
-    GeneratorValue,
     IteratorValue,
     Known,
     KnownLengthListValue,
@@ -47,26 +31,25 @@ from scriptc.frontend.values.abstract import (
     Moved,
     ObjectValue,
     OneOf,
-    Poison,
     RangeValue,
-    ReversedValue,
     RuntimeValue,
     TupleValue,
-    ViewValue,
     ZipValue,
-    describe,
-    is_dict,
-    is_empty_list,
-    is_run_time_text,
-    is_set,
     is_tensor,
 )
 from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.element_types import is_of_numbers, is_union
-from scriptc.frontend.values.kinds import kind_of
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.user_classes import class_of, defines
+from scriptc.frontend.values.verbs import (
+    class_name_of,
+    describe,
+    kind_of,
+    materialize,
+    unrolled_ranges,
+    walked_sequence,
+)
+from scriptc.frontend.values.walk import Walk
 from scriptc.ir.types import ListType, OptionalType, TupleType
 
 
@@ -87,9 +70,7 @@ def iterate(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
     if walk.items is None and walk.count is None:
         return []
     error = UserError(reader.position.loc, *rejection("length_unknown", what=describe(av)))
-    walked = av
-    while isinstance(walked, (GeneratorValue, ReversedValue, IteratorValue)):
-        walked = walked.sequence if isinstance(walked, GeneratorValue) else walked.part
+    walked = walked_sequence(av)
     if isinstance(walked, ListValue) and not walked.is_tuple:
         if walked.value is not None and is_of_numbers(walked.value.type):
             raise NeedsKnown(walked.value, error)
@@ -126,90 +107,8 @@ def column_of(reader: Reader, rows: AbstractValue, i: int) -> AbstractValue:
 
 
 def iteration(reader: Reader, av: AbstractValue, site: Any) -> Walk:
-    if isinstance(av, (GeneratorValue, ZipValue, ReversedValue, IteratorValue)):
-        spend(reader, av)
     refuse_item_sets(reader, av)
-    match av:
-        case TupleValue(items):
-            return Walk(items=list(items))
-        case GeneratorValue():
-            return walk_generator(reader, av, site)
-        case ObjectValue(cls) if cls is SequenceIterator and not is_run_time(reader, reader.items_of(av)["sequence"]):
-            return Walk(items=asked_items(reader, av))
-        case ObjectValue(cls) if cls is Deque:
-            return walk_queue(reader, av, reader.iteration(reader.items_of(av)["_items"], site))
-        case ObjectValue(cls) if cls in ENDLESS:
-            return Walk(
-                count=(Known(0), reader.call(Known(len), [av], {}), Known(1)), item=lambda i: reader.subscript(av, i)
-            )
-        case ObjectValue():
-            return reader.iteration(iterated_object(reader, av), site)
-        case Known() if defines(av, "__iter__"):
-            return reader.iteration(iterated_object(reader, av), site)
-        case OneOf():
-            found = checked_iterable(reader, av)
-            if isinstance(found, OneOf) and all(sequence_items(a) for a in found.alternatives.values()):
-                found = split(reader, found, lambda a: TupleValue(reader.iterate(a)))  # tuples of different classes
-            return walk_several(reader, found) if isinstance(found, OneOf) else reader.iteration(found, site)
-        case DictValue():
-            return Walk(items=[Known(k) for k in reader.items_of(av)])
-        case ViewValue():
-            return walk_table(reader, av)
-        case RuntimeValue() if is_dict(av) or is_set(av):
-            return walk_table(reader, av)
-        case KnownLengthListValue():
-            return Walk(items=current_items(av))
-        case ListValue(items=list() as items):
-            reader.speculation.observe(av)
-            return Walk(items=list(items))
-        case ListValue() if is_empty_list(av):
-            return Walk()
-        case ListValue(value=value) if value is not None:
-            return walk_list(reader, av)
-        case RangeValue(start, stop, step):
-            bounds = [b.obj for b in (start, stop, step) if isinstance(b, Known)]  # they may not be by now
-            if len(bounds) == 3 and bounds[2] and reader.assumptions.unrolls(site, len(range(*bounds))):
-                return Walk(items=known_range(reader, av))
-            # The length is asked for, since a range may end in front of its start.
-            return Walk(
-                count=(start, stop, step), item=lambda i: i, length=lambda: reader.call(Known(len), [av], {})
-            )  # fmt: skip
-        case RuntimeValue() if is_tensor(av):
-            checked_iterable(reader, av)
-            count = size_av(reader, av, 0)
-            if site is None and isinstance(count, Known) and is_short(count):
-                return Walk(
-                    items=[
-                        RuntimeValue(reader.emit.build("select", [av.value, reader.emit.const(i)], dim=0))
-                        for i in range(count.obj)
-                    ]
-                )
-            return Walk(count=(Known(0), count, Known(1)), item=lambda i: row_of(reader, av, i))
-        case RuntimeValue(value) if is_run_time_text(av):
-            length = RuntimeValue(reader.emit.build("str.len", [value]))
-            return Walk(
-                count=(Known(0), length, Known(1)), item=lambda i: character(reader, value, materialize(reader, i))
-            )
-        case IteratorValue(part):
-            return reader.iteration(part, site)
-        case ZipValue():
-            return walk_zip(reader, av, site)
-        case ReversedValue(RangeValue() as part):
-            return reader.iteration(reversed_range(reader, part), site)
-        case ReversedValue(part):
-            walk = reader.iteration(part, site)
-            if walk.items is not None and walk.limit is None:
-                return Walk(items=list(walk.items)[::-1])
-            if walk.items is None and walk.count is None:
-                return Walk()
-            assert walk.count is not None and walk.item is not None and starts_at_zero(walk.count)
-            last = reader.binary("Sub", walk.count[1], Known(1))
-            return Walk(count=(last, Known(-1), Known(-1)), item=walk.item)
-        case Known() if _is_walked(av):
-            return Walk(items=known_items(reader, av))
-        case Poison():
-            raise Poisoned
-    reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object is not iterable")
+    return verbs.walk(reader, av, site)
 
 
 def walk_several(reader: Reader, av: OneOf) -> Walk:

@@ -9,11 +9,10 @@ from functools import partial
 
 from scriptc.frontend.decompositions.iterators import SequenceIterator, has_next
 from scriptc.frontend.operations.indices import integer
-from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.reader.comprehensions import is_filtered, stages
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.dispatch import runs
-from scriptc.frontend.reader.iterables import Walk, is_run_time, spend
+from scriptc.frontend.reader.iterables import spend
 from scriptc.frontend.reader.iteration import unrolled_walk
 from scriptc.frontend.reader.paths import (
     Env,
@@ -46,6 +45,8 @@ from scriptc.frontend.values.abstract import (
 from scriptc.frontend.values.frame import LoopTarget
 from scriptc.frontend.values.joins import OneOfPlan, Plan, is_number
 from scriptc.frontend.values.structure import UNROLL_LIMIT
+from scriptc.frontend.values.verbs import is_run_time, materialize
+from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import INT
 

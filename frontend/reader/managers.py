@@ -14,7 +14,7 @@ from scriptc.frontend.environment.lookup import find_source
 from scriptc.frontend.reader.binding import bind_arguments
 from scriptc.frontend.reader.dispatch import reads, runs
 from scriptc.frontend.reader.errors import Terminated
-from scriptc.frontend.reader.exceptions import classes_of, finishing, go_on, guarded, putting_off, raise_value
+from scriptc.frontend.reader.exceptions import classes_of, finishing, go_on, guarded, putting_off
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import is_exception
 from scriptc.frontend.reader.statements import assign, inline
@@ -29,9 +29,9 @@ from scriptc.frontend.values.abstract import (
     ObjectValue,
     RuntimeValue,
     Unbound,
-    describe,
 )
 from scriptc.frontend.values.frame import Frame, Leaving
+from scriptc.frontend.values.verbs import describe, raise_value
 
 
 @runs(ast.With)

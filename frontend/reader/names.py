@@ -7,11 +7,11 @@ import sys
 from typing import NoReturn
 
 from scriptc.frontend.environment.lookup import free_name
-from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.scope import local_names
 from scriptc.frontend.values.abstract import AbstractValue, Known, MaybeUnbound, Unbound
 from scriptc.frontend.values.frame import Frame
+from scriptc.frontend.values.verbs import materialize
 
 _COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)  # so that names around them are free variables in them
 

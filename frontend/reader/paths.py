@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.reader.errors import Conflict, ItemConflict, Terminated, UserError
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
@@ -27,7 +26,6 @@ from scriptc.frontend.values.abstract import (
     OneOf,
     Poison,
     Unbound,
-    describe,
     home_of,
     is_function,
 )
@@ -35,7 +33,8 @@ from scriptc.frontend.values.alternatives import without
 from scriptc.frontend.values.closures import reframed
 from scriptc.frontend.values.frame import Site
 from scriptc.frontend.values.joins import Plan, unify
-from scriptc.frontend.values.structure import identity_of, replaced, shape_of
+from scriptc.frontend.values.structure import identity_of, parts_of, replaced
+from scriptc.frontend.values.verbs import describe, materialize
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 
@@ -394,14 +393,7 @@ def identities(av: AbstractValue) -> Iterator[Ident]:
     ident = identity_of(av)
     if ident is not None:
         yield ident
-    parts: Iterable[AbstractValue] = ()
-    if isinstance(av, OneOf):
-        parts = av.alternatives.values()
-    elif isinstance(av, MaybeUnbound):
-        parts = [av.av]
-    elif (shape := shape_of(av)) is not None and not isinstance(av, Content):
-        parts = shape.parts
-    for part in parts:
+    for part in () if isinstance(av, Content) else parts_of(av):
         yield from identities(part)
 
 

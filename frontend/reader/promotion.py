@@ -9,13 +9,10 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     RECORDS,
     AbstractValue,
-    Content,
     DictValue,
-    MaybeUnbound,
     ObjectValue,
-    OneOf,
 )
-from scriptc.frontend.values.structure import shape_of
+from scriptc.frontend.values.structure import parts_of
 from scriptc.frontend.values.user_classes import is_plain
 from scriptc.ir.types import Names, Record
 
@@ -67,16 +64,7 @@ def objects_made(av: AbstractValue, depth: int) -> Iterator[ObjectValue | DictVa
     if isinstance(av, (ObjectValue, DictValue)):
         yield av
         return
-    parts: Iterable[AbstractValue] = ()
-    if isinstance(av, OneOf):
-        parts = av.alternatives.values()
-    elif isinstance(av, MaybeUnbound):
-        parts = [av.av]
-    elif isinstance(av, Content):
-        parts = av.items.values()
-    elif (shape := shape_of(av)) is not None:
-        parts = shape.parts
-    for part in parts:
+    for part in parts_of(av):
         yield from objects_made(part, depth + 1)
 
 

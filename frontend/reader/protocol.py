@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from scriptc.frontend.reader.diagnostics import Diagnostics
     from scriptc.frontend.reader.emit import Emitter
     from scriptc.frontend.reader.heap import Heap
-    from scriptc.frontend.reader.iterables import Walk
     from scriptc.frontend.reader.position import Position
     from scriptc.frontend.reader.raised import RaisedExceptions
     from scriptc.frontend.reader.recursion import RecursiveFunctions
     from scriptc.frontend.reader.speculation import Speculation
     from scriptc.frontend.values.abstract import AbstractValue, DictValue, Kinds, KnownLengthListValue, ObjectValue
     from scriptc.frontend.values.frame import Frame
+    from scriptc.frontend.values.walk import Walk
 
 __all__ = ["Frame", "Reader"]
 

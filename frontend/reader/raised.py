@@ -13,7 +13,7 @@ from types import FunctionType
 from scriptc.frontend.environment.slots import find_target, set_target
 from scriptc.frontend.environment.specs import Raised
 from scriptc.frontend.operations.formatting import joined, raise_with
-from scriptc.frontend.operations.materialize import apply_op, make_tuple, materialize
+from scriptc.frontend.operations.materialize import apply_op, make_tuple
 from scriptc.frontend.operations.objects import object_attribute
 from scriptc.frontend.reader.paths import note_change
 from scriptc.frontend.reader.protocol import Reader
@@ -27,6 +27,7 @@ from scriptc.frontend.values.abstract import (
     TupleValue,
     Unbound,
 )
+from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.core import Value
 from scriptc.ir.exceptions import own_class
 

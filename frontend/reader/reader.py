@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from scriptc.frontend import kinds
 from scriptc.frontend.environment.environment import Environment
 from scriptc.frontend.environment.slots import OutsideState
 from scriptc.frontend.operations import attributes, comparison, operators
 from scriptc.frontend.reader import (
-    calls,
     contents,
     exceptions,
     expressions,
@@ -21,19 +21,22 @@ from scriptc.frontend.reader import (
     matching,
     paths,
     statements,
+    subscripts,
 )
 from scriptc.frontend.reader.assumptions import Assumptions
 from scriptc.frontend.reader.diagnostics import Diagnostics
 from scriptc.frontend.reader.emit import Emitter
 from scriptc.frontend.reader.heap import Heap
-from scriptc.frontend.reader.iterables import Walk
 from scriptc.frontend.reader.position import Position
 from scriptc.frontend.reader.raised import RaisedExceptions
 from scriptc.frontend.reader.recursion import RecursiveFunctions
 from scriptc.frontend.reader.speculation import Speculation
+from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, Kinds, KnownLengthListValue, ObjectValue
+from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Module
 
+_KINDS = kinds.KINDS  # imported for the answers that they register
 _REGISTERED = (exceptions, jumps, loops, managers, matching)  # imported for the statements that they register
 
 
@@ -82,28 +85,28 @@ class EntryReader:
     def call(
         self, func: AbstractValue, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
     ) -> AbstractValue:
-        return calls.call(self, func, args, kwargs)
+        return verbs.call(self, func, args, kwargs)
 
     def attribute(self, owner: AbstractValue, name: str) -> AbstractValue:
         return attributes.attribute(self, owner, name)
 
     def store_attribute(self, owner: AbstractValue, name: str, value: AbstractValue) -> None:
-        expressions.store_attribute(self, owner, name, value)
+        verbs.store_attribute(self, owner, name, value)
 
     def subscript(self, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
-        return expressions.subscript(self, owner, index)
+        return subscripts.subscript(self, owner, index)
 
     def store_item(self, owner: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
-        expressions.store_item(self, owner, index, value)
+        subscripts.store_item(self, owner, index, value)
 
     def delete_item(self, owner: AbstractValue, index: AbstractValue) -> None:
-        expressions.delete_item(self, owner, index)
+        subscripts.delete_item(self, owner, index)
 
     def items_of(self, av: DictValue | ObjectValue | KnownLengthListValue) -> dict[Any, AbstractValue]:
         return contents.items_of(self, av)
 
     def truth(self, av: AbstractValue) -> AbstractValue:
-        return operators.truth(self, av)
+        return verbs.truth(self, av)
 
     def compare(self, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         return comparison.compare(self, op, a, b)

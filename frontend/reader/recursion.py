@@ -39,15 +39,16 @@ from scriptc.frontend.values.abstract import (
     OneOf,
     RuntimeValue,
     Unbound,
-    describe,
     home_of,
     is_tensor,
     tensor_type,
 )
+from scriptc.frontend.values.element_types import unite
 from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.joins import Plan
-from scriptc.frontend.values.kinds import NUMBERS, kind_of
-from scriptc.frontend.values.structure import identity_of, parts_of, replaced, shape_of
+from scriptc.frontend.values.structure import identity_of, parts_of, replaced
+from scriptc.frontend.values.union_kinds import NUMBERS
+from scriptc.frontend.values.verbs import describe, kind_of, structure_of
 from scriptc.ir.core import Block, Func, Value
 from scriptc.ir.types import ListType, TensorType
 
@@ -93,7 +94,7 @@ def leaf_kinds(av: AbstractValue) -> Iterator[Hashable]:
     if home is not None and home.place is not None:  # an object of the caller is known as which one it is
         yield "known", home.place
         return
-    shape = shape_of(av)
+    structure = structure_of(av)
     if isinstance(av, MaybeUnbound):
         yield "maybe"
         yield from leaf_kinds(av.av)
@@ -103,9 +104,9 @@ def leaf_kinds(av: AbstractValue) -> Iterator[Hashable]:
         for tag, alternative in av.alternatives.items():
             yield tag
             yield from leaf_kinds(alternative)
-    elif shape is not None:
-        yield shape.key
-        for part in shape.parts:
+    elif structure is not None:
+        yield structure.key
+        for part in structure.parts:
             yield from leaf_kinds(part)
     elif isinstance(av, Known):
         by_value = type(av.obj) in NUMBERS or isinstance(av.obj, str)
@@ -351,7 +352,7 @@ def shared_variables(reader: Reader, frame: Frame) -> Iterator[Ident]:
 
 def same_elements(reader: Reader, a: ListType, b: ListType) -> None:
     """Two lists that may be one."""
-    from scriptc.frontend.values.joins import unite
+    pass
 
     before = a.elem, b.elem
     unite(a, b)

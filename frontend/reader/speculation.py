@@ -20,9 +20,9 @@ from scriptc.frontend.values.abstract import (
     KnownSet,
     ListValue,
     OneOf,
-    describe,
 )
 from scriptc.frontend.values.element_types import fresh, holds, is_laid_out_anew, is_storable, is_union, spelt, unite
+from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Value
 from scriptc.ir.types import NEVER, NONE, Elem, JoinError, ListType, OptionalType, TensorType, Type, cells, tuple_of
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from scriptc.frontend.environment.state import delete_attribute, is_plain_attribute
 from scriptc.frontend.operations.formatting import joined, raise_with
-from scriptc.frontend.operations.materialize import any_length, apply_op, materialize, new_list
+from scriptc.frontend.operations.materialize import any_length, apply_op, new_list
 from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
 from scriptc.frontend.operations.sizes import size_of
 from scriptc.frontend.reader.constant_demand import make_known
 from scriptc.frontend.reader.dispatch import STATEMENTS, runs
 from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, Terminated, UserError
-from scriptc.frontend.reader.iterables import is_run_time, item_at, spend
+from scriptc.frontend.reader.iterables import item_at, spend
 from scriptc.frontend.reader.jumps import leave_with
 from scriptc.frontend.reader.names import load
 from scriptc.frontend.reader.paths import Env, changed, fill_exits, note_change, plan_joins, rebind, splice_block
@@ -41,6 +41,7 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.alternatives import present, split
 from scriptc.frontend.values.frame import Frame
+from scriptc.frontend.values.verbs import is_run_time, materialize
 from scriptc.ir.analysis import is_fresh, shares_memory
 from scriptc.ir.core import Block
 

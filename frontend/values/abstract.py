@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import TypeIs
+
 from scriptc.frontend.environment.dependencies import meet
 from scriptc.frontend.environment.specs import PlaceSpec
-from scriptc.frontend.values.element_types import spelt
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
     BOOL,
@@ -25,7 +26,9 @@ from scriptc.ir.types import (
     ListType,
     NeverType,
     ObjectType,
+    OpaqueType,
     Record,
+    ScalarType,
     SetType,
     TensorType,
     Type,
@@ -37,9 +40,27 @@ if TYPE_CHECKING:
 
 
 class AbstractValue:
-    """Base of abstract values."""
+    """Base of abstract values. `frontend.values.verbs` is what can be asked of each."""
 
     __slots__ = ()
+
+    @property
+    def category(self) -> object:
+        """A key that is equal for values of one kind."""
+        return type(self)
+
+    def kinds(self) -> tuple[object, ...]:
+        """Return the kinds that the value is of, the most special first."""
+        return type(self).__mro__
+
+
+@dataclass(frozen=True)
+class Structure:
+    """How a value is put together. Values with equal keys differ in their parts alone, of which `make` makes another."""
+
+    key: Hashable
+    parts: Sequence[AbstractValue]
+    make: Callable[[list[AbstractValue]], AbstractValue]
 
 
 @dataclass(eq=False, slots=True)
@@ -68,6 +89,15 @@ class RuntimeValue(AbstractValue):
     @property
     def type(self) -> Type:
         return self.value.type
+
+    @property
+    def category(self) -> object:
+        t = self.value.type
+        return type(self), t if isinstance(t, (ScalarType, OpaqueType)) else type(t)
+
+    def kinds(self) -> tuple[object, ...]:
+        """Return the scalar type, or the class of any other type, and then the classes of the value."""
+        return self.value.type, *type(self.value.type).__mro__, *type(self).__mro__
 
 
 @dataclass(eq=False, slots=True)
@@ -157,6 +187,10 @@ class CallerLocation:
     @property
     def place(self) -> PlaceSpec | None:
         return self.owner if isinstance(self.owner, PlaceSpec) else None
+
+    def key(self) -> Hashable:
+        """Return what is equal for values that live at one place."""
+        return id(self.owner), self.path
 
 
 @dataclass(eq=False, slots=True)
@@ -392,6 +426,16 @@ class Poison(AbstractValue):
     """The value of an expression in error: never reported again."""
 
 
+def is_known(av: AbstractValue) -> TypeIs[Known]:
+    """Return whether a value is a Python object known at compile time."""
+    return isinstance(av, Known)
+
+
+def has_alternatives(av: AbstractValue) -> TypeIs[OneOf]:
+    """Return whether a value is one of several kinds, which a tag tells apart at run time."""
+    return isinstance(av, OneOf)
+
+
 def is_tensor(av: AbstractValue) -> bool:
     return isinstance(av, RuntimeValue) and isinstance(av.type, TensorType)
 
@@ -400,7 +444,7 @@ class NoTensor(Exception):
     """Something else stands where a function takes a tensor."""
 
     def __init__(self, av: AbstractValue):
-        super().__init__(describe(av))
+        super().__init__(av)
         self.av = av
 
 
@@ -422,6 +466,16 @@ def of_value(value: Value) -> AbstractValue:
 
 def home_of(av: AbstractValue) -> CallerLocation | None:
     return av.home if isinstance(av, (DictValue, KnownLengthListValue, ObjectValue)) else None
+
+
+def place_of_caller(av: AbstractValue) -> PlaceSpec | None:
+    """Return the argument that a dict, object or list is."""
+    home = home_of(av)
+    return None if home is None else home.place
+
+
+def is_of_caller(av: AbstractValue) -> bool:
+    return place_of_caller(av) is not None
 
 
 def is_plain_tuple(av: AbstractValue) -> bool:
@@ -506,29 +560,3 @@ def has_method(cls: type, name: str) -> bool:
     """Whether instances of a class have a method; hasattr would find those of its metaclass as well."""
     return any(name in vars(base) for base in cls.__mro__)
 
-
-def describe(av: AbstractValue) -> str:
-    """The value in words, for messages."""
-    match av:
-        case Known(obj):
-            return f"{obj!r}" if isinstance(obj, (int, float, str, type(None))) else f"{type(obj).__name__}"
-        case RuntimeValue() if av.type == EXC:
-            return "an exception"
-        case RuntimeValue():
-            return "a tensor" if isinstance(av.type, TensorType) else spelt(av.type)
-        case TupleValue():
-            return f"a {av.cls.__name__} of {len(av.items)}"
-        case ListValue():
-            return "a tuple" if av.is_tuple else "a list"
-        case DictValue():
-            return f"a {av.made.cls.__name__}"
-        case ObjectValue():
-            return f"a {av.cls.__name__}"
-        case ComplexValue():
-            return "a complex number"
-        case OneOf():
-            return " or ".join(describe(a) for a in av.alternatives.values())
-        case Closure() | Bound():
-            return "a function"
-        case _:
-            return f"a {type(av).__name__.removesuffix('Value').lower()}"

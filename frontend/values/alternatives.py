@@ -8,10 +8,6 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Kinds, OneOf, RuntimeValue, TupleValue, has_kinds, is_tensor
 
 
-def has_alternatives(av: AbstractValue) -> bool:
-    return isinstance(av, OneOf)
-
-
 def is_of_ranks(av: AbstractValue) -> bool:
     """Return whether a value may be one of several kinds of tensors, whose ranks decompositions ask for as they are read."""
     return isinstance(av, OneOf) and sum(map(is_tensor, av.alternatives.values())) > 1

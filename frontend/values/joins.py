@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from scriptc.frontend.environment.specs import same_known
-from scriptc.frontend.operations.materialize import any_length, materialize
+from scriptc.frontend.operations.materialize import any_length
 from scriptc.frontend.reader.errors import Conflict, ItemConflict
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
@@ -22,12 +22,9 @@ from scriptc.frontend.values.abstract import (
     Moved,
     OneOf,
     Poison,
-    RecordDictValue,
-    RecordValue,
     RuntimeValue,
-    TupleValue,
+    Structure,
     Unbound,
-    describe,
     home_of,
     is_plain_tuple,
     is_run_time_text,
@@ -37,21 +34,20 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.element_types import unite
-from scriptc.frontend.values.kinds import NUMBERS, TEXT_KIND, TUPLE_KIND, is_run_time_value, kind_of, kind_of_tuples
-from scriptc.frontend.values.structure import Shape, attributes_of, identity_of, shape_of, with_attributes
+from scriptc.frontend.values.structure import attributes_of, identity_of, with_attributes
+from scriptc.frontend.values.union_kinds import NUMBERS, TEXT_KIND, TUPLE_KIND, is_run_time_value, kind_of_tuples
+from scriptc.frontend.values.verbs import describe, joined_type, kind_of, materialize, structure_of
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
     BOOL,
     INT,
     NEVER,
-    NONE,
     STR,
     Container,
     DictType,
     JoinError,
     ListType,
     ScalarType,
-    TupleType,
     Type,
     tuple_of,
 )
@@ -122,26 +118,26 @@ class Leaf(Plan):
 
 
 @dataclass(frozen=True)
-class Structure(Plan):
+class PartsPlan(Plan):
     """Values of one form: a tuple, an object, a method of something; each part is joined by itself."""
 
-    shape: Shape
+    structure: Structure
     parts: tuple[Plan, ...]
 
     def key(self) -> str:
-        return f"{self.shape.key}({', '.join(p.key() for p in self.parts)})"
+        return f"{self.structure.key}({', '.join(p.key() for p in self.parts)})"
 
     def types(self) -> Iterator[Type]:
         for part in self.parts:
             yield from part.types()
 
     def flatten(self, reader: Reader, av: AbstractValue) -> Iterator[Value]:
-        shape = shape_of(av)
+        structure = structure_of(av)
         for i, part in enumerate(self.parts):
-            yield from part.flatten(reader, av if shape is None else shape.parts[i])
+            yield from part.flatten(reader, av if structure is None else structure.parts[i])
 
     def rebuild(self, values: Iterator[Value], name: str) -> AbstractValue:
-        return self.shape.make([p.rebuild(values, f"{name}_{i}" if name else "") for i, p in enumerate(self.parts)])
+        return self.structure.make([p.rebuild(values, f"{name}_{i}" if name else "") for i, p in enumerate(self.parts)])
 
 
 @dataclass(frozen=True)
@@ -305,10 +301,10 @@ def unify(
         return Attributes(
             first, tuple((n, unify(r, kinds, force=force, fresh=fresh, mark=mark)) for n, r in held.items())
         )
-    shapes = [shape_of(a) for a in avs]
-    if shapes[0] is not None and all(s is not None and s.key == shapes[0].key for s in shapes):
-        rows = zip(*(s.parts for s in shapes if s is not None), strict=True)
-        return Structure(shapes[0], tuple(unify(r, kinds, force=force, fresh=fresh, mark=mark) for r in rows))
+    structures = [structure_of(a) for a in avs]
+    if structures[0] is not None and all(s is not None and s.key == structures[0].key for s in structures):
+        rows = zip(*(s.parts for s in structures if s is not None), strict=True)
+        return PartsPlan(structures[0], tuple(unify(r, kinds, force=force, fresh=fresh, mark=mark) for r in rows))
     if not (force and is_number(first)):
         is_run_time = isinstance(first, (RuntimeValue, OneOf, *RECORDS)) or (
             isinstance(first, ListValue) and first.value is not None
@@ -391,7 +387,7 @@ def _any_length(avs: Sequence[AbstractValue]) -> Type:
     """The type of tuples of any length that holds all of some tuples."""
     joined: Type = tuple_of(NEVER)
     for av in avs:
-        joined = unite(joined, _type_of(av))
+        joined = unite(joined, joined_type(av))
     return joined
 
 
@@ -407,37 +403,16 @@ def is_number(av: AbstractValue) -> bool:
     )
 
 
-def _type_of(av: AbstractValue) -> Type:
-    match av:
-        case RuntimeValue():
-            return av.type
-        case Known(obj) if type(obj) in NUMBERS:
-            return NUMBERS[type(obj)]
-        case RecordValue() | RecordDictValue():
-            return av.value.type
-        case ListValue(value) if value is not None:
-            return value.type
-        case Known(str()):
-            return STR
-        case Known(None):
-            return NONE
-        case TupleValue(items, cls) if cls is tuple:
-            return TupleType(tuple(map(_type_of, items))) if items else tuple_of(NEVER)
-        case Known(tuple() as held) if type(held) is tuple:
-            return _type_of(TupleValue([Known(x) for x in held]))
-    raise Conflict(describe(av))
-
-
 def _join_types(avs: Sequence[AbstractValue], kinds: Kinds) -> Type:
     try:
-        result = _type_of(avs[0])
+        result = joined_type(avs[0])
         for av in avs[1:]:
-            t = _type_of(av)
+            t = joined_type(av)
             result = unite(result, t, unions=kinds.in_containers)
     except (Conflict, JoinError) as e:
         error = ItemConflict if isinstance(e, JoinError) and isinstance(result, Container) else Conflict
         words = dict.fromkeys(map(describe, avs))
         if len(words) == 1 and isinstance(e, JoinError):
-            words = dict.fromkeys(str(_type_of(av)) for av in avs)
+            words = dict.fromkeys(str(joined_type(av)) for av in avs)
         raise error(" and ".join(words)) from e
     return result

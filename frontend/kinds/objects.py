@@ -1,0 +1,200 @@
+"""Instances of users' classes, made in compiled code or arguments; what they hold; and `super()` of them."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+import torch
+
+from scriptc.frontend.decompositions.futures import Future
+from scriptc.frontend.decompositions.iterators import SequenceIterator
+from scriptc.frontend.decompositions.itertools import ENDLESS
+from scriptc.frontend.decompositions.queues import Deque
+from scriptc.frontend.environment.aot_kinds import kept_kinds
+from scriptc.frontend.environment.results import DequeMaker, Maker, is_stand_in, result_tree
+from scriptc.frontend.environment.specs import QueueSpec, Spec, TupleSpec
+from scriptc.frontend.operations.formatting import message_parts, own_text
+from scriptc.frontend.operations.objects import object_attribute, set_attribute, special, super_value
+from scriptc.frontend.operations.operators import truth_of_object
+from scriptc.frontend.reader.errors import Conflict
+from scriptc.frontend.reader.exceptions import raise_made
+from scriptc.frontend.reader.iteration import asked_items, iterated_object, walk_queue
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.subscripts import delete_by_method
+from scriptc.frontend.values import verbs
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Content,
+    Known,
+    MaybeUnbound,
+    ObjectValue,
+    Structure,
+    SuperValue,
+    is_of_caller,
+    place_of_caller,
+)
+from scriptc.frontend.values.structure import keyed_structure, location_key
+from scriptc.frontend.values.verbs import describe, frozen, is_run_time
+from scriptc.frontend.values.walk import Walk
+
+
+@verbs.describe.of(ObjectValue)
+def object_description(owner: ObjectValue) -> str:
+    return f"a {owner.cls.__name__}"
+
+
+@verbs.structure_of.of(ObjectValue)
+def object_structure(owner: ObjectValue) -> Structure:
+    cls, home = owner.cls, owner.home
+    make = lambda held: ObjectValue(cls, held, home=home)  # noqa: E731
+    return keyed_structure(("object", cls, location_key(home)), owner.items, make)
+
+
+@verbs.structure_of.of(Content)
+def content_structure(owner: Content) -> Structure:
+    return keyed_structure(("content",), owner.items, lambda held: Content(held, owner.first, owner.cls))
+
+
+@verbs.held_values.of(ObjectValue, Content)
+def held_by_object(owner: ObjectValue | Content) -> Sequence[AbstractValue]:
+    return list(owner.items.values())
+
+
+@verbs.frozen.of(ObjectValue)
+def frozen_object(owner: ObjectValue) -> AbstractValue:
+    if is_of_caller(owner):
+        return owner
+    return ObjectValue(owner.cls, {k: frozen(v) for k, v in owner.items.items()}, owner.ident, owner.home)
+
+
+@verbs.result_of.of(ObjectValue)
+def object_result(owner: ObjectValue) -> tuple[Spec, list[AbstractValue]]:
+    place, cls, items = place_of_caller(owner), owner.cls, owner.items
+    if place is not None:
+        return place, []
+    if cls is Deque:
+        return result_tree([items["maxlen"], items["_items"]], lambda specs: TupleSpec(specs, DequeMaker()))
+    some = next((name for name, item in items.items() if isinstance(item, MaybeUnbound)), None)
+    if some is not None:
+        raise Conflict(f"{describe(owner)}, whose attribute '{some}' only some paths set")
+    if issubclass(cls, (BaseException, torch.nn.Module)) or is_stand_in(cls):
+        raise Conflict(f"{describe(owner)}, which cannot be returned from compiled code")
+    return result_tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
+
+
+@kept_kinds.of(ObjectValue)
+def kept_kinds_of_object(owner: ObjectValue) -> list[Any]:
+    if owner.cls is not Deque:
+        raise Conflict(describe(owner))
+    longest = owner.items["maxlen"]
+    if not isinstance(longest, Known):
+        raise Conflict("a deque whose maxlen is known only at run time")
+    return [QueueSpec(content, longest.obj) for content in kept_kinds(owner.items["_items"])]
+
+
+@verbs.python_class.of(ObjectValue)
+def class_of_object(reader: Reader, owner: ObjectValue) -> type:
+    return {Deque: collections.deque, Future: torch._C.Future}.get(owner.cls, owner.cls)
+
+
+@verbs.class_name_of.of(ObjectValue)
+def class_name_of_object(reader: Reader, owner: ObjectValue) -> str:
+    return owner.cls.__name__
+
+
+@verbs.attribute.of(ObjectValue)
+def read_object_attribute(reader: Reader, owner: ObjectValue, name: str) -> AbstractValue:
+    return object_attribute(reader, owner, name)
+
+
+@verbs.store_attribute.of(ObjectValue)
+def store_object_attribute(reader: Reader, owner: ObjectValue, name: str, value: AbstractValue) -> None:
+    set_attribute(reader, owner, name, value)
+
+
+@verbs.item.of(ObjectValue)
+def object_item(reader: Reader, owner: ObjectValue, index: AbstractValue) -> AbstractValue:
+    found = special(reader, owner, "__getitem__", [index])
+    if found is None:
+        reader.reject("subscript_of_other", what=describe(owner))
+    return found
+
+
+@verbs.store_item.of(ObjectValue)
+def store_object_item(reader: Reader, owner: ObjectValue, index: AbstractValue, value: AbstractValue) -> None:
+    special(reader, owner, "__setitem__", [index, value])
+
+
+@verbs.delete_item.of(ObjectValue)
+def delete_object_item(reader: Reader, owner: ObjectValue, index: AbstractValue) -> None:
+    delete_by_method(reader, owner, index)
+
+
+@verbs.truth.of(ObjectValue)
+def object_truth(reader: Reader, owner: ObjectValue) -> AbstractValue:
+    return truth_of_object(reader, owner)
+
+
+@verbs.call.of(ObjectValue)
+def call_object(
+    reader: Reader, func: ObjectValue, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    return reader.call(reader.attribute(func, "__call__"), args, kwargs)
+
+
+@verbs.is_run_time.of(ObjectValue)
+def is_object_run_time(reader: Reader, owner: ObjectValue) -> bool:
+    items = reader.items_of(owner)
+    if owner.cls is SequenceIterator:
+        return is_run_time(reader, items["sequence"])
+    return owner.cls in ENDLESS or hasattr(owner.cls, "__iter__")
+
+
+@verbs.walk.of(ObjectValue)
+def walk_object(reader: Reader, owner: ObjectValue, site: Any) -> Walk:
+    cls = owner.cls
+    if cls is SequenceIterator and not is_run_time(reader, reader.items_of(owner)["sequence"]):
+        return Walk(items=asked_items(reader, owner))
+    if cls is Deque:
+        return walk_queue(reader, owner, reader.iteration(reader.items_of(owner)["_items"], site))
+    if cls in ENDLESS:
+        length = reader.call(Known(len), [owner], {})
+        return Walk(count=(Known(0), length, Known(1)), item=lambda i: reader.subscript(owner, i))
+    return reader.iteration(iterated_object(reader, owner), site)
+
+
+@verbs.text_parts.of(ObjectValue)
+def object_text(reader: Reader, owner: ObjectValue, *, quoted: bool = False) -> Iterator[AbstractValue]:
+    if issubclass(owner.cls, BaseException):
+        if quoted:
+            reader.reject("repr_of_exception")
+        yield from message_parts(reader, owner)
+        return
+    found = own_text(reader, owner, quoted)
+    if found is None:
+        reader.reject("text_of_other", what=describe(owner))
+    yield found
+
+
+@verbs.raise_value.of(ObjectValue)
+def raise_object(reader: Reader, owner: ObjectValue) -> NoReturn:
+    if issubclass(owner.cls, Exception):
+        raise_made(reader, owner)
+    if issubclass(owner.cls, BaseException):
+        reader.reject("raise_of_other", name=owner.cls.__name__)
+    reader.emit.raise_error("TypeError", "exceptions must derive from BaseException")
+
+
+# ---- super() ----
+
+
+@verbs.class_name_of.of(SuperValue)
+def class_name_of_super(reader: Reader, owner: SuperValue) -> str:
+    return "super"
+
+
+@verbs.attribute.of(SuperValue)
+def read_super_attribute(reader: Reader, owner: SuperValue, name: str) -> AbstractValue:
+    return super_value(reader, owner, name)

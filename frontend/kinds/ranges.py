@@ -1,0 +1,80 @@
+"""Ranges whose bounds compiled code computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from scriptc.frontend.decompositions import lists
+from scriptc.frontend.operations.comparison import contains
+from scriptc.frontend.operations.formatting import listed_text
+from scriptc.frontend.reader.iterables import known_bounds, known_range
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.subscripts import range_item
+from scriptc.frontend.values import verbs
+from scriptc.frontend.values.abstract import AbstractValue, Known, RangeValue, Structure, TupleValue
+from scriptc.frontend.values.structure import LONG
+from scriptc.frontend.values.walk import Walk
+
+
+@verbs.structure_of.of(RangeValue)
+def range_structure(owner: RangeValue) -> Structure:
+    return Structure("range", [owner.start, owner.stop, owner.step], lambda parts: RangeValue(*parts))
+
+
+@verbs.held_values.of(RangeValue)
+def held_by_range(owner: RangeValue) -> Sequence[AbstractValue]:
+    return ()
+
+
+@verbs.python_class.of(RangeValue)
+def class_of_range(reader: Reader, owner: RangeValue) -> type:
+    return range
+
+
+@verbs.class_name_of.of(RangeValue)
+def class_name_of_range(reader: Reader, owner: RangeValue) -> str:
+    return "range"
+
+
+@verbs.item.of(RangeValue)
+def range_item_at(reader: Reader, owner: RangeValue, index: AbstractValue) -> AbstractValue:
+    return range_item(reader, owner, index)
+
+
+@verbs.truth.of(RangeValue)
+def range_truth(reader: Reader, owner: RangeValue) -> AbstractValue:
+    return reader.truth(reader.call(Known(len), [owner], {}))
+
+
+@contains.of(RangeValue)
+def range_contains(reader: Reader, owner: RangeValue, item: AbstractValue) -> AbstractValue:
+    return reader.call(Known(lists.in_range), [item, owner.start, owner.stop, owner.step], {})
+
+
+@verbs.is_run_time.of(RangeValue)
+def is_range_run_time(reader: Reader, owner: RangeValue) -> bool:
+    bounds = known_bounds(owner)
+    return bounds is None or len(range(*bounds)) > LONG
+
+
+@verbs.unrolled_ranges.of(RangeValue)
+def unrolled_range(reader: Reader, owner: RangeValue) -> AbstractValue:
+    return owner if known_bounds(owner) is None else TupleValue(known_range(reader, owner))
+
+
+@verbs.walk.of(RangeValue)
+def walk_range(reader: Reader, owner: RangeValue, site: Any) -> Walk:
+    bounds = known_bounds(owner)  # they may not be known by now
+    if bounds is not None and bounds[2] and reader.assumptions.unrolls(site, len(range(*bounds))):
+        return Walk(items=known_range(reader, owner))
+    # The length is asked for, since a range may end in front of its start.
+    length = lambda: reader.call(Known(len), [owner], {})  # noqa: E731
+    return Walk(count=(owner.start, owner.stop, owner.step), item=lambda i: i, length=length)
+
+
+@verbs.text_parts.of(RangeValue)
+def range_text(reader: Reader, owner: RangeValue, *, quoted: bool = False) -> Iterator[AbstractValue]:
+    start, stop, step = owner.start, owner.stop, owner.step
+    is_plain = isinstance(step, Known) and step.obj == 1
+    yield from listed_text(reader, "range(", [start, stop] if is_plain else [start, stop, step], ")")

@@ -1,0 +1,149 @@
+"""Tensors that compiled code computes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import torch
+
+from scriptc.frontend.environment.specs import Spec, TensorSpec
+from scriptc.frontend.operations.attributes import class_itself, patched_method, replaced_operator, tensor_attribute
+from scriptc.frontend.operations.comparison import contains
+from scriptc.frontend.operations.elementwise import elementwise
+from scriptc.frontend.operations.formatting import tensor_text
+from scriptc.frontend.operations.indexing import index_tensor, indexed, put_by_index
+from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.operations.sizes import size_av
+from scriptc.frontend.operations.special_methods import METHODS
+from scriptc.frontend.operations.writes import check_number, check_placed, copy_into, spread_into
+from scriptc.frontend.reader.iterables import checked_iterable, is_short
+from scriptc.frontend.reader.iteration import row_of
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values import verbs
+from scriptc.frontend.values.abstract import AbstractValue, Known, OneOf, RuntimeValue, tensor_type
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.verbs import describe
+from scriptc.frontend.values.walk import Walk
+from scriptc.ir.dtypes import INEXACT
+from scriptc.ir.types import TensorType
+
+
+@verbs.kind_of.of(TensorType)
+def tensor_kind(owner: RuntimeValue) -> Hashable:
+    t = tensor_type(owner)
+    return "tensor", t.dtype, t.rank
+
+
+@verbs.describe.of(TensorType)
+def tensor_description(owner: RuntimeValue) -> str:
+    return "a tensor"
+
+
+@verbs.result_of.of(TensorType)
+def tensor_result(owner: RuntimeValue) -> tuple[Spec, list[AbstractValue]]:
+    t = tensor_type(owner)
+    assert t.dims is not None
+    return TensorSpec(t.dtype, (None,) * len(t.dims)), [owner]
+
+
+@verbs.python_class.of(TensorType)
+def class_of_tensor(reader: Reader, owner: RuntimeValue) -> type:
+    return torch.Tensor
+
+
+@verbs.class_name_of.of(TensorType)
+def class_name_of_tensor(reader: Reader, owner: RuntimeValue) -> str:
+    return "Tensor"
+
+
+@verbs.attribute.of(TensorType)
+def read_tensor_attribute(reader: Reader, owner: RuntimeValue, name: str) -> AbstractValue:
+    if name == "__class__":
+        return class_itself(reader, owner)
+    replaced = patched_method(reader, owner, name)
+    return tensor_attribute(reader, owner, name) if replaced is None else replaced
+
+
+@verbs.store_attribute.of(TensorType)
+def store_tensor_attribute(reader: Reader, owner: RuntimeValue, name: str, value: AbstractValue) -> None:
+    if name == "requires_grad":
+        reader.reject("requires_grad_set")
+    reader.reject("attribute_assigned", name=name, what=describe(owner))
+
+
+@verbs.item.of(TensorType)
+def tensor_item(reader: Reader, owner: RuntimeValue, index: AbstractValue) -> AbstractValue:
+    return index_tensor(reader, owner, index)
+
+
+@verbs.store_item.of(TensorType)
+def store_tensor_item(reader: Reader, owner: RuntimeValue, index: AbstractValue, value: AbstractValue) -> None:
+    if isinstance(value, Known) and value.obj is None:
+        reader.emit.raise_error("TypeError", "can't assign a NoneType to a tensor")
+    if isinstance(value, OneOf):
+
+        def store(alternative: AbstractValue) -> AbstractValue:
+            reader.store_item(owner, index, alternative)
+            return Known(None)
+
+        split(reader, value, store)
+        return
+    check_number(reader, value, tensor_type(owner).dtype)
+    if isinstance(index, Known) and isinstance(index.obj, bool):
+        if index.obj:  # else eager does not look at the value
+            spread_into(reader, apply_op(reader, "unsqueeze", owner, dim=0), value)
+        return
+    view, picked = indexed(reader, owner, index)
+    if not picked:
+        spread_into(reader, view, value)
+        return
+    check_placed(reader, view, index, value)
+    copy_into(reader, view, put_by_index(reader, view, picked, value, accumulate=False))
+
+
+@verbs.truth.of(TensorType)
+def tensor_truth(reader: Reader, owner: RuntimeValue) -> AbstractValue:
+    return RuntimeValue(reader.emit.build("item.bool", [owner.value]))
+
+
+@verbs.unary.of(TensorType)
+def tensor_unary(reader: Reader, owner: RuntimeValue, name: str) -> AbstractValue:
+    if (found := replaced_operator(reader, f"__{METHODS[name]}__", owner)) is not None:
+        return found
+    if name == "UAdd":
+        return reader.call(Known(torch.positive), [owner], {})
+    if name == "Invert" and tensor_type(owner).dtype in INEXACT:
+        message = "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        reader.emit.raise_error("TypeError", message)
+    return elementwise(reader, "neg" if name == "USub" else "bitwise_not", owner)
+
+
+@contains.of(TensorType)
+def tensor_contains(reader: Reader, owner: RuntimeValue, item: AbstractValue) -> AbstractValue:
+    return reader.call(Known(torch.Tensor.__contains__), [owner, item], {})
+
+
+@verbs.is_walked.of(TensorType)
+def is_tensor_walked(owner: RuntimeValue) -> bool:
+    return tensor_type(owner).rank > 0
+
+
+@verbs.is_run_time.of(TensorType)
+def is_tensor_run_time(reader: Reader, owner: RuntimeValue) -> bool:
+    return tensor_type(owner).rank > 0 and not is_short(size_av(reader, owner, 0))
+
+
+@verbs.walk.of(TensorType)
+def walk_tensor(reader: Reader, owner: RuntimeValue, site: Any) -> Walk:
+    checked_iterable(reader, owner)
+    count = size_av(reader, owner, 0)
+    if site is None and isinstance(count, Known) and is_short(count):
+        rows = [reader.emit.build("select", [owner.value, reader.emit.const(i)], dim=0) for i in range(count.obj)]
+        return Walk(items=[RuntimeValue(row) for row in rows])
+    return Walk(count=(Known(0), count, Known(1)), item=lambda i: row_of(reader, owner, i))
+
+
+@verbs.text_parts.of(TensorType)
+def tensor_text_parts(reader: Reader, owner: RuntimeValue, *, quoted: bool = False) -> Iterator[AbstractValue]:
+    yield tensor_text(reader, owner)

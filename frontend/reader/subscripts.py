@@ -1,0 +1,168 @@
+"""Items of values: `owner[index]`, `owner[index] = value` and `del owner[index]`."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from scriptc.frontend.decompositions import lists
+from scriptc.frontend.operations.indexing import is_indexed_by_ints, with_places
+from scriptc.frontend.operations.indices import is_slice, place_of, slice_bounds
+from scriptc.frontend.operations.materialize import new_list, wrap
+from scriptc.frontend.operations.objects import special
+from scriptc.frontend.reader.constant_demand import is_known_throughout, knowable, require_known
+from scriptc.frontend.reader.contents import edit
+from scriptc.frontend.reader.errors import Terminated
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values import verbs
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Known,
+    KnownLengthListValue,
+    ListValue,
+    OneOf,
+    RangeValue,
+    RuntimeValue,
+    TupleValue,
+    has_kinds,
+    is_tensor,
+)
+from scriptc.frontend.values.alternatives import present, split_all, split_index
+from scriptc.frontend.values.element_types import is_laid_out_anew
+from scriptc.frontend.values.structure import slice_parts
+from scriptc.frontend.values.verbs import class_name_of, demand, describe, materialize, type_of
+from scriptc.ir.core import Value
+from scriptc.ir.types import BOOL, INT, NEVER, ListType
+
+
+def subscript(reader: Reader, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
+    if isinstance(owner, OneOf) or isinstance(index, OneOf):
+        owner = present(reader, owner, "TypeError", "'NoneType' object is not subscriptable")
+        return split_all(reader, [owner, index], lambda avs: reader.subscript(*avs))
+    demand(reader, owner, "__getitem__", "is not subscriptable")
+    index = with_places(reader, index) if is_tensor(owner) else index
+    if has_kinds(index) and (is_tensor(owner) or is_slice(index)):
+        return split_index(reader, index, lambda i: reader.subscript(owner, i))
+    if is_tensor(index) and is_indexed_by_ints(owner):
+        index = place_of(reader, index)
+    return verbs.item(reader, owner, index)
+
+
+def store_item(reader: Reader, owner: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
+    def store(avs: list[AbstractValue]) -> AbstractValue:
+        reader.store_item(avs[0], avs[1], value)
+        return Known(None)
+
+    if isinstance(owner, OneOf) or isinstance(index, OneOf):
+        owner = present(reader, owner, "TypeError", "'NoneType' object does not support item assignment")
+        split_all(reader, [owner, index], store)
+        return
+    demand(reader, owner, "__setitem__", "does not support item assignment")
+    index = with_places(reader, index) if is_tensor(owner) else index
+    if is_tensor(index) and is_indexed_by_ints(owner):
+        index = place_of(reader, index)
+    if has_kinds(index) and (is_tensor(owner) or is_slice(index)):
+        split_index(reader, index, lambda i: store([owner, i]))
+        return
+    verbs.store_item(reader, owner, index, value)
+
+
+def delete_item(reader: Reader, owner: AbstractValue, index: AbstractValue) -> None:
+    does_not = "doesn't" if isinstance(owner, (TupleValue, ListValue)) else "does not"
+    demand(reader, owner, "__delitem__", f"{does_not} support item deletion")
+    verbs.delete_item(reader, owner, index)
+
+
+def delete_by_method(reader: Reader, owner: AbstractValue, index: AbstractValue) -> None:
+    """Execute `del owner[index]` of an object whose class has a method for it."""
+    if special(reader, owner, "__delitem__", [index]) is None:
+        reader.reject("item_deleted", what=describe(owner))
+
+
+# ---- indices ----
+
+
+def is_known_index(index: AbstractValue) -> bool:
+    return isinstance(index, Known) and isinstance(index.obj, (int, slice))
+
+
+def is_known_place(index: AbstractValue) -> bool:
+    return is_known_index(index) or is_slice(index) and is_known_throughout(index)
+
+
+def is_never_known(reader: Reader, index: AbstractValue) -> bool:
+    """Whether an index, or a bound of a slice, depends on what no reading can know."""
+    parts = slice_parts(index) if is_slice(index) else [index]
+    return any(isinstance(p, RuntimeValue) and p.type == INT and knowable(reader, p.value) is None for p in parts)
+
+
+def known_index(reader: Reader, owner: AbstractValue, index: AbstractValue) -> int | slice:
+    what = "an index into values of different types"
+    if not is_slice(index):
+        place = require_known(reader, index, what)
+        if not hasattr(place, "__index__"):
+            kind = f"{class_name_of(reader, owner)} indices must be integers or slices"
+            reader.emit.raise_error("TypeError", f"{kind}, not {type(place).__name__}")
+        return operator.index(place)
+    return slice(*(require_known(reader, part, what) for part in slice_parts(index)))
+
+
+# ---- sequences ----
+
+
+def pick(reader: Reader, owner: AbstractValue, items: list[AbstractValue], index: int | slice) -> AbstractValue:
+    if isinstance(index, slice):
+        chosen = items[index]
+        return (
+            new_list(reader, chosen, (reader.position.loc, "slice"))
+            if isinstance(owner, ListValue)
+            else TupleValue(chosen)
+        )
+    try:
+        return items[index]
+    except IndexError:
+        name = "list" if isinstance(owner, ListValue) else "tuple"
+        reader.emit.raise_error("IndexError", f"{name} index out of range")
+
+
+def fetched(reader: Reader, list_value: Value, index: Value) -> AbstractValue:
+    """An item of a run-time list."""
+    found = reader.emit.build("list.get", [list_value, index])
+    if found.type == NEVER:  # nothing was ever put into the list
+        reader.emit.effect("unreachable", ())
+        raise Terminated
+    return wrap(reader, found)
+
+
+def range_item(reader: Reader, numbers: RangeValue, index: AbstractValue) -> AbstractValue:
+    if is_slice(index):
+        length = reader.call(Known(len), [numbers], {})
+        bounds = [RuntimeValue(b) for b in slice_bounds(reader, index)]
+        picked = reader.call(Known(lists.range_slice), [numbers.start, numbers.step, length, *bounds], {})
+        return RangeValue(*reader.iterate(picked))
+    if type_of(index) not in (INT, BOOL):
+        message = f"range indices must be integers or slices, not {class_name_of(reader, index)}"
+        reader.emit.raise_error("TypeError", message)
+    length = reader.call(Known(len), [numbers], {})
+    return reader.call(Known(lists.range_item), [numbers.start, numbers.step, length, index], {})
+
+
+def splice_list(reader: Reader, owner: ListValue, start: Any, stop: Any, value: AbstractValue) -> None:
+    """owner[start:stop] = value"""
+    if isinstance(owner, KnownLengthListValue):
+        first, last = (
+            require_known(reader, RuntimeValue(bound), "a bound of a list of different types")
+            for bound in (start, stop)
+        )
+        new = reader.iterate(value)
+        edit(reader, owner, lambda items: items.__setitem__(slice(first, last), new))
+        return
+    other = value if isinstance(value, ListValue) else reader.call(Known(list), [value], {})
+    added = materialize(reader, other)
+    assert isinstance(added.type, ListType)
+    target = reader.speculation.mutate(owner)
+    reader.speculation.widen(target.type, 0, added.type.elem)
+    assert isinstance(target.type, ListType)
+    if is_laid_out_anew(added.type.elem, target.type.elem):  # items are copied as they are
+        reader.speculation.widen(added.type, 0, target.type.elem)
+    reader.emit.effect("list.splice", [target, start, stop, added])

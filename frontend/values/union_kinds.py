@@ -1,0 +1,34 @@
+"""The kinds that `OneOf` tells apart: values of one kind join to one value."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TypeGuard
+
+from scriptc.frontend.values.abstract import (
+    RECORDS,
+    AbstractValue,
+    RecordDictValue,
+    RecordValue,
+    RuntimeValue,
+)
+from scriptc.frontend.values.element_types import type_kind
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, ListType, TensorType, Type
+
+NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
+
+
+TEXT_KIND = str(STR)  # the kind of strings made at run time
+
+
+TUPLE_KIND = "tuple"  # the kind of tuples of any length
+
+
+def kind_of_tuples(t: Type) -> Hashable:
+    """Tuples of any length are of one kind, but for those of tensors: of one for each dtype and rank."""
+    elem = t.elem if isinstance(t, ListType) else NEVER
+    return (TUPLE_KIND, type_kind(elem)) if isinstance(elem, TensorType) else TUPLE_KIND
+
+
+def is_run_time_value(av: AbstractValue) -> TypeGuard[RuntimeValue | RecordValue | RecordDictValue]:
+    return isinstance(av, (RuntimeValue, *RECORDS))

@@ -1,0 +1,201 @@
+"""The protocol of values: what Python, and the compiler, ask of a value of any kind.
+
+`frontend/kinds` has a file for each kind of value, which answers the verbs that the kind supports:
+
+    @verbs.truth.of(TupleValue)
+    def tuple_truth(reader: Reader, owner: TupleValue) -> AbstractValue:
+
+The answer is found by the class of the value; for an SSA value by its type: a scalar type itself, or the class of any other
+type. A verb that a kind does not answer falls to its default here, which rejects, or holds for most kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NoReturn
+
+from scriptc.frontend.environment.specs import Spec
+from scriptc.frontend.operations.operator_tables import SYMBOLS
+from scriptc.frontend.reader.errors import Conflict
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, Structure, has_method, has_one_class
+from scriptc.frontend.values.verb import Question, Verb
+from scriptc.frontend.values.walk import Walk
+from scriptc.ir.core import Value
+from scriptc.ir.types import Type
+
+# ---- what Python asks ----
+
+
+@Verb
+def attribute(reader: Reader, owner: AbstractValue, name: str) -> AbstractValue:
+    """Return `owner.name`."""
+    return Bound(owner, name)
+
+
+@Verb
+def store_attribute(reader: Reader, owner: AbstractValue, name: str, value: AbstractValue) -> None:
+    """Execute `owner.name = value`."""
+    reader.reject("attribute_assigned", name=name, what=describe(owner))
+
+
+@Verb
+def item(reader: Reader, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
+    """Return `owner[index]`; neither is one of several kinds."""
+    reader.reject("subscript_of_other", what=describe(owner))
+
+
+@Verb
+def store_item(reader: Reader, owner: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
+    """Execute `owner[index] = value`; neither owner nor index is one of several kinds."""
+    reader.reject("item_assigned", what=describe(owner))
+
+
+@Verb
+def delete_item(reader: Reader, owner: AbstractValue, index: AbstractValue) -> None:
+    """Execute `del owner[index]`."""
+    reader.reject("item_deleted", what=describe(owner))
+
+
+@Verb
+def call(
+    reader: Reader, func: AbstractValue, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    """Return `func(*args, **kwargs)`."""
+    demand(reader, func, "__call__", "is not callable")
+    reader.reject("call_of_other", what=describe(func))
+
+
+@Verb
+def walk(reader: Reader, sequence: AbstractValue, site: Any) -> Walk:
+    """Return how a loop at `site` walks a sequence; None as the site where all items are wanted at once."""
+    reader.emit.raise_error("TypeError", f"'{class_name_of(reader, sequence)}' object is not iterable")
+
+
+@Verb
+def truth(reader: Reader, owner: AbstractValue) -> AbstractValue:
+    """Return `bool(owner)`, as a known or dynamic bool. Functions, iterators and the like are true."""
+    return Known(True)
+
+
+@Verb
+def unary(reader: Reader, operand: AbstractValue, name: str) -> AbstractValue:
+    """Return the result of a unary operator, by the name of its class in `ast`: UAdd, USub or Invert."""
+    own = class_name_of(reader, operand)
+    reader.reject("operator_on_others", operator=SYMBOLS.get(name, name), a=own, b=own)
+
+
+@Verb
+def python_class(reader: Reader, owner: AbstractValue) -> type:
+    """Return `type(owner)`."""
+    reader.reject("class_unknown")
+
+
+@Verb
+def class_name_of(reader: Reader, owner: AbstractValue) -> str:
+    """Return the name of the Python class, as error messages of Python give it."""
+    return type(owner).__name__
+
+
+def demand(reader: Reader, owner: AbstractValue, method: str, complaint: str) -> None:
+    """Raise what Python does where the class of a value lacks a method that an operator stands for."""
+    is_class = isinstance(owner, Known) and isinstance(owner.obj, type)  # whose own class says nothing: list[int]
+    if has_one_class(owner) and not is_class and not has_method(python_class(reader, owner), method):
+        reader.emit.raise_error("TypeError", f"'{class_name_of(reader, owner)}' object {complaint}")
+
+
+@Verb
+def text_parts(reader: Reader, value: AbstractValue, *, quoted: bool = False) -> Iterator[AbstractValue]:
+    """Yield the strings, and values to be converted, that `str(value)`, or with `quoted` `repr(value)`, consists of."""
+    reader.reject("text_of_other", what=describe(value))
+
+
+@Verb
+def raise_value(reader: Reader, exception: AbstractValue) -> NoReturn:
+    """Execute `raise exception`."""
+    reader.emit.raise_error("TypeError", "exceptions must derive from BaseException")
+
+
+# ---- what the compiler asks ----
+
+
+@Verb
+def materialize(reader: Reader, value: AbstractValue) -> Value:
+    """Return the SSA value of a number, string, tensor, list or None."""
+    reader.reject("no_run_time_value", who="this", what=describe(value))
+
+
+@Verb
+def is_run_time(reader: Reader, sequence: AbstractValue) -> bool:
+    """Return whether the number of items is known only at run time, or too large to take them one by one."""
+    return False
+
+
+@Verb
+def unrolled_ranges(reader: Reader, sequence: AbstractValue) -> AbstractValue:
+    """Return the sequence with the numbers of known ranges written out."""
+    return sequence
+
+
+@Question
+def walked_sequence(sequence: AbstractValue) -> AbstractValue:
+    """Return the sequence that an iterator walks in the end."""
+    return sequence
+
+
+@Question
+def is_walked(sequence: AbstractValue) -> bool:
+    """Return whether `iter()` takes a value. Of objects only `iter()` knows, by asking them."""
+    return True
+
+
+@Question
+def describe(value: AbstractValue) -> str:
+    """Return the value in words, for messages."""
+    return f"a {type(value).__name__.removesuffix('Value').lower()}"
+
+
+@Question
+def structure_of(value: AbstractValue) -> Structure | None:
+    """Return how a value is put together from parts; None for a value that joins as a whole."""
+    return None
+
+
+@Question
+def type_of(value: AbstractValue) -> Type | None:
+    """Return the type of a number or tensor, without building anything; None for all other values."""
+    return None
+
+
+@Question
+def joined_type(value: AbstractValue) -> Type:
+    """Return the type of the SSA value that a path hands over for a value where paths meet; Conflict where there is none."""
+    raise Conflict(describe(value))
+
+
+@Question
+def held_values(value: AbstractValue) -> Sequence[AbstractValue] | None:
+    """Return the values that a value holds; None where they cannot be listed: a function holds what its frame holds."""
+    return None
+
+
+@Question
+def frozen(value: AbstractValue) -> AbstractValue:
+    """Return a settled value that stays as it is: lists of known length otherwise ask the reader for their items."""
+    return value
+
+
+@Question
+def result_of(value: AbstractValue) -> tuple[Spec, list[AbstractValue]]:
+    """Return the tree of a value and its dynamic leaves in order; Conflict where it cannot leave compiled code."""
+    raise Conflict(f"{describe(value)}, which cannot be returned from compiled code")
+
+
+@Question
+def kind_of(value: AbstractValue) -> Hashable:
+    """Return a key that is equal for values that one plan other than `OneOfPlan` can stand for; Conflict without such a
+    plan."""
+    structure = structure_of(value)
+    if structure is None:
+        raise Conflict(describe(value))
+    return structure.key
