@@ -1,4 +1,4 @@
-"""Checks the rules of the loop IR (docs/loop-ir.md): calls fit the prototypes of kernels, expressions the templates of rows."""
+"""Check the loop IR: calls fit the prototypes of kernels, expressions the templates of rows (docs/internals/loop-ir.md)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Phases: the ops and types of a module at each stage of the way from Python to C.
 
-The tensor IR is defined by ir/README.md, the loop IR by docs/loop-ir.md. The rows say which ops belong to which.
+The tensor IR is defined by ir/README.md, the loop IR by docs/internals/loop-ir.md. The rows say which ops belong to which.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def _parser() -> argparse.ArgumentParser:
 
     doctor = add("doctor", _doctor, "show compiler, flags, CPU and cache, and what is missing", target=False)
     for command in (compare, explain, profile, memory, doctor):
-        command.add_argument("--json", action="store_true", help="print JSON, with the keys of docs/cli.md")
+        command.add_argument("--json", action="store_true", help="print JSON, with the keys of docs/reference/cli.md")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Make the objects that commands print with --json. docs/cli.md documents the keys, which stay."""
+"""Make the objects that commands print with --json. docs/reference/cli.md documents the keys, which stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmarks run. What they measure is for docs/benchmarks.md, but no memory may be lost."""
+"""The benchmarks run. What they measure is for docs/guide/benchmarks.md, but no memory may be lost."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ def test_json_has_the_documented_keys(
     assert run(command, *target, "--json") in (0, 1)
     found = json.loads(capsys.readouterr().out)
     assert set(found) == keys
-    page = (Path(__file__).parents[1] / "docs" / "cli.md").read_text()
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "cli.md").read_text()
     assert all(f"`{key}`" in page for key in keys)
     if inner is not None:
         assert found[inner[0]] and all(set(row) == inner[1] for row in found[inner[0]])

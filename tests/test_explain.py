@@ -35,7 +35,7 @@ from scriptc.ir.errors import Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.target import target_of
 
-DOCS = Path(__file__).parent.parent / "docs"
+REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 
 
 def helper(x: torch.Tensor) -> torch.Tensor:
@@ -195,13 +195,13 @@ def test_each_place_that_refuses_has_a_row() -> None:
 
 
 def test_docs_name_the_rejected() -> None:
-    text = (DOCS / "language.md").read_text().partition("## Rejected")[2]
+    text = (REFERENCE / "language.md").read_text().partition("## Rejected")[2]
     assert set(re.findall(r"`rejected\.(\w+)`", text)) <= {r.name for r in REJECTED}
 
 
 def test_the_page_of_rejections_is_the_table() -> None:
-    command = "PYTHONPATH=tests python -m language.rejected > docs/rejections.md"
-    assert (DOCS / "rejections.md").read_text() == page(), f"run {command}"
+    command = "PYTHONPATH=tests python -m language.rejected > docs/reference/rejections.md"
+    assert (REFERENCE / "rejections.md").read_text() == page(), f"run {command}"
 
 
 def test_more_arguments_than_an_operator_takes() -> None:

@@ -66,7 +66,7 @@ def test_compiled_equals_python(program: Program) -> None:
 
 
 def test_docs_name_programs_that_exist() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "language.md").read_text()
+    text = (Path(__file__).parent.parent / "docs" / "reference" / "language.md").read_text()
     table = text.partition("## Accepted")[2].partition("## Rejected")[0]
     files = {i.partition("-")[0] for i in IDS}
     named = {f"{module}.{name}" for module, name in re.findall(r"`(\w+)\.(\w+)`", table) if module in files}

@@ -17,7 +17,7 @@ from scriptc import CompileError
 
 DTYPES = ("float32", "float16", "bfloat16", "int64", "bool", "uint8", "int16", "complex64")
 GROUPS = 8
-# By their sizes or values these are taken or not, or fail by another error: docs/limits.md.
+# By their sizes or values these are taken or not, or fail by another error: docs/reference/limits.md.
 EXCEPTED = {
     "histogramdd", "index_reduce.amax", "index_reduce.amin", "index_reduce.prod", "linalg.multi_dot", "masked.amax",
     "masked.amin", "masked.median", "native_group_norm", "native_layer_norm", "nn.functional.ctc_loss",

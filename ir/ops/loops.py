@@ -1,6 +1,6 @@
 """The loop IR: what is left to print as C. Its ops stand beside structure ops, `const`, `undef` and `call`.
 
-Nothing is decided by the printer: order, buffers, ownership and loops are what the ops say. docs/loop-ir.md defines them.
+The printer decides nothing: order, buffers, ownership and loops are what the ops say. docs/internals/loop-ir.md defines them.
 
 An EXPRESSION is spelled by the `c` of its row, a C expression in which {0}, {1}, ... are the operands, {name} is an attribute,
 {T} the C type of an element or of what a pointer points to, and {member} the member of sc_value that holds the result.

@@ -7,7 +7,8 @@
  *   exp 0.88  exp2 0.98  expm1 1.51  log 0.93  log2 1.10  log10 0.98  log1p 1.53  tanh 1.20  sigmoid 1.70
  *   erf 1.91  sin 1.54  cos 1.54  tan 3.49  softplus 1.76  rsqrt 1.49; sqrt and the roundings are exact
  *
- * (docs/benchmarks.md says where these are. Without contraction log2 and log10 have 1.8, the others as above to a few tenths.)
+ * (docs/guide/benchmarks.md names the inputs with these errors. Without contraction log2 and log10 have 1.8, the others as
+ * above to a few tenths.)
  * sin, cos and tan read a small table: GCC vectorises them only where its tuning thinks well of gathers, which toolchain.py and
  * the levels of packages ask for.
  * The polynomials are Lawson minimax fits by tools/minimax.py. The rest, and double, is libm's. */

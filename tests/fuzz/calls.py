@@ -103,7 +103,7 @@ class Wide(Exception):
 
 class Order(Exception):
     """Eager writes where elements share memory, so that its result depends on the order in which it walks, or warns of that
-    (docs/limits.md)."""
+    (docs/reference/limits.md)."""
 
 
 def compare(function: Any, target: Any, given: Args, text: str, step: int = 0) -> BaseException | None:

@@ -1,4 +1,4 @@
-"""docs/operators.md: what does not pass, and why; a section for each run of a measure."""
+"""docs/reference/operators.md: what does not pass, and why; a section for each run of a measure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .outcome import Outcome
 
-PAGE = Path(__file__).parents[2] / "docs" / "operators.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "operators.md"
 
 
 def write_section(title: str, intro: str, outcomes: Sequence[Outcome], page: Path = PAGE) -> None:

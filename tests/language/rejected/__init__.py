@@ -57,13 +57,13 @@ def from_text(key: str, name: str, text: str, instead: Any, *calls: tuple[Any, .
 
 
 def page() -> str:
-    """docs/rejections.md: the table, with the names of the programs."""
+    """docs/reference/rejections.md: the table, with the names of the programs."""
     lines = [
         "# What is refused",
         "",
-        "Written from `frontend/rejections.py` by `PYTHONPATH=tests python -m language.rejected > docs/rejections.md`, and",
-        "checked by a test. What stands in braces is filled in. The programs are in",
-        "[`tests/language/rejected`](../tests/language/rejected).",
+        "Written from `frontend/rejections.py` by",
+        "`PYTHONPATH=tests python -m language.rejected > docs/reference/rejections.md`, and checked by a test. What stands in",
+        "braces is filled in. The programs are in [`tests/language/rejected`](../../tests/language/rejected).",
         "",
         "| reason | write instead | program |",
         "|---|---|---|",
