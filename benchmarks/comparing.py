@@ -13,7 +13,7 @@ import torch
 
 from benchmarks.harness import Candidate, medians, microseconds, pin
 from benchmarks.rivals import Call, Unavailable
-from scriptc.tables import table
+from scriptc.inspect.text_table import table
 
 EAGER, JIT, SCRIPTC, FROZEN, INSIDE, BY_HAND = "eager", "jit frozen", "scriptc", "scriptc frozen", "in C", "by hand"
 INSIDE_FROZEN = "frozen in C"  # what compares with programs by hand, whose weights are packed before

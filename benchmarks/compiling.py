@@ -44,7 +44,7 @@ def source(statements: int) -> str:
 def run(options: argparse.Namespace) -> None:
     import torch
 
-    from scriptc.tables import table
+    from scriptc.inspect.text_table import table
 
     rows: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as directory:
@@ -77,10 +77,10 @@ def _phases(function: Any, args: tuple[Any, ...]) -> dict[str, float]:
     """Seconds of each phase. The objects of the runtime are built first, by a build of another function."""
     from scriptc.backend_c.build import build_library
     from scriptc.backend_c.emit import emit_program
+    from scriptc.driver.options import Options
+    from scriptc.driver.pipeline import optimise
+    from scriptc.driver.target import target_of
     from scriptc.frontend.entry import read
-    from scriptc.options import Options
-    from scriptc.pipeline import optimise
-    from scriptc.target import target_of
 
     options = Options()
     target = target_of(function)

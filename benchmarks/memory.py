@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from benchmarks.harness import pin, save
-from scriptc.tables import table
+from scriptc.inspect.text_table import table
 
 
 def add_options(command: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.harness import Candidate, cpu_model, medians, microseconds, pin, save
-from scriptc.tables import table
+from scriptc.inspect.text_table import table
 
 EAGER, SCRIPTC = "eager", "scriptc"
 

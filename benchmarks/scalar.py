@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     pin()
     import scriptc
     from benchmarks import scalar_programs
-    from scriptc.tables import table
+    from scriptc.inspect.text_table import table
 
     rows: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as directory:

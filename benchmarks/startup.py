@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.harness import cpu_model, save
-from scriptc.tables import table
+from scriptc.inspect.text_table import table
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = """

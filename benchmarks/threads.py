@@ -16,7 +16,7 @@ from torch import nn
 import scriptc
 from benchmarks.harness import Candidate, medians, microseconds, save
 from benchmarks.models import ELMAN, elman
-from scriptc.tables import table
+from scriptc.inspect.text_table import table
 
 LSTM = ((1, 64, 128, 100), (1, 256, 512, 100), (32, 256, 512, 100))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.harness import save
-from scriptc.tables import table
+from scriptc.inspect.text_table import table
 
 if TYPE_CHECKING:
     from torch import Tensor

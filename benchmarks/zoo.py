@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import Candidate, cpu_model, medians, microseconds, pin, save
-from scriptc.tables import table
+from scriptc.inspect.text_table import table
 
 EAGER, SCRIPTC, FROZEN = "eager", "scriptc", "scriptc frozen"
 

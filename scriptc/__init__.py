@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import importlib
 import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from scriptc.collector import collector_paused
+from scriptc.driver.garbage_collector import collector_paused
 
 if TYPE_CHECKING:
+    from scriptc.api.build import build
+    from scriptc.api.compare import compare
+    from scriptc.api.compiled import Compiled, compile
+    from scriptc.api.explain import explain
+    from scriptc.api.load import load
+    from scriptc.api.typing import CompileOptions
     from scriptc.backend_c.toolchain import BuildError, ToolchainError
-    from scriptc.build import build
-    from scriptc.compare import compare
-    from scriptc.compiled import Compiled, compile
-    from scriptc.explain import explain
     from scriptc.ir.errors import CompileError, InternalError
-    from scriptc.load import load
-    from scriptc.typed import CompileOptions
 
 if sys.platform == "win32":
     raise ImportError(
@@ -32,15 +31,15 @@ __version__ = "0.1.0"
 _HOMES = {
     "BuildError": "scriptc.backend_c.toolchain",
     "CompileError": "scriptc.ir.errors",
-    "CompileOptions": "scriptc.typed",
-    "Compiled": "scriptc.compiled",
+    "CompileOptions": "scriptc.api.typing",
+    "Compiled": "scriptc.api.compiled",
     "InternalError": "scriptc.ir.errors",
     "ToolchainError": "scriptc.backend_c.toolchain",
-    "build": "scriptc.build",
-    "compare": "scriptc.compare",
-    "compile": "scriptc.compiled",
-    "explain": "scriptc.explain",
-    "load": "scriptc.load",
+    "build": "scriptc.api.build",
+    "compare": "scriptc.api.compare",
+    "compile": "scriptc.api.compiled",
+    "explain": "scriptc.api.explain",
+    "load": "scriptc.api.load",
 }
 __all__ = [
     "BuildError", "CompileError", "CompileOptions", "Compiled", "InternalError", "ToolchainError",
@@ -55,15 +54,6 @@ if not TYPE_CHECKING:  # a type checker would take any name for one that is ther
         with collector_paused():
             value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
         return value
-
-    class _Package(ModuleType):
-        """This module. A submodule that is imported does not take the place of the function of its name."""
-
-        def __setattr__(self, name: str, value: Any) -> None:
-            is_home = isinstance(value, ModuleType) and value.__name__ == _HOMES.get(name)
-            super().__setattr__(name, getattr(value, name) if is_home else value)
-
-    sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

@@ -42,14 +42,14 @@ from state_programs import SEQUENCES  # noqa: E402
 from benchmarks import models, scalar_programs  # noqa: E402
 from examples.zoo import NETS  # noqa: E402
 from scriptc.backend_c.emit import emit_program  # noqa: E402
+from scriptc.driver.options import Options  # noqa: E402
+from scriptc.driver.pipeline import translate  # noqa: E402
+from scriptc.driver.target import target_of  # noqa: E402
 from scriptc.ir.core import Module  # noqa: E402
 from scriptc.ir.errors import CompileError  # noqa: E402
 from scriptc.ir.ops import OPS  # noqa: E402
 from scriptc.ir.parser import parse_module  # noqa: E402
 from scriptc.ir.printer import print_module  # noqa: E402
-from scriptc.options import Options  # noqa: E402
-from scriptc.pipeline import translate  # noqa: E402
-from scriptc.target import target_of  # noqa: E402
 
 PATHS = ((sysconfig.get_path("purelib"), "packages"), (str(ROOT), "."), (sysconfig.get_path("stdlib"), "python"))
 LEVELS = ({}, {"optimize": 0})

@@ -15,10 +15,10 @@ from data_suite import Case, Kind
 from ir_kinds import show
 from torch import nn
 
+from scriptc.driver.target import target_of
 from scriptc.frontend.entry import Entry, read
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.verifier import verify
-from scriptc.target import target_of
 
 MAIN = "main.py"  # where the source of a case seems to come from
 

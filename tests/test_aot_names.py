@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import scriptc
-from scriptc.entries import entry_name
+from scriptc.package.entry_interface import entry_name
 
 pytestmark = pytest.mark.usefixtures("compiles_once")
 

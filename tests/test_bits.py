@@ -12,10 +12,10 @@ from compiled_program import assert_no_warnings
 from statements import agree
 from three_ways import Args, call
 
+from scriptc.driver.options import Options
+from scriptc.driver.pipeline import optimise
+from scriptc.driver.target import target_of
 from scriptc.frontend.entry import read
-from scriptc.options import Options
-from scriptc.pipeline import optimise
-from scriptc.target import target_of
 
 X = torch.tensor([[1.0, 2.0, -1.0, 7.0], [0.0, 3.0, 1.0, -2.0]])
 OTHERS = (torch.linspace(-1, 1, 10).view(2, 5), torch.arange(32.0).view(4, 8)[1:, 2:6], torch.zeros(0, 4))

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from scriptc.options import Options
-from scriptc.pipeline import translate
-from scriptc.target import target_of
+from scriptc.driver.options import Options
+from scriptc.driver.pipeline import translate
+from scriptc.driver.target import target_of
 
 IN, H, T = 3, 4, 5
 

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 import scriptc
-from scriptc import terminal
-from scriptc.cli import main
-from scriptc.cli_json import dumped
-from scriptc.report import Report, Row
+from scriptc.cli import main, terminal
+from scriptc.cli.json_output import dumped
+from scriptc.inspect.comparison_report import Report, Row
 
 NETS = """
 import torch

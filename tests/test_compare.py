@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import scriptc
-from scriptc.differences import difference
+from scriptc.inspect.tensor_difference import difference
 
 
 def wrong(compiled: Callable[..., Any], eager: Callable[..., Any]) -> Callable[..., Any]:
@@ -241,8 +241,8 @@ def looped(x: Tensor, n: int) -> Tensor:
 
 
 def test_the_first_line_that_differs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scriptc import locate
     from scriptc.backend_c.emit import CProgram, emit_program
+    from scriptc.inspect import divergence
     from scriptc.ir.core import Module
     from scriptc.ir.ops import OPS
 
@@ -254,7 +254,7 @@ def test_the_first_line_that_differs_is_found(monkeypatch: pytest.MonkeyPatch) -
 
     x = torch.linspace(0, 1, 4)
     assert "no line" in str(scriptc.compare(looped, x, 3, locate=True).check())
-    monkeypatch.setattr(locate, "emit_program", miscompile)
+    monkeypatch.setattr(divergence, "emit_program", miscompile)
     located = scriptc.compare(looped, x, 3, locate=True).located
     assert located is not None and "h = h.tanh()" in located and "the 1. time" in located
 

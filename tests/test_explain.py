@@ -28,12 +28,12 @@ from three_ways import Args, assert_same, compile_at, compiled, eager
 
 import scriptc
 from scriptc.cli import main
+from scriptc.driver.target import target_of
 from scriptc.frontend.entry import read
 from scriptc.frontend.rejections import REJECTIONS, STATEMENTS_AND_EXPRESSIONS
 from scriptc.frontend.rejections import __file__ as REJECTIONS_FILE
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.loc import Loc
-from scriptc.target import target_of
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 

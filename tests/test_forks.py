@@ -97,9 +97,9 @@ end(child(work), thread)
 """,
     "while the compiler is imported": """
 thread = threading.Thread(target=f, args=(x,), daemon=True)
-assert "scriptc.pipeline" not in sys.modules
+assert "scriptc.driver.pipeline" not in sys.modules
 thread.start()
-wait(lambda: "scriptc.pipeline" in sys.modules)
+wait(lambda: "scriptc.driver.pipeline" in sys.modules)
 def work():
     expect(g, 2)
     expect(f, 2)

@@ -16,10 +16,10 @@ from compiled_program import assert_no_warnings
 from three_ways import Args, assert_same, call, compile_at, compiled, eager, interpreted
 
 import scriptc
+from scriptc.driver.options import Options
+from scriptc.driver.pipeline import optimise
+from scriptc.driver.target import target_of
 from scriptc.frontend.entry import read
-from scriptc.options import Options
-from scriptc.pipeline import optimise
-from scriptc.target import target_of
 
 FOUND: list[tuple[Callable[..., Any], list[Args]]] = []
 

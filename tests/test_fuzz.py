@@ -9,7 +9,7 @@ import pytest
 from settings import sweep
 from three_ways import call
 
-from scriptc.dispatch import Dispatcher
+from scriptc.dispatch.dispatcher import Dispatcher
 from tests.fuzz import batch, children
 from tests.fuzz.batch import Program, program
 from tests.fuzz.calls import Wide, compare, steps

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import scriptc
-from scriptc.copies import copied
+from scriptc.inspect.snapshots import copied
 
 
 class Elman(nn.Module):

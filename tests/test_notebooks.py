@@ -12,13 +12,13 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from scriptc.explain import Explanation
+from scriptc.api.explain import Explanation
+from scriptc.inspect.comparison_report import Report, Row
+from scriptc.inspect.memory import Memory
+from scriptc.inspect.profile import Profile
+from scriptc.inspect.profile import Row as Line
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.loc import Loc
-from scriptc.memory import Memory
-from scriptc.profile import Profile
-from scriptc.profile import Row as Line
-from scriptc.report import Report, Row
 
 # A line of dashes ends a cell.
 CELLS = """

@@ -167,6 +167,12 @@ def test_a_compiled_function_without_a_name_is_compiled_again() -> None:
         pickle.dumps(compiled(lambda x: x))
 
 
+def test_pickles_name_the_module_of_earlier_versions() -> None:
+    earlier = f"cscriptc.compiled\nrecompiled\n(c{__name__}\nplain\n(dtR.".encode()
+    assert pickle.loads(earlier)(torch.ones(2)).tolist() == plain(torch.ones(2)).tolist()
+    assert b"scriptc.compiled" in pickle.dumps(renamed) and b"scriptc.api" not in pickle.dumps(renamed)
+
+
 @torch.no_grad()
 def test_averaged_models() -> None:
     for module in (Net(), WholeClass(), compiled(Net())):
@@ -368,7 +374,7 @@ def test_wrong_options_name_the_nearest() -> None:
 def test_options_are_typed_as_they_are() -> None:
     from dataclasses import fields
 
-    from scriptc.options import Options
+    from scriptc.driver.options import Options
 
     assert list(scriptc.CompileOptions.__annotations__) == [f.name for f in fields(Options)]
 
@@ -426,14 +432,14 @@ def test_type_checkers_know_what_is_compiled(tmp_path: Path) -> None:
     package = tmp_path / "scriptc"
     package.mkdir()
     for path in (root / "scriptc").glob("*"):
-        if path.suffix in (".py", ".typed"):
+        if path.suffix in (".py", ".typed") or path.name in ("api", "driver"):
             (package / path.name).symlink_to(path)
     (package / "ir").symlink_to(root / "ir")
     for name, text in (("torch/__init__.pyi", "from . import nn as nn" + TORCH_STUB), ("torch/nn.pyi", MODULE_STUB)):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "use.py").write_text(TYPED)
-    skipped = "frontend backend_c runtime dispatch build compare explain load pipeline variant target memory profile ir"
+    skipped = "frontend backend_c runtime dispatch inspect package driver.pipeline driver.variant driver.target ir"
     config = ["[mypy]", "follow_imports = silent", "ignore_missing_imports = True"]
     for name in skipped.split():
         config += [f"[mypy-scriptc.{name}.*]", "follow_imports = skip"]
@@ -442,7 +448,7 @@ def test_type_checkers_know_what_is_compiled(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     lines = [line.partition(": ")[2].replace("builtins.", "") for line in done.stdout.splitlines()[:-1]]
     found = [line.replace("use.", "") for line in lines if not line.startswith("note: Possible")]
-    module = "scriptc.compiled.Compiled"
+    module = "scriptc.api.compiled.Compiled"
     assert found[:10] == [
         f'note: Revealed type is "{module}[[x: torch.Tensor, n: int =], torch.Tensor]"',
         f'note: Revealed type is "{module}[[x: torch.Tensor], int]"',

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from scriptc.driver.options import Options
+from scriptc.driver.pass_order import FULL, passes_of
 from scriptc.ir.core import Module, Op
 from scriptc.ir.parser import parse_module
 from scriptc.ir.passes import CLEANING, PASSES
 from scriptc.ir.passes.manager import PipelineError, parse_pipeline, run_pipeline
 from scriptc.ir.rewrite import RewriteLoop, Rewriter, rewrite
 from scriptc.ir.verifier import VerifyError
-from scriptc.options import Options
-from scriptc.pass_order import FULL, passes_of
 
 TEXT = """module "m" entries()
 func @f(%x: f32[3]) -> (f32[3]) {

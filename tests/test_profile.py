@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import scriptc
-from scriptc.profile import Profile
+from scriptc.inspect.profile import Profile
 
 ROWS, WIDTH, STEPS = 6, 40, 7
 

@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 
 import scriptc
-from scriptc import stages
-from scriptc.dispatch import MANY
+from scriptc.dispatch.dispatcher import MANY
+from scriptc.dispatch.recompile_reasons import why
+from scriptc.driver import stages
+from scriptc.driver.stages import Stages, progress, shows_progress
+from scriptc.driver.target import target_of
 from scriptc.frontend.entry import read
-from scriptc.reasons import why
-from scriptc.stages import Stages, progress, shows_progress
-from scriptc.target import target_of
 
 X = torch.ones(2, 3)
 STEPS = 1
@@ -248,5 +248,5 @@ def test_internal_errors_keep_all_frames(monkeypatch: pytest.MonkeyPatch) -> Non
         raise scriptc.InternalError("broken")
 
     monkeypatch.delenv("SCRIPTC_DEBUG", raising=False)
-    monkeypatch.setattr("scriptc.pipeline.read", broken)
+    monkeypatch.setattr("scriptc.driver.pipeline.read", broken)
     assert "translate" in frames_of(lambda: scriptc.compile(outer, optimize=0)(X), scriptc.InternalError)

@@ -15,11 +15,11 @@ import torch
 from torch import nn
 
 import scriptc
-from scriptc import record_format, world
 from scriptc.backend_c.cache import META, _write_meta
+from scriptc.driver.target import target_of
+from scriptc.driver.variant import Dependencies
 from scriptc.frontend.environment import specs
-from scriptc.target import target_of
-from scriptc.variant import Dependencies
+from scriptc.warm_start import object_paths, serialization
 
 pytestmark = pytest.mark.usefixtures("compiles_once")
 
@@ -112,8 +112,8 @@ def test_what_is_no_record_is_a_miss(text: bytes, net: Net, folder: Path, name: 
     made = NODES[name]
     bad = pickle.dumps(Evil()) if made is None else made if isinstance(made, bytes) else None
     bad = (made if isinstance(made, str) else json.dumps(made)).encode() if bad is None else bad
-    with pytest.raises(record_format.UNREADABLE):
-        record_format.read(bad, target_of(net))
+    with pytest.raises(serialization.UNREADABLE):
+        serialization.read(bad, target_of(net))
     replace(folder, bad)
     torch.testing.assert_close(call(net), net_result(net))
     assert not ran
@@ -130,13 +130,13 @@ def test_a_record_says_what_it_was_written_of(net: Net) -> None:
         [specs.ArgSpec("x", specs.TupleSpec(tuple(map(specs.ConstantSpec, constants))))], specs.ListSpec(None), [], [], [],
         {0: "text"}, [], {"Own": KeyError},
     )  # fmt: skip
-    record = record_format.Record(
+    record = serialization.Record(
         contract, [((("module", "math"),), [("DICT_IS", "tanh", ("math", "tanh")), ("DICT_MISSING", "x", "missing")])],
         Dependencies([frozenset({1, 2})], {}, {3: frozenset()}), True, "ir",
         ("0" * 64, "library.so"), {"file": "hash"}, [], [0, 1], [],
     )  # fmt: skip
     target = target_of(net)
-    again = record_format.read(record_format.write(record, world.Paths(target), set()), target)
+    again = serialization.read(serialization.write(record, object_paths.Paths(target), set()), target)
     assert str(again) == str(record)  # the sign of a zero too
 
 
@@ -191,10 +191,10 @@ def test_no_damage_makes_code_run_or_raises_another_error(text: bytes, net: Net)
     try:
         for bad in damaged(text, 3000):
             try:
-                record = record_format.read(bad, target)
-            except record_format.UNREADABLE:
+                record = serialization.read(bad, target)
+            except serialization.UNREADABLE:
                 continue
-            assert type(record) is record_format.Record
+            assert type(record) is serialization.Record
     finally:
         _watching = False
     assert not _seen

@@ -18,7 +18,7 @@ import pytest
 import torch
 
 import scriptc
-from scriptc import pipeline
+from scriptc.driver import pipeline
 
 HEAD = "import enum\nimport math\nfrom typing import NamedTuple\nimport torch\nfrom torch import nn\n"
 

@@ -48,7 +48,8 @@ compiled = scriptc.compile(model)
 }
 # Each takes milliseconds to import, and only reading source, running passes or emitting C needs it.
 COMPILER = {
-    "scriptc.pipeline", "scriptc.reasons", "scriptc.stages", "scriptc.tracebacks", "scriptc.frontend.entry",
+    "scriptc.driver.pipeline", "scriptc.driver.stages", "scriptc.driver.tracebacks", "scriptc.dispatch.recompile_reasons",
+    "scriptc.frontend.entry",
     "scriptc.frontend.source.functions", "scriptc.frontend.values.abstract", "scriptc.frontend.values.element_types",
     "scriptc.ir.core", "scriptc.ir.opdef", "scriptc.ir.types", "scriptc.backend_c.build", "scriptc.backend_c.emit",
 }  # fmt: skip
@@ -59,7 +60,7 @@ def test_a_warm_start_loads_nothing_of_the_compiler(tmp_path: Path, name: str) -
     program = tmp_path / "program.py"
     program.write_text(f"{HEAD}MARK = '{uuid.uuid4()}'\n{PROGRAMS[name]}{TAIL}")
     cold, warm = (_loaded(program) for _ in range(2))
-    assert "scriptc.pipeline" in cold
+    assert "scriptc.driver.pipeline" in cold
     assert not COMPILER & warm
 
 

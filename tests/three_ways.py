@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 import scriptc
+from scriptc.driver.target import target_of
 from scriptc.frontend.entry import read
 from scriptc.frontend.environment import specs
 from scriptc.frontend.environment.specs import (
@@ -38,7 +39,6 @@ from scriptc.frontend.environment.specs import (
 from scriptc.frontend.values.element_types import Union
 from scriptc.ir.interp import Interpreter
 from scriptc.ir.verifier import verify
-from scriptc.target import target_of
 
 
 @dataclass(frozen=True)

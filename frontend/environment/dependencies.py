@@ -1,6 +1,6 @@
 """The objects outside that a reading meets: whatever becomes known at compile time, and each function whose source is read.
 
-A build that is remembered for later processes holds as long as these are what they were (`scriptc.remembered`).
+A build that is remembered for later processes holds as long as these are what they were (`scriptc.warm_start`).
 """
 
 from __future__ import annotations

@@ -17,16 +17,16 @@ from scriptc import runtime
 from scriptc.backend_c.build import runtime_object
 from scriptc.backend_c.emit import emit_program
 from scriptc.backend_c.toolchain import compile_flags, compile_object, link_shared
-from scriptc.dispatch import Dispatcher
+from scriptc.dispatch.dispatcher import Dispatcher
+from scriptc.driver.gradient_flow import dependencies
+from scriptc.driver.options import Options
+from scriptc.driver.pipeline import optimise
+from scriptc.driver.variant import Variant
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment.signature import Signature
-from scriptc.gradients import dependencies
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.core import Module
 from scriptc.ir.verifier import verify
-from scriptc.options import Options
-from scriptc.pipeline import optimise
-from scriptc.variant import Variant
 from tests.fuzz.calls import Order, Wide, arguments, compare, differs_from, steps
 from tests.fuzz.generator import Generator
 from tests.fuzz.grammar import PRELUDE

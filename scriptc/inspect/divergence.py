@@ -16,11 +16,15 @@ import torch
 
 from scriptc.backend_c.build import build_library
 from scriptc.backend_c.emit import emit_program
-from scriptc.copies import forked_generators
-from scriptc.differences import difference
-from scriptc.dispatch import Dispatcher
+from scriptc.dispatch.dispatcher import Dispatcher
+from scriptc.driver.options import Options
+from scriptc.driver.pipeline import optimise
+from scriptc.driver.target import Target
+from scriptc.driver.variant import Dependencies, Variant
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment import specs
+from scriptc.inspect.snapshots import forked_generators
+from scriptc.inspect.tensor_difference import difference
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op, Value
@@ -28,10 +32,6 @@ from scriptc.ir.interp import Interpreter
 from scriptc.ir.loc import Loc
 from scriptc.ir.printer import print_module
 from scriptc.ir.types import ListType, TensorType, list_of
-from scriptc.options import Options
-from scriptc.pipeline import optimise
-from scriptc.target import Target
-from scriptc.variant import Dependencies, Variant
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from scriptc.backend_c.emit import CProgram, emit_program
-from scriptc.collector import collector_paused
+from scriptc.driver.garbage_collector import collector_paused
+from scriptc.driver.gradient_flow import dependencies
+from scriptc.driver.options import Options
+from scriptc.driver.pass_order import passes_of
+from scriptc.driver.stages import Stages
+from scriptc.driver.target import Target
+from scriptc.driver.variant import Dependencies
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment.specs import Contract
-from scriptc.gradients import dependencies
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.core import Module
 from scriptc.ir.errors import InternalError
@@ -18,12 +23,7 @@ from scriptc.ir.parser import parse_module
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import verify
-from scriptc.options import Options
-from scriptc.pass_order import passes_of
 from scriptc.runtime.bridge import stack_left
-from scriptc.stages import Stages
-from scriptc.target import Target
-from scriptc.variant import Dependencies
 
 
 @dataclass(frozen=True)

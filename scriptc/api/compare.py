@@ -11,12 +11,21 @@ import torch
 
 import scriptc
 from scriptc.backend_c.toolchain import BuildError, ToolchainError
-from scriptc.copies import copied, copied_receiver, forked_generators, identical, kept, leaves_of, state_of, tensors_of
-from scriptc.differences import difference, error_against, tolerance
+from scriptc.driver.target import original, target_of
+from scriptc.inspect.comparison_report import RAISES, Report, Row
+from scriptc.inspect.snapshots import (
+    copied,
+    copied_receiver,
+    forked_generators,
+    identical,
+    kept,
+    leaves_of,
+    state_of,
+    tensors_of,
+)
+from scriptc.inspect.tensor_difference import difference, error_against, tolerance
+from scriptc.inspect.weight_rounding import Rounded, rounded, rounded_weights
 from scriptc.ir.errors import CompileError, InternalError
-from scriptc.report import RAISES, Report, Row
-from scriptc.rounding import Rounded, rounded, rounded_weights
-from scriptc.target import original, target_of
 
 _Leaves = dict[str, Any]
 
@@ -26,7 +35,7 @@ def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Repo
 
     model: what `scriptc.compile` takes, or what it gave. Neither the arguments nor the model's tensors and attributes are
     changed.
-    locate: also look for the first source line whose value differs from the IR interpreter's (see locate.py).
+    locate: also look for the first source line whose value differs from the IR interpreter's (see `inspect/divergence.py`).
     Values agree if `torch.testing.assert_close` with its defaults says so (NaN equals NaN), or if the compiled error
     against a float64 run is within twice eager's own. Where compiled code keeps weights in fewer bits, values must agree
     with eager on such weights; the errors shown are those against eager on the weights as they are.
@@ -73,7 +82,7 @@ def _with_errors(judged: list[Row], against_exact: Iterator[Row]) -> Iterator[Ro
 
 
 def _locate(compiled: Any, args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> str:
-    from scriptc.locate import locate
+    from scriptc.inspect.divergence import locate
 
     with torch.no_grad(), kept(receiver):
         found = locate(target_of(compiled), lambda: copied(args), lambda: copied(kwargs), compiled._dispatcher.options)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scriptc.html import html_table, paragraph, print_text
-from scriptc.tables import Paint, table
+from scriptc.inspect.notebook_html import html_table, paragraph, print_text
+from scriptc.inspect.text_table import Paint, table
 
 _HEADER = ("output", "value", "max abs", "max rel", "max ulp", "where", "tolerance", "verdict")
 _NUMBERS = (2, 3, 4)  # columns
@@ -102,7 +102,7 @@ class Report:
         return self
 
     def text(self, width: int | None = None, paint: Paint | None = None) -> str:
-        """Return the table, whole or cut to a width; see `scriptc.tables.table`."""
+        """Return the table, whole or cut to a width; see `scriptc.inspect.text_table.table`."""
         lines = table(_HEADER, [row.cells() for row in self.rows], right=_NUMBERS, width=width, paint=paint)
         return lines if self.located is None else f"{lines}\n{self.located}"
 

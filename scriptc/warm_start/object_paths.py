@@ -31,8 +31,8 @@ from weakref import ReferenceType
 
 import torch
 
+from scriptc.driver.target import Target
 from scriptc.frontend.environment.host_objects import is_instance, is_library
-from scriptc.target import Target
 
 Step = tuple[Any, ...]
 Steps = tuple[Step, ...]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from scriptc.driver.target import Target
 from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.specs import (
     ArgSpec,
@@ -31,8 +32,7 @@ from scriptc.frontend.environment.specs import (
     parts,
     same_known,
 )
-from scriptc.target import Target
-from scriptc.world import Nameless, Paths, Steps
+from scriptc.warm_start.object_paths import Nameless, Paths, Steps
 
 LONGEST = 60  # characters of a value that is shown
 _MODULE_TABLES = ("_modules", "_parameters", "_buffers")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scriptc.driver.options import WEIGHTS, Options
 from scriptc.ir.passes.manager import Step
-from scriptc.options import WEIGHTS, Options
 
 
 @dataclass(frozen=True)

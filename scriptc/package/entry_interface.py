@@ -12,6 +12,7 @@ import torch
 from scriptc.backend_c.cnames import CNames
 from scriptc.backend_c.package.interface import EntryInterface, Leaf, StateLeaf, Weight
 from scriptc.backend_c.package.reserved import KEYWORDS, MACROS
+from scriptc.driver.target import Target
 from scriptc.frontend.entry import Entry
 from scriptc.frontend.environment import specs as front
 from scriptc.frontend.environment.host_objects import dtype_name
@@ -20,7 +21,6 @@ from scriptc.ir.analysis import is_fresh, roots, writers
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import NEVER, ListType, TensorType
-from scriptc.target import Target
 
 # What the bodies of functions in C, and of methods in C++, use themselves.
 _USED = """context state caller package levels weights embedded code free v c k out why std detail Tensor View Error Model

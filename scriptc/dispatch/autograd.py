@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from scriptc.driver.target import Target
+from scriptc.driver.variant import Dependencies
 from scriptc.frontend.environment.results import Chooser, is_value_of
 from scriptc.frontend.environment.specs import (
     Contract,
@@ -22,8 +24,6 @@ from scriptc.frontend.environment.specs import (
     values_of,
 )
 from scriptc.frontend.values.user_classes import is_plain
-from scriptc.target import Target
-from scriptc.variant import Dependencies
 
 
 class _Compiled(torch.autograd.Function):

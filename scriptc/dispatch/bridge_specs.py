@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from scriptc.driver.target import Target
 from scriptc.frontend.environment import specs as front
 from scriptc.runtime import bridge
-from scriptc.target import Target
 
 _SCALARS: dict[str, Callable[[], bridge.Spec]] = {
     "i64": bridge.Int, "f64": bridge.Float, "bool": bridge.Bool, "str": bridge.Str,

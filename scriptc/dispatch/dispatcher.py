@@ -9,25 +9,25 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from scriptc import remembered
-from scriptc.forks import Lock
+from scriptc.dispatch.bridge_specs import binder, keyword_only_from, parameters, to_bridge
+from scriptc.dispatch.fork_handlers import Lock
+from scriptc.driver.options import Options
+from scriptc.driver.target import Target, target_of
+from scriptc.driver.variant import Dependencies, Variant
 from scriptc.frontend.environment import specs
 from scriptc.frontend.environment.host_objects import is_of_library
 from scriptc.frontend.environment.specs import Contract, Guard
-from scriptc.options import Options
 from scriptc.runtime import bridge, tensors
 from scriptc.runtime.bridge import GuardSpec, VariantSpec
-from scriptc.specs import binder, keyword_only_from, parameters, to_bridge
-from scriptc.target import Target, target_of
-from scriptc.variant import Dependencies, Variant
+from scriptc.warm_start.variant_cache import Records, Refused
 
 MOST_TEXTS = 4  # values of one string argument that are compiled for
 MANY = 8  # recompilations from which on each is warned about
 EXPLAINED_FROM = 3  # recompilations from which on reasons are counted, also where nobody reads the log
 
 if TYPE_CHECKING:
-    from scriptc.memory import Memory
-    from scriptc.stages import Stages
+    from scriptc.driver.stages import Stages
+    from scriptc.inspect.memory import Memory
 
 _logger = logging.getLogger("scriptc")
 
@@ -56,13 +56,13 @@ class Dispatcher:
             try:
                 arguments = self.target.bind(args, kwargs)
             except TypeError as error:
-                from scriptc.tracebacks import shortened
+                from scriptc.driver.tracebacks import shortened
 
                 return shortened(error)
             try:
                 self._serve(arguments, args, kwargs, begin)
             except Exception as error:
-                from scriptc.tracebacks import is_the_users, shortened
+                from scriptc.driver.tracebacks import is_the_users, shortened
 
                 if not is_the_users(error):
                     raise
@@ -72,7 +72,7 @@ class Dispatcher:
     def _serve(self, arguments: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], begin: float) -> None:
         """Find a variant for a call in the cache, or compile it."""
         self._announce(arguments)
-        records = remembered.Records(self.target, arguments, self.options)
+        records = Records(self.target, arguments, self.options)
         probes: list[bridge.Callable] = []  # their libraries stay loaded meanwhile
         recalled = records.recall(lambda variant: self._fits(variant, args, kwargs, probes))
         if recalled is not None:
@@ -80,7 +80,7 @@ class Dispatcher:
             seconds = time.perf_counter() - begin
             _logger.info("took %s for (%s) from the disk cache in %.3f s", self.target.name, recalled, seconds)
             return
-        from scriptc.stages import Stages, progress
+        from scriptc.driver.stages import Stages, progress
 
         stages = Stages(self.target.name)
         with progress(stages):
@@ -98,7 +98,7 @@ class Dispatcher:
         try:
             probe.add_variant(self.spec(variant))
         except Exception as error:  # as of a library that cannot be loaded
-            raise remembered.Refused from error
+            raise Refused from error
         return bool(probe.fits(*args, **kwargs))
 
     def _announce(self, arguments: dict[str, Any]) -> None:
@@ -109,7 +109,7 @@ class Dispatcher:
             return
         if made < EXPLAINED_FROM and not _logger.isEnabledFor(logging.INFO):
             return
-        from scriptc.reasons import why
+        from scriptc.dispatch.recompile_reasons import why
 
         reason = why(self.target, [variant.contract for variant in self.variants], arguments)
         text = reason.text if reason else "something that it reads is other than it was"
@@ -125,12 +125,12 @@ class Dispatcher:
 
     def add(self, arguments: dict[str, Any], stages: Stages | None = None) -> Variant:
         """Compiles for one call."""
-        from scriptc.stages import Stages
+        from scriptc.driver.stages import Stages
 
         stages = stages or Stages()
         with stages.stage("loading the compiler"):
             from scriptc.backend_c.build import build_library
-            from scriptc.pipeline import translate
+            from scriptc.driver.pipeline import translate
 
         made = translate(self.target, arguments, self.options, self._changing(), self._varied(), stages=stages)
         name, source = made.entry.module.name, made.program.source
@@ -195,7 +195,7 @@ def _grad_call(target: Target, contract: Contract, gradients: Dependencies) -> C
     """Runs a call that autograd must see; what that needs is loaded by the first one."""
 
     def call(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        from scriptc.autograd import call_with_grad
+        from scriptc.dispatch.autograd import call_with_grad
 
         return call_with_grad(target, contract, gradients, run, args, kwargs)
 

@@ -11,17 +11,18 @@ from typing import Any
 import torch
 
 import scriptc
-from scriptc import entries, record
 from scriptc.backend_c.package import directory
 from scriptc.backend_c.package.interface import Package
 from scriptc.backend_c.package.reserved import is_taken
+from scriptc.driver.options import Options
+from scriptc.driver.pipeline import translate
+from scriptc.driver.source_paths import path_printer, user_rows
+from scriptc.driver.target import Target, target_of
+from scriptc.driver.tracebacks import shortened
+from scriptc.inspect.weight_rounding import rounded, rounded_weights
 from scriptc.ir.errors import CompileError, Diagnostic
-from scriptc.options import Options
-from scriptc.pipeline import translate
-from scriptc.rounding import rounded, rounded_weights
-from scriptc.source_paths import path_printer, user_rows
-from scriptc.target import Target, target_of
-from scriptc.tracebacks import shortened
+from scriptc.package import entry_interface
+from scriptc.package.recorded_calls import record
 
 
 def build(
@@ -54,18 +55,19 @@ def build(
         raise RuntimeError("scriptc.build needs the CPU as the default device")
     try:
         translated = translate(target, arguments, made, ahead=True, path=path)
-        described = entries.interface(entries.entry_name(entry), target, translated.entry)  # or it is refused
+        name_in_c = entry_interface.entry_name(entry)
+        described = entry_interface.interface(name_in_c, target, translated.entry)  # or it is refused
     except CompileError as error:
         raise shortened(error) from error.__cause__
-    state, first = entries.state(translated.entry)
+    state, first = entry_interface.state(translated.entry)
     with rounded(rounded_weights(translated.entry)):  # what the tests of the package expect
-        pairs = tuple(record.record(target, arguments, translated.entry, 0))
+        pairs = tuple(record(target, arguments, translated.entry, 0))
     package = Package(
         name=label,
         entries=(described,),
         program=translated.program,
         user_rows=user_rows(translated.program.locs),
-        weights=(*entries.weights(translated.entry, translated.program.params), *first),
+        weights=(*entry_interface.weights(translated.entry, translated.program.params), *first),
         state=state,
         pairs=pairs,
         versions={"scriptc": scriptc.__version__, "torch": torch.__version__, "package": "1.0.0"},
@@ -99,7 +101,7 @@ def _one_entry(model: Any, example_args: tuple[Any, ...]) -> tuple[str, Target, 
     if not targets:
         raise ValueError("a build needs an entry")
     if len(targets) > 1:
-        locs = [entries.place_of(target) for target, _ in targets.values()]
+        locs = [entry_interface.place_of(target) for target, _ in targets.values()]
         problem = "a build of several entries is not supported yet"
         raise CompileError([Diagnostic(loc, problem, "build each on its own") for loc in locs])
     ((key, (target, args)),) = targets.items()

@@ -2,7 +2,7 @@
 
 A specialisation was read from source and from objects around it. What it depends on of these is what its guards say, and
 what cannot change while a process runs: functions, classes, files, tuples, constants. Both go into the cache beside it. A
-later process takes the specialisation if each object is where it was, and what it was (`scriptc.world`); the guards then
+later process takes the specialisation if each object is where it was, and what it was (`object_paths.py`); the guards then
 hold as they do in the process that compiled it. Where anything has no name, or is another, the function is read.
 """
 
@@ -19,17 +19,18 @@ from typing import Any
 
 import torch
 
-from scriptc import backend_c, frontend, ir, record_format, runtime, world
+from scriptc import backend_c, frontend, ir, runtime
 from scriptc.backend_c.cache import cache_key, cached, current
 from scriptc.backend_c.toolchain import ToolchainError, cpu_identity, find_compiler, sanitizing
+from scriptc.driver.options import Options
+from scriptc.driver.target import Target
+from scriptc.driver.variant import Variant
 from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.environment.specs import Contract, Guard, PlaceSpec, Raised
-from scriptc.library_facts import facts_of, guards_of, is_fact
-from scriptc.options import Options
-from scriptc.record_format import UNREADABLE, Record
-from scriptc.target import Target
-from scriptc.variant import Variant
-from scriptc.world import Nameless, description
+from scriptc.warm_start import object_paths, serialization
+from scriptc.warm_start.library_guards import facts_of, guards_of, is_fact
+from scriptc.warm_start.object_paths import Nameless, description
+from scriptc.warm_start.serialization import UNREADABLE, Record
 
 LAYOUT = 4  # counts changes of what a record holds
 SLOTS = 4  # specialisations that are kept for calls that look alike
@@ -95,7 +96,7 @@ class Records:
         if found is None:
             return None
         try:
-            record = record_format.read((found / _FILE).read_bytes(), self.target)
+            record = serialization.read((found / _FILE).read_bytes(), self.target)
             return _variant(record, self.target, self.options)
         except UNREADABLE:
             return None
@@ -113,7 +114,7 @@ def _key(target: Target, arguments: dict[str, Any], options: Options) -> str:
     func = target.func
     return cache_key(
         LAYOUT, _versions(), astuple(options), find_compiler().identity, sanitizing(), str(description(func)),
-        world.digest_of_file(func.__code__.co_filename), str(description(type(target.receiver))),
+        object_paths.digest_of_file(func.__code__.co_filename), str(description(type(target.receiver))),
         [(name, _kind(value)) for name, value in arguments.items()],
     )  # fmt: skip
 
@@ -130,7 +131,7 @@ def _kind(value: Any) -> Any:
 @cache
 def _versions() -> list[object]:
     """Of Python and whether it asserts, torch, the processor, and each file of scriptc, as this process found them."""
-    own = os.path.dirname(__file__)
+    own = os.path.dirname(os.path.dirname(__file__))
     stages = (package.__path__[0] for package in (frontend, ir, backend_c, runtime))
     folders = (own, *(folder for folder in stages if not folder.startswith(own + os.sep)))  # below it, where installed
     stamps = [sorted(_stamps(folder)) for folder in folders]
@@ -185,7 +186,7 @@ def _watched(variant: Variant) -> Iterator[Any]:
     """The dicts that guards watch, and those of all objects that were met: code may have asked whether they have a name."""
     yield from (g.container for g in variant.contract.guards if isinstance(g.container, dict) and not is_fact(g))
     for obj in variant.translated.entry.met:
-        if world.has_state(obj):
+        if object_paths.has_state(obj):
             yield vars(obj)
             yield from (vars(obj)[table] for table in _TABLES if isinstance(obj, torch.nn.Module))
 
@@ -196,7 +197,7 @@ def _sharing(contract: Contract, found: list[Any]) -> list[int]:
     objects += [tensor.container[tensor.key] for tensor in contract.live]
     objects += [value.container[value.key] for value in contract.values]
     first: dict[int, int] = {}
-    stateful = (o for o in objects if isinstance(o, (torch.Tensor, list, dict, set)) or world.has_state(o))
+    stateful = (o for o in objects if isinstance(o, (torch.Tensor, list, dict, set)) or object_paths.has_state(o))
     return [first.setdefault(id(o), len(first)) for o in stateful]
 
 
@@ -205,7 +206,7 @@ def _sharing(contract: Contract, found: list[Any]) -> list[int]:
 
 def _dumped(target: Target, variant: Variant) -> bytes:
     met = variant.translated.entry.met
-    paths = world.Paths(target)
+    paths = object_paths.Paths(target)
     paths.follow((g.container, g.key, g.expected) for g in variant.contract.guards)
     facts = facts_of(filter(is_fact, variant.contract.guards), paths)
     own = [g for g in variant.contract.guards if not is_fact(g)]
@@ -215,12 +216,12 @@ def _dumped(target: Target, variant: Variant) -> bytes:
     guards = [g._replace(expected=_described(g, _present(g))) if g.kind in _IDENTITIES else g for g in own]
     record = Record(
         replace(contract, guards=guards), facts, variant.gradients, variant.random, variant.source_ir,
-        (variant.library.parent.name, variant.library.name), world.source_files(met),
+        (variant.library.parent.name, variant.library.name), object_paths.source_files(met),
         [(watched, _names(watched)) for watched in {id(d): d for d in _watched(variant)}.values()],
         _sharing(contract, [_present(g) for g in identities]),
         list(_functions(target, identities, met)),
     )  # fmt: skip
-    return record_format.write(record, paths, {id(obj) for obj in met})
+    return serialization.write(record, paths, {id(obj) for obj in met})
 
 
 def _functions(target: Target, identities: list[Guard], met: Collection[Any]) -> Iterator[FunctionType]:
@@ -234,7 +235,7 @@ def _functions(target: Target, identities: list[Guard], met: Collection[Any]) ->
             yield obj
 
 
-def _require_names(contract: Contract, met: Collection[Any], paths: world.Paths) -> None:
+def _require_names(contract: Contract, met: Collection[Any], paths: object_paths.Paths) -> None:
     """Nameless unless all that a contract reads or writes outside has a path, and all objects that were met. Tensors in cells
     and lists are read from dicts of their own: there a guard watches over the tensor itself."""
     watched = {id(o) for g in contract.guards if g.kind in _IDENTITIES for o in _listed(g.expected)}
@@ -243,7 +244,7 @@ def _require_names(contract: Contract, met: Collection[Any], paths: world.Paths)
     places += [value.container for value in contract.values]
     places += [s.owner for s in contract.stores if not isinstance(s.owner, (PlaceSpec, Raised))]
     places += [s.direct for s in contract.stores]
-    places += filter(world.has_state, met)
+    places += filter(object_paths.has_state, met)
     for place in places:
         of_its_own = type(place) is dict and len(place) == 1 and id(*place.values()) in watched
         by_name = place is None or isinstance(place, (type, FunctionType, BuiltinFunctionType))  # see record_format
@@ -261,7 +262,7 @@ def _listed(expected: Any) -> tuple[Any, ...]:
 def _variant(record: Record, target: Target, options: Options) -> Variant:
     """The variant that a record tells of; Nameless where the world is another."""
     for name, digest in record.files.items():
-        _require(world.digest_of_file(name) == digest, name)
+        _require(object_paths.digest_of_file(name) == digest, name)
     for watched, names in record.names:
         _require(_names(watched) == names, "names")
     guards, found = [], []

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from scriptc.driver.variant import Dependencies, Inputs
 from scriptc.ir.analysis import may_be_leaf
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.types import CellType, Container, OptionalType, TensorType, TupleType, Type
-from scriptc.variant import Dependencies, Inputs
 
 _NONE: Inputs = frozenset()
 

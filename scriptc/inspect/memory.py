@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from scriptc.copies import copied, kept
-from scriptc.html import html_table, print_text
+from scriptc.driver.target import Target
+from scriptc.inspect.notebook_html import html_table, print_text
+from scriptc.inspect.resized_arguments import Place, Variations
+from scriptc.inspect.snapshots import copied, kept
 from scriptc.runtime import bridge
-from scriptc.target import Target
-from scriptc.variations import Place, Variations
 
 if TYPE_CHECKING:
-    from scriptc.dispatch import Dispatcher
+    from scriptc.dispatch.dispatcher import Dispatcher
 
 SECONDS = 60.0  # that trying sizes may take
 QUADRATIC = 3  # so many sizes at most are taken to their squares, ...
@@ -115,7 +115,7 @@ def memory(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 class _Finder:
     def __init__(self, dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]):
-        from scriptc.dispatch import Dispatcher
+        from scriptc.dispatch.dispatcher import Dispatcher
 
         own = Dispatcher(dispatcher.obj, dispatcher.options)
         example, named = copied((args, kwargs))

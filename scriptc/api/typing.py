@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypedDict, TypeVar, overload
 
 if TYPE_CHECKING:
-    from scriptc.compiled import Compiled
+    from scriptc.api.compiled import Compiled
 
 C = TypeVar("C")
 M = TypeVar("M", bound="ModuleLike")

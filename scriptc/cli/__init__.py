@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import scriptc
-from scriptc import cli_json, terminal
-from scriptc.cli_target import Call, Located, UserError, described
+from scriptc.cli import json_output, terminal
+from scriptc.cli.target_argument import Call, Located, UserError, described
 
 if TYPE_CHECKING:
-    from scriptc.target import Target
+    from scriptc.driver.target import Target
 
 OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
@@ -180,7 +180,7 @@ def _read_target(options: argparse.Namespace) -> tuple[Any, Call]:
 
 
 def _compile_options(options: argparse.Namespace) -> dict[str, Any]:
-    from scriptc.options import Options
+    from scriptc.driver.options import Options
 
     chosen = {
         "optimize": options.optimize,
@@ -204,7 +204,7 @@ def _bind(options: argparse.Namespace) -> tuple[Target, dict[str, Any]]:
 
 
 def _bound(options: argparse.Namespace, model: Any, call: Call) -> tuple[Target, dict[str, Any]]:
-    from scriptc.target import target_of
+    from scriptc.driver.target import target_of
 
     args, kwargs = call
     try:
@@ -278,7 +278,7 @@ def _compare(options: argparse.Namespace) -> int:
         return terminal.painted(text, verdict, sys.stdout) if column == len(report.rows[row].cells()) - 1 else text
 
     if options.json:
-        print(cli_json.dumped(cli_json.comparison(report, failure)))
+        print(json_output.dumped(json_output.comparison(report, failure)))
     else:
         print(report.text(terminal.width_of(sys.stdout), paint))
     if failure and report.agrees:  # else the table says it
@@ -296,17 +296,17 @@ def _explain(options: argparse.Namespace) -> int:
     except TypeError as error:
         raise UserError(f"{options.target}: {error}") from error
     print(
-        cli_json.dumped(cli_json.explanation(found)) if options.json else terminal.diagnostics(str(found), sys.stdout)
+        json_output.dumped(json_output.explanation(found)) if options.json else terminal.diagnostics(str(found), sys.stdout)
     )
     return OK if found.ok else FAILED
 
 
 def _ir(options: argparse.Namespace) -> int:
+    from scriptc.driver.options import Options
+    from scriptc.driver.pipeline import optimise
     from scriptc.frontend.entry import read
     from scriptc.ir.core import Module
     from scriptc.ir.printer import print_module
-    from scriptc.options import Options
-    from scriptc.pipeline import optimise
 
     chosen = Options(**_compile_options(options))
     target, arguments = _bind(options)
@@ -331,8 +331,8 @@ def _ir(options: argparse.Namespace) -> int:
 
 
 def _c(options: argparse.Namespace) -> int:
-    from scriptc.options import Options
-    from scriptc.pipeline import translate
+    from scriptc.driver.options import Options
+    from scriptc.driver.pipeline import translate
 
     chosen = Options(**_compile_options(options))
     print(translate(*_bind(options), chosen).program.source)
@@ -348,7 +348,7 @@ def _profile(options: argparse.Namespace) -> int:
             raise UserError("--threads is at least 1")
         torch.set_num_threads(options.threads)
     found = _called(compiled.profile, *args, **kwargs)
-    print(cli_json.dumped(cli_json.profile(found)) if options.json else found.text(terminal.width_of(sys.stdout)))
+    print(json_output.dumped(json_output.profile(found)) if options.json else found.text(terminal.width_of(sys.stdout)))
     if options.trace:
         try:
             found.save_trace(options.trace)
@@ -361,17 +361,17 @@ def _profile(options: argparse.Namespace) -> int:
 def _memory(options: argparse.Namespace) -> int:
     compiled, (args, kwargs) = _compiled(options)
     found = _called(compiled.memory, *args, **kwargs)
-    print(cli_json.dumped(cli_json.memory(found)) if options.json else found)
+    print(json_output.dumped(json_output.memory(found)) if options.json else found)
     return OK
 
 
 def _opt(options: argparse.Namespace) -> int:
+    from scriptc.driver.options import Options
+    from scriptc.driver.pass_order import passes_of
     from scriptc.ir.parser import parse_module
     from scriptc.ir.passes.manager import PipelineError, run_pipeline
     from scriptc.ir.printer import print_module
     from scriptc.ir.verifier import VerifyError, verify
-    from scriptc.options import Options
-    from scriptc.pass_order import passes_of
 
     try:
         text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
@@ -392,11 +392,11 @@ def _opt(options: argparse.Namespace) -> int:
 
 def _doctor(options: argparse.Namespace) -> int:
     from scriptc.backend_c.doctor import examine
-    from scriptc.tables import table
+    from scriptc.inspect.text_table import table
 
     rows = examine()
     if options.json:
-        print(cli_json.dumped(cli_json.checks(rows)))
+        print(json_output.dumped(json_output.checks(rows)))
         return OK if all(row.ok for row in rows) else FAILED
 
     def paint(row: int, column: int, text: str) -> str:

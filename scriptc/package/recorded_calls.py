@@ -12,13 +12,13 @@ from typing import Any
 import torch
 
 from scriptc.backend_c.package.interface import Array, Pair
-from scriptc.copies import copied_receiver, forked_generators
+from scriptc.driver.target import Target
 from scriptc.frontend.entry import Entry
 from scriptc.frontend.environment import specs
+from scriptc.inspect.resized_arguments import Place, Variations, elements_of
+from scriptc.inspect.snapshots import copied_receiver, forked_generators
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.dtypes import FLOATING, FROM_TORCH
-from scriptc.target import Target
-from scriptc.variations import Place, Variations, elements_of
 
 MIN_PAIRS, MAX_PAIRS = 5, 8
 SECONDS = 15.0  # that trying variations may take

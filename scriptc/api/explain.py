@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from scriptc.driver.options import Options
+from scriptc.driver.target import target_of
 from scriptc.frontend.entry import read
 from scriptc.frontend.environment.specs import describe
-from scriptc.html import html_table, paragraph, print_text
+from scriptc.inspect.notebook_html import html_table, paragraph, print_text
 from scriptc.ir.errors import CompileError, Diagnostic
-from scriptc.options import Options
-from scriptc.target import target_of
 
 
 @dataclass(frozen=True)

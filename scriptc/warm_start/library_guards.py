@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from scriptc import world
+from scriptc.driver.target import Target
 from scriptc.frontend.environment.host_objects import is_library, is_of_library
 from scriptc.frontend.environment.specs import Guard
-from scriptc.target import Target
-from scriptc.world import Nameless
+from scriptc.warm_start import object_paths
+from scriptc.warm_start.object_paths import Nameless
 
-Facts = list[tuple[world.Steps, list[tuple[str, Any, Any]]]]  # by the path of what holds them: kind, key, what was expected
+# By the path of what holds them: kind, key, what was expected.
+Facts = list[tuple[object_paths.Steps, list[tuple[str, Any, Any]]]]
 
 _MISSING = object()
 
@@ -29,9 +30,9 @@ def is_fact(guard: Guard) -> bool:
     return is_of_library(container)
 
 
-def facts_of(guards: Iterable[Guard], paths: world.Paths) -> Facts:
+def facts_of(guards: Iterable[Guard], paths: object_paths.Paths) -> Facts:
     """Return what a record holds of such guards; raise Nameless where something has no path."""
-    found: dict[int, tuple[world.Steps, list[tuple[str, Any, Any]]]] = {}
+    found: dict[int, tuple[object_paths.Steps, list[tuple[str, Any, Any]]]] = {}
     for guard in guards:
         container = guard.container
         if id(container) not in found:
@@ -44,7 +45,7 @@ def guards_of(facts: Facts, target: Target) -> list[Guard]:
     """Return the guards of a record in this process; raise Nameless where a name stands for something else."""
     guards = []
     for path, held in facts:
-        container = world.resolve(path, target)
+        container = object_paths.resolve(path, target)
         for kind, key, expected in held:
             guard = Guard(kind, container, key, None)
             if not is_fact(guard) or _brief(present := _present(kind, container, key)) != expected:
@@ -53,11 +54,11 @@ def guards_of(facts: Facts, target: Target) -> list[Guard]:
     return guards
 
 
-def _path(container: Any, paths: world.Paths) -> world.Steps:
+def _path(container: Any, paths: object_paths.Paths) -> object_paths.Steps:
     if isinstance(container, dict):
         return (("module", container["__name__"]),)
     try:
-        return world.named(container)
+        return object_paths.named(container)
     except Nameless:
         path = paths.of(container)
         if path is None:
@@ -79,7 +80,7 @@ def _present(kind: str, container: Any, key: Any) -> Any:
 
 def _brief(obj: Any) -> Any:
     """Return what tells an object of a library from what somebody may have put in its place."""
-    if isinstance(obj, world.OF_C):
+    if isinstance(obj, object_paths.OF_C):
         return getattr(obj, "__module__", None), obj.__qualname__
     if isinstance(obj, FunctionType):
         return obj.__module__, obj.__qualname__, obj.__code__.co_filename, obj.__code__.co_firstlineno
@@ -94,6 +95,6 @@ def _brief(obj: Any) -> Any:
     if obj is _MISSING:
         return "missing"
     try:
-        return world.description(obj)
+        return object_paths.description(obj)
     except Nameless:
         return type(obj).__module__, type(obj).__qualname__

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scriptc.driver.options import Options
 from scriptc.frontend.environment.specs import Contract, describe
-from scriptc.options import Options
 
 if TYPE_CHECKING:
-    from scriptc.pipeline import Translated
+    from scriptc.driver.pipeline import Translated
 
 Inputs = frozenset[int]  # leaves of the arguments and live values, then params
 
@@ -50,7 +50,7 @@ class Variant:
     def translated(self) -> Translated:
         """The IR and the C. One that an earlier process compiled is made from its IR again, when it is asked for."""
         if self._translated is None:
-            from scriptc.pipeline import translated_again
+            from scriptc.driver.pipeline import translated_again
 
             self._translated = translated_again(self.contract, self.source_ir, self.options)
         return self._translated

@@ -6,7 +6,7 @@ values are indices of earlier nodes, so that no text is nested deeper than the r
     float, complex, bytes                       by their hexadecimal digits
     tuple, list, set, frozenset, dict           of nodes
     dtype, device, size                         torch's
-    target, module, class of module, and steps  objects of the user's program, by the path to them (`scriptc.world`)
+    target, module, class of module, and steps  objects of the user's program, by the path to them (`object_paths.py`)
     code                                        a function or class of the user's, by its path, with its description
     library                                     a function or class of torch's, Python's or scriptc's, by module and name
     member, named                               a member of an enum, a named tuple
@@ -27,12 +27,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from scriptc import library_facts, world
+from scriptc.driver.target import Target
+from scriptc.driver.variant import Dependencies
 from scriptc.frontend.environment import specs
 from scriptc.frontend.environment.host_objects import is_library
-from scriptc.target import Target
-from scriptc.variant import Dependencies
-from scriptc.world import Nameless
+from scriptc.warm_start import library_guards, object_paths
+from scriptc.warm_start.object_paths import Nameless
 
 UNREADABLE = (
     Nameless, LookupError, AttributeError, TypeError, ValueError, OSError, RecursionError, MemoryError, ImportError,
@@ -50,7 +50,7 @@ class Record(NamedTuple):
     """What is kept of a variant. Guards of identity hold a description in the place of what they expect."""
 
     contract: specs.Contract  # without the guards that `facts` holds
-    facts: library_facts.Facts
+    facts: library_guards.Facts
     gradients: Dependencies
     random: bool
     source_ir: str
@@ -183,7 +183,7 @@ def _fields(obj: Any) -> list[Any]:
 # ---- writing ----
 
 
-def write(record: Record, paths: world.Paths, met: set[int]) -> bytes:
+def write(record: Record, paths: object_paths.Paths, met: set[int]) -> bytes:
     """Return the text of a record.
 
     met: ids of objects outside of the compiled function; of these, containers are written as paths or not at all.
@@ -195,7 +195,7 @@ def write(record: Record, paths: world.Paths, met: set[int]) -> bytes:
 
 
 class _Writer:
-    def __init__(self, paths: world.Paths, met: set[int]):
+    def __init__(self, paths: object_paths.Paths, met: set[int]):
         self.paths, self.met = paths, met
         self.nodes: list[Any] = []
         self.equal: dict[Any, int] = {}  # nodes by what they are
@@ -211,7 +211,8 @@ class _Writer:
             return self.same[id(obj)][0]
         path = self.paths.of(obj)
         if isinstance(obj, _CODE) and not is_library(obj.__module__):
-            return self.node("code", self.path(path or world.named(obj)), self.add(world.description(obj)))
+            at = self.path(path or object_paths.named(obj))
+            return self.node("code", at, self.add(object_paths.description(obj)))
         if isinstance(obj, _CODE) or path is None and isinstance(obj, BuiltinFunctionType):
             return self.library(obj)
         if path is not None:
@@ -272,7 +273,7 @@ class _Writer:
             return self.node("device", str(obj))
         raise Nameless(cls.__qualname__)
 
-    def path(self, steps: world.Steps) -> int:
+    def path(self, steps: object_paths.Steps) -> int:
         root, *rest = steps
         at = self.node(*root)
         for name, *operands in rest:
@@ -329,12 +330,12 @@ def _read_dtype(values: list[Any], node: list[Any], target: Target) -> torch.dty
 
 def _read_step(values: list[Any], node: list[Any], target: Target) -> Any:
     name, at, *operands = node
-    return world.step(values[at], (name, *(values[i] for i in operands)))
+    return object_paths.step(values[at], (name, *(values[i] for i in operands)))
 
 
 def _read_code(values: list[Any], node: list[Any], target: Target) -> Any:
     found = values[node[1]]
-    _require(isinstance(found, _CODE) and world.description(found) == values[node[2]], "code")
+    _require(isinstance(found, _CODE) and object_paths.description(found) == values[node[2]], "code")
     return found
 
 
@@ -393,7 +394,7 @@ _READERS: dict[str, _Reader] = {
     "library": lambda values, node, target: _library(node[1], node[2]),
     "member": _read_member,
     "named": _read_named,
-    **dict.fromkeys(world.STEPS, _read_step),
+    **dict.fromkeys(object_paths.STEPS, _read_step),
     **dict.fromkeys(_BY_NAME, _read_record),
     **dict.fromkeys(_MAKERS, _read_maker),
 }

@@ -7,11 +7,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from scriptc.api.explain import Explanation
     from scriptc.backend_c import doctor
-    from scriptc.explain import Explanation
-    from scriptc.memory import Memory
-    from scriptc.profile import Profile
-    from scriptc.report import Report
+    from scriptc.inspect.comparison_report import Report
+    from scriptc.inspect.memory import Memory
+    from scriptc.inspect.profile import Profile
 
 
 def dumped(found: dict[str, Any]) -> str:

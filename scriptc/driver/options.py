@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scriptc.typed import CompileOptions
+    from scriptc.api.typing import CompileOptions
 
 WEIGHTS = ("float32", "bfloat16", "float16")
 

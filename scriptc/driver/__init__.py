@@ -1,0 +1,1 @@
+"""Run the stages of a compilation: Python source to IR to C."""
