@@ -14,12 +14,14 @@ from scriptc.driver.garbage_collector import collector_paused
 if TYPE_CHECKING:
     from scriptc.api.build import build
     from scriptc.api.compare import compare
-    from scriptc.api.compiled import Compiled, compile
+    from scriptc.api.compile import compile
+    from scriptc.api.compiled import Compiled
     from scriptc.api.explain import explain
     from scriptc.api.load import load
-    from scriptc.api.typing import CompileOptions
     from scriptc.backend_c.toolchain import BuildError, ToolchainError
+    from scriptc.driver.options import CompileOptions
     from scriptc.ir.errors import CompileError, InternalError
+    from scriptc.version import __version__ as __version__
 
 if sys.platform == "win32":
     raise ImportError(
@@ -27,19 +29,19 @@ if sys.platform == "win32":
         "Use the Windows Subsystem for Linux (WSL)."
     )
 
-__version__ = "0.1.0"
 _HOMES = {
     "BuildError": "scriptc.backend_c.toolchain",
     "CompileError": "scriptc.ir.errors",
-    "CompileOptions": "scriptc.api.typing",
+    "CompileOptions": "scriptc.driver.options",
     "Compiled": "scriptc.api.compiled",
     "InternalError": "scriptc.ir.errors",
     "ToolchainError": "scriptc.backend_c.toolchain",
     "build": "scriptc.api.build",
     "compare": "scriptc.api.compare",
-    "compile": "scriptc.api.compiled",
+    "compile": "scriptc.api.compile",
     "explain": "scriptc.api.explain",
     "load": "scriptc.api.load",
+    "__version__": "scriptc.version",
 }
 __all__ = [
     "BuildError", "CompileError", "CompileOptions", "Compiled", "InternalError", "ToolchainError",
@@ -57,4 +59,4 @@ if not TYPE_CHECKING:  # a type checker would take any name for one that is ther
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*_HOMES, *(name for name in globals() if name.startswith("__"))})

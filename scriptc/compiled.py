@@ -1,5 +1,6 @@
 """The module in which pickles find the functions and classes that restore compiled objects."""
 
-from scriptc.api.compiled import _Store, recompiled
+from scriptc.api.compile import CompiledMethods as _Store
+from scriptc.api.compile import recompiled
 
 __all__ = ["_Store", "recompiled"]

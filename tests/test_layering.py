@@ -26,6 +26,7 @@ MAY_IMPORT = {  # by folder: folders of ours beside itself
     "backend_c": {"ir", "runtime"},
     "scriptc": set(PACKAGES),
 }
+FOLDERS_OF_SCRIPTC = ("driver", "warm_start", "dispatch", "inspect", "package", "api", "cli")
 CODE = {".py", ".c", ".h", ".hpp", ".inc", ".lark"}
 CODE_FOLDERS = [*PACKAGES, "tests", "benchmarks", "examples"]
 MAX_LINES = 600
@@ -135,23 +136,43 @@ FRONT_END = "scriptc.frontend"
 PROTOCOL = "scriptc.frontend.reader.protocol"  # the forward declarations of the front end: it imports types alone
 
 
-def front_end_imports() -> dict[str, set[str]]:
-    """Return the modules of the front end that each of them imports, for types and inside functions too."""
-    names = {module_of(path).removesuffix(".__init__"): path for path in python_files("frontend")}
+def module_imports(folder: str) -> dict[str, set[str]]:
+    """Return the modules of a folder that each of them imports, for types and inside functions too."""
+    names = {module_of(path).removesuffix(".__init__"): path for path in python_files(folder)}
 
     def module_behind(imported: str) -> str | None:
+        if folder_of(imported) != folder:
+            return None
         return next((name for name in (imported, imported.rpartition(".")[0]) if name in names), None)
 
     found = {name: {module_behind(imported) for imported, _ in imports(path)} for name, path in names.items()}
-    return {name: {other for other in others if other and other not in (name, PROTOCOL)} for name, others in found.items()}
+    return {name: {other for other in others if other and other != name} for name, others in found.items()}
 
 
-def test_the_front_end_has_no_import_cycle() -> None:
-    left = front_end_imports()
-    left.pop(PROTOCOL)
+@pytest.mark.parametrize("folder", ["frontend", "scriptc"])
+def test_modules_have_no_import_cycle(folder: str) -> None:
+    left = module_imports(folder)
+    left.pop(PROTOCOL, None)
     while done := {name for name, others in left.items() if not others & left.keys()}:
         left = {name: others for name, others in left.items() if name not in done}
     assert not left, f"these import one another: {sorted(left)}"
+
+
+@pytest.mark.parametrize("position, folder", list(enumerate(FOLDERS_OF_SCRIPTC)))
+def test_folders_of_scriptc_import_only_those_before_them(position: int, folder: str) -> None:
+    allowed = {*FOLDERS_OF_SCRIPTC[: position + 1], *PACKAGES, "version"}
+    leaks = [
+        f"{path.relative_to(ROOT)}:{line}: imports {name}"
+        for path in python_files(f"scriptc/{folder}")
+        for name, line in imports(path)
+        if is_from(name, "scriptc") and name.count(".") and name.split(".")[1] not in allowed
+    ]
+    assert not leaks, "\n".join(leaks)
+
+
+def test_scriptc_has_no_folder_outside_that_order() -> None:
+    folders = {path.parent.name for path in (ROOT / "scriptc").glob("*/__init__.py")}
+    assert folders == set(FOLDERS_OF_SCRIPTC)
 
 
 def front_end_classes() -> dict[str, ast.ClassDef]:

@@ -16,8 +16,8 @@ from torch import nn
 
 import scriptc
 from scriptc.backend_c.cache import META, _write_meta
+from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.target import target_of
-from scriptc.driver.variant import Dependencies
 from scriptc.frontend.environment import specs
 from scriptc.warm_start import object_paths, serialization
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-import scriptc
 from scriptc.backend_c.package import directory
 from scriptc.backend_c.package.interface import Package
 from scriptc.backend_c.package.reserved import is_taken
@@ -23,6 +22,7 @@ from scriptc.inspect.weight_rounding import rounded, rounded_weights
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.package import entry_interface
 from scriptc.package.recorded_calls import record
+from scriptc.version import __version__
 
 
 def build(
@@ -70,7 +70,7 @@ def build(
         weights=(*entry_interface.weights(translated.entry, translated.program.params), *first),
         state=state,
         pairs=pairs,
-        versions={"scriptc": scriptc.__version__, "torch": torch.__version__, "package": "1.0.0"},
+        versions={"scriptc": __version__, "torch": torch.__version__, "package": "1.0.0"},
         optimize=made.optimize,
         debug=made.debug,
         source_paths=source_paths,

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-import scriptc
+from scriptc.api.compile import compile
 from scriptc.backend_c.toolchain import BuildError, ToolchainError
 from scriptc.driver.target import original, target_of
 from scriptc.inspect.comparison_report import RAISES, Report, Row
@@ -137,7 +137,7 @@ def _both(model: Any) -> tuple[Callable[..., Any], Callable[..., Any], torch.nn.
     """Eager, compiled, and the module that both belong to."""
     plain = original(model)
     is_compiled = plain is not model or hasattr(type(model), "_dispatcher")
-    compiled = model if is_compiled else scriptc.compile(model)
+    compiled = model if is_compiled else compile(model)
     if isinstance(plain, torch.nn.Module):  # of a compiled class: its own __call__ is compiled
         return MethodType(torch.nn.Module.__call__, plain), compiled, plain
     owner = getattr(plain, "__self__", None)

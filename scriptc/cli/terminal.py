@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from typing import TextIO
 
 _CODES = {"red": "31", "green": "32", "cyan": "36", "bold": "1"}
@@ -46,3 +47,9 @@ def diagnostics(text: str, stream: TextIO) -> str:
         return match["place"] + painted(match["error"], "red", stream)
 
     return _WORDS.sub(paint, text)
+
+
+def complain(message: str) -> None:
+    """Print an error of the user, on one line."""
+    line = "; ".join(part.strip() for part in message.splitlines() if part.strip())
+    print(f"{painted('scriptc:', 'red', sys.stderr)} {line}", file=sys.stderr)

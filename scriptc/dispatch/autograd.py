@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.target import Target
-from scriptc.driver.variant import Dependencies
 from scriptc.frontend.environment.results import Chooser, is_value_of
 from scriptc.frontend.environment.specs import (
     Contract,

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from scriptc.dispatch.bridge_specs import binder, keyword_only_from, parameters, to_bridge
 from scriptc.dispatch.fork_handlers import Lock
+from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.options import Options
 from scriptc.driver.target import Target, target_of
-from scriptc.driver.variant import Dependencies, Variant
+from scriptc.driver.variant import Variant
 from scriptc.frontend.environment import specs
 from scriptc.frontend.environment.host_objects import is_of_library
 from scriptc.frontend.environment.specs import Contract, Guard
@@ -27,7 +28,6 @@ EXPLAINED_FROM = 3  # recompilations from which on reasons are counted, also whe
 
 if TYPE_CHECKING:
     from scriptc.driver.stages import Stages
-    from scriptc.inspect.memory import Memory
 
 _logger = logging.getLogger("scriptc")
 
@@ -40,7 +40,6 @@ class Dispatcher:
         self.target = target_of(obj)
         self.options = options
         self.variants: list[Variant] = []
-        self.memory: Memory | None = None  # what `compiled.memory` found last
         self._lock = Lock()
         self._changes: Counter[Any] = Counter()  # how often a number that was baked in had changed
         self._reasons: Counter[str] = Counter()  # what was why it was compiled again

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from scriptc.driver.variant import Dependencies, Inputs
+from scriptc.driver.gradient_dependencies import Dependencies, Inputs
 from scriptc.ir.analysis import may_be_leaf
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import INEXACT

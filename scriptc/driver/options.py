@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from scriptc.api.typing import CompileOptions
+from typing import Any, Literal, TypedDict
 
 WEIGHTS = ("float32", "bfloat16", "float16")
+
+
+class CompileOptions(TypedDict, total=False):
+    """The options as type checkers see them; `Options` says what each means."""
+
+    optimize: Literal[0, 1, 2, 3]
+    dynamic: bool
+    freeze: bool
+    debug: bool
+    flush_denormals: bool
+    profile: bool
+    weights: Literal["float32", "bfloat16", "float16"]
 
 
 @dataclass(frozen=True)

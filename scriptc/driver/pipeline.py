@@ -8,12 +8,12 @@ from typing import Any
 
 from scriptc.backend_c.emit import CProgram, emit_program
 from scriptc.driver.garbage_collector import collector_paused
+from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.gradient_flow import dependencies
 from scriptc.driver.options import Options
 from scriptc.driver.pass_order import passes_of
 from scriptc.driver.stages import Stages
 from scriptc.driver.target import Target
-from scriptc.driver.variant import Dependencies
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment.specs import Contract
 from scriptc.ir.analysis import draws_random_numbers

@@ -17,10 +17,11 @@ import torch
 from scriptc.backend_c.build import build_library
 from scriptc.backend_c.emit import emit_program
 from scriptc.dispatch.dispatcher import Dispatcher
+from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.options import Options
 from scriptc.driver.pipeline import optimise
 from scriptc.driver.target import Target
-from scriptc.driver.variant import Dependencies, Variant
+from scriptc.driver.variant import Variant
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment import specs
 from scriptc.inspect.snapshots import forked_generators

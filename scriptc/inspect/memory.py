@@ -16,18 +16,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
+from scriptc.dispatch.dispatcher import Dispatcher
 from scriptc.driver.target import Target
 from scriptc.inspect.notebook_html import html_table, print_text
 from scriptc.inspect.resized_arguments import Place, Variations
 from scriptc.inspect.snapshots import copied, kept
 from scriptc.runtime import bridge
-
-if TYPE_CHECKING:
-    from scriptc.dispatch.dispatcher import Dispatcher
 
 SECONDS = 60.0  # that trying sizes may take
 QUADRATIC = 3  # so many sizes at most are taken to their squares, ...
@@ -110,13 +109,20 @@ def memory(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]
     """
     receiver = dispatcher.target.receiver
     with torch.no_grad(), kept(receiver if isinstance(receiver, torch.nn.Module) else None):
-        return _Finder(dispatcher, args, kwargs).run()
+        found = _last[dispatcher] = _Finder(dispatcher, args, kwargs).run()
+    return found
+
+
+def last_memory(dispatcher: Dispatcher) -> Memory | None:
+    """Return what `memory` found for the latest call of a dispatcher, or None."""
+    return _last.get(dispatcher)
+
+
+_last: WeakKeyDictionary[Dispatcher, Memory] = WeakKeyDictionary()
 
 
 class _Finder:
     def __init__(self, dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]):
-        from scriptc.dispatch.dispatcher import Dispatcher
-
         own = Dispatcher(dispatcher.obj, dispatcher.options)
         example, named = copied((args, kwargs))
         own.call(*example, **named)

@@ -8,20 +8,18 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from scriptc.backend_c.instrument import Site
 from scriptc.backend_c.peaks import Peaks, measured
+from scriptc.dispatch.dispatcher import Dispatcher
 from scriptc.driver.source_paths import user_line
 from scriptc.inspect.notebook_html import html_table, paragraph, print_text
 from scriptc.inspect.snapshots import copied, kept
 from scriptc.inspect.text_table import table
 from scriptc.ir.loc import shown_file
-
-if TYPE_CHECKING:
-    from scriptc.dispatch.dispatcher import Dispatcher
 
 SECONDS = 0.3  # how long calls are repeated for
 CALLS = 1000  # at most
@@ -126,8 +124,6 @@ def profile(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any
 
     Gradients are not recorded; what calls write to the module is put back. Exceptions are those of the call.
     """
-    from scriptc.dispatch.dispatcher import Dispatcher
-
     instrumented = Dispatcher(dispatcher.obj, replace(dispatcher.options, profile=True))
     receiver = dispatcher.target.receiver
     module = receiver if isinstance(receiver, torch.nn.Module) else None

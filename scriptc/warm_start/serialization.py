@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.target import Target
-from scriptc.driver.variant import Dependencies
 from scriptc.frontend.environment import specs
 from scriptc.frontend.environment.host_objects import is_library
 from scriptc.warm_start import library_guards, object_paths

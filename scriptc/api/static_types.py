@@ -1,9 +1,9 @@
-"""What type checkers know of `scriptc.compile`: its options, and what it gives for what it takes."""
+"""The static types of `scriptc.compile` as a decorator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
     from scriptc.api.compiled import Compiled
@@ -13,18 +13,6 @@ M = TypeVar("M", bound="ModuleLike")
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
-
-
-class CompileOptions(TypedDict, total=False):
-    """The options as type checkers see them; `Options` says what each means."""
-
-    optimize: Literal[0, 1, 2, 3]
-    dynamic: bool
-    freeze: bool
-    debug: bool
-    flush_denormals: bool
-    profile: bool
-    weights: Literal["float32", "bfloat16", "float16"]
 
 
 class ModuleLike(Protocol):

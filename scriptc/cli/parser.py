@@ -1,0 +1,125 @@
+"""The parser of the command line: the commands and their options."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from scriptc.cli import commands
+from scriptc.cli.commands import WRONG_USE
+from scriptc.cli.terminal import complain
+from scriptc.version import __version__
+
+_EPILOG = """\
+A TARGET is file.py:Name or package.module:Name: a function, a method, an nn.Module instance or class there; Name may
+be dotted (model.encoder). Arguments of the call that is compiled: --args "torch.randn(4, 16), steps=3", evaluated
+with torch and the target's module; without --args, NAME_args or example_args of that module (a tuple, or a function
+that returns one).
+
+Exit status: 0 success; 1 compare, explain or doctor found something wrong; 2 an error of the user, such as Python that
+cannot be compiled; 130 interrupted. A bug in scriptc shows a traceback; SCRIPTC_DEBUG=1 shows it for errors of the user, too.
+
+Examples:
+  scriptc compare examples/rnn.py:model
+  scriptc explain nets.py:Net --init 28 --args "torch.randn(1, 28)"
+  scriptc ir examples/rnn.py:model --all
+  scriptc c nets.py:Net --init "28, hidden=64" --eval --args "torch.randn(1, 28)"
+  scriptc build nets.py:Net --args "torch.randn(1, 28)" --out build/net --name net
+  scriptc profile examples/rnn.py:model --trace rnn.json
+  scriptc memory examples/rnn.py:model --json
+  scriptc opt --passes=licm,cse net.ir
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with a command line on one line, as all errors of the user are told."""
+
+    def error(self, message: str) -> NoReturn:
+        complain(f"{message} ({self.prog} --help lists what there is)")
+        sys.exit(WRONG_USE)
+
+
+def parser() -> argparse.ArgumentParser:
+    made = _Parser(
+        prog="scriptc",
+        description="Compiles the Python source of a PyTorch forward to C that needs no LibTorch.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--version", action="version", version=f"scriptc {__version__}")
+    made.set_defaults(run=None)
+    subparsers = made.add_subparsers(title="commands", metavar="COMMAND")
+
+    def add(name: str, run: Any, about: str, *, target: bool = True) -> argparse.ArgumentParser:
+        command = subparsers.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+        command.set_defaults(run=run)
+        if target:
+            _add_target_options(command)
+        return command
+
+    build = add("build", commands.build, "write a directory of C that cmake builds and tests without Python or torch")
+    build.add_argument("--out", required=True, type=Path, metavar="DIR", help="directory to write")
+    build.add_argument("--name", help="name of the library and prefix of its C functions (default: that of DIR)")
+    build.add_argument("--embed-weights", action="store_true", help="compile the weights in, instead of a file of them")
+    build.add_argument("--march", default="", help="one kind of machine alone, such as native (default: all, at load)")
+    build.add_argument("--source-paths", choices=("absolute", "relative", "strip"), default="absolute",
+                       help="how errors and the C name Python files: relative to the topmost package's folder, or the "
+                       "file's name alone (default: absolute)")  # fmt: skip
+
+    compare = add(
+        "compare", commands.compare, "run the target in eager PyTorch and compiled, and show how the results differ"
+    )
+    compare.add_argument("--locate", action="store_true", help="also look for the first line whose value differs")
+    compare.add_argument("--expect-raise", action="store_true", help="succeed where both raise, and only there")
+
+    explain = add(
+        "explain", commands.explain, "list every place that cannot be compiled, and what to write there instead"
+    )
+
+    ir = add("ir", commands.ir, "print the tensor IR, by default as the passes leave it")
+    when = ir.add_mutually_exclusive_group()
+    when.add_argument("--after", metavar="PASS", help="as it is behind the last run of this pass (read: before all)")
+    when.add_argument("--all", action="store_true", help="from the front end on, each time that a pass changed it")
+    ir.add_argument("--locs", action="store_true", help="with the source location of each op")
+
+    add("c", commands.c, "print the generated C")
+
+    profile = add(
+        "profile",
+        commands.profile,
+        "show where the time of a call goes, by line and by kernel, beside the machine's peaks",
+    )
+    profile.add_argument(
+        "--trace", type=Path, metavar="FILE", help="write a trace for Perfetto or chrome://tracing, too"
+    )
+    profile.add_argument("--threads", type=int, metavar="N", help="run on at most N threads (default: torch's number)")
+
+    memory = add(
+        "memory", commands.memory, "find the peak memory of a call, as a formula of the sizes of its arguments"
+    )
+
+    opt = add("opt", commands.opt, "run passes on IR text and print what they make of it", target=False)
+    opt.add_argument("--passes", metavar="A,B", help="passes in order, such as clean,fuse{max=8} (default: all)")
+    opt.add_argument("--locs", action="store_true", help="with the source location of each op")
+    opt.add_argument("file", metavar="FILE", help="IR text; - reads standard input")
+
+    doctor = add("doctor", commands.doctor, "show compiler, flags, CPU and cache, and what is missing", target=False)
+    for command in (compare, explain, profile, memory, doctor):
+        command.add_argument("--json", action="store_true", help="print JSON, with the keys of docs/cli.md")
+    return made
+
+
+def _add_target_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("target", metavar="TARGET", help="file.py:Name or package.module:Name")
+    command.add_argument("--args", metavar="EXPR", help="arguments of the call, as between its parentheses")
+    command.add_argument("--init", metavar="EXPR", help="arguments of the constructor, if the target is a class")
+    command.add_argument("--eval", action="store_true", help="put a module into evaluation mode first")
+    command.add_argument("--optimize", type=int, choices=range(4), default=3, help="0 none to 3 all (default: 3)")
+    command.add_argument("--static", action="store_true", help="sizes of arguments are those of --args, and no others")
+    command.add_argument("--freeze", action="store_true", help="weights never change between calls")
+    command.add_argument("--weights", choices=("float32", "bfloat16", "float16"), default="float32",
+                         help="what frozen weights of linears are kept in (default: float32)")  # fmt: skip
+    command.add_argument("--flush-denormals", action="store_true", help="denormal numbers count as zero")
+    command.add_argument("--debug", action="store_true", help="a debugger steps through the Python source")
