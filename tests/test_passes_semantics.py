@@ -21,7 +21,8 @@ CASES = [case for path in sorted(DATA.glob("pass-*.test")) for case in parse_cas
 PIPELINES = ["clean,prepare_weights,clean,fuse", "prepare_weights,licm,fuse,cse,dce,simplify,fold"]
 # These sum in another order: results are near, all else is the same.
 REASSOCIATING = [
-    "clean,prepare_weights,clean,siblings,clean,batch_loops,sum_contractions,clean,fuse", "sum_contractions", "siblings",
+    "clean,prepare_weights,clean,merge_contractions,clean,batch_loops,sum_contractions,clean,fuse", "sum_contractions",
+    "merge_contractions",
 ]  # fmt: skip
 RUNS = 6
 

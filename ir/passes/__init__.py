@@ -7,28 +7,28 @@ from collections.abc import Callable, Mapping
 from scriptc.ir.core import Module
 from scriptc.ir.passes import (
     batch_loops,
-    bounds,
-    characters,
+    cache_frozen,
+    character_codes,
     cse,
     dce,
+    drop_bounds_checks,
+    drop_contiguous,
     fold,
-    free_strides,
     fuse,
-    keep_derived,
     licm,
+    make_contiguous,
+    merge_contractions,
     prepare_weights,
-    siblings,
     simplify,
     stack_lists,
-    straighten,
     sum_contractions,
 )
 
 Run = Callable[[Module, Mapping[str, int]], bool]
 
 _ALL = (
-    fold, simplify, characters, cse, licm, dce, prepare_weights, siblings, batch_loops, sum_contractions, stack_lists,
-    free_strides, fuse, straighten, keep_derived, bounds,
+    fold, simplify, character_codes, cse, licm, dce, prepare_weights, merge_contractions, batch_loops, sum_contractions,
+    stack_lists, drop_contiguous, fuse, make_contiguous, cache_frozen, drop_bounds_checks,
 )  # fmt: skip
 PASSES: dict[str, Run] = {p.NAME: p.run for p in _ALL}
-CLEANING = (fold.NAME, simplify.NAME, characters.NAME, cse.NAME, licm.NAME, dce.NAME)
+CLEANING = (fold.NAME, simplify.NAME, character_codes.NAME, cse.NAME, licm.NAME, dce.NAME)

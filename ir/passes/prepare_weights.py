@@ -11,7 +11,7 @@ With `frozen=1` weights do not change between calls, so params and views of them
     %y = linear(%x, %w, %b)                         =>      %p = pack_linear.kept(%w) {slot = 0}
                                                             %y = linear_packed(%x, %p, %b) {features = 64}
 
-Weights that are computed from params are packed in front of the product, which `keep_derived` makes once.
+Weights that are computed from params are packed in front of the product, which `cache_frozen` makes once.
 
 With `store=1` (bfloat16) or `store=2` (float16) besides, kept float32 weights are rounded to that type:
 {slot = 0, store = "bf16"}.
@@ -135,7 +135,7 @@ def keep_packed(module: Module, store: str) -> Rule:
             return False
         of = _view_of_param(op.operands[1])
         if of is None and not transposed and frozen.is_derived(op.operands[1]):
-            return _use_packed(op, op, rw, "pack_linear")  # which `keep_derived` keeps
+            return _use_packed(op, op, rw, "pack_linear")  # which `cache_frozen` keeps
         if of is None or may_change(op.operands[1]):
             return False
         if transposed:

@@ -17,23 +17,23 @@ class Place:
     options: tuple[str, ...] = ()
 
 
-# `clean` is fold, simplify, characters, cse, licm and dce, to a fixpoint.
+# `clean` is fold, simplify, character_codes, cse, licm and dce, to a fixpoint.
 _CLEAN = Place("clean", "all passes match what it leaves: constants folded, invariant code hoisted, dead code gone")
 FULL = (
     _CLEAN,
     Place("prepare_weights", "hoisted weights show which products are by invariant matrices", ("frozen", "store")),
     Place("clean", "packing leaves equal packs of one weight"),
-    Place("siblings", "it joins products of packed weights, before they are batched one by one"),
+    Place("merge_contractions", "it joins products of packed weights, before they are batched one by one"),
     Place("clean", "joined products leave slices of slices"),
     Place("batch_loops", "it takes whole products, which sum_contractions would have summed up"),
     Place("sum_contractions", "it takes the products that are left in the loop"),
     Place("stack_lists", "it needs the products in their final form, which decides what is appended"),
     Place("clean", "indices and lengths of lists that are gone"),
-    Place("free_strides", "fuse takes tensors whose strides no result shows"),
+    Place("drop_contiguous", "fuse takes tensors whose strides no result shows"),
     Place("fuse", "behind every pass that matches a single pointwise op"),
-    Place("straighten", "it looks at what the fused loops read"),
-    Place("keep_derived", "all that is made of frozen weights alone stands in front of the loops by now", ("frozen",)),
-    Place("bounds", "no pass behind it moves an index out of the conditions that prove it"),
+    Place("make_contiguous", "it looks at what the fused loops read"),
+    Place("cache_frozen", "all that is made of frozen weights alone stands in front of the loops by now", ("frozen",)),
+    Place("drop_bounds_checks", "no pass behind it moves an index out of the conditions that prove it"),
     Place("cse", "checks and lengths that the last passes built twice"),
     Place("dce", "what they no longer use"),
 )

@@ -27,7 +27,7 @@ from scriptc.ir.passes.prepare_weights import KEPT
 from scriptc.ir.regions import is_loop
 from scriptc.ir.types import NONE, TensorType
 
-NAME = "siblings"
+NAME = "merge_contractions"
 
 
 @dataclass

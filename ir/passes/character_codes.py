@@ -20,7 +20,7 @@ from scriptc.ir.ranges import constant, is_below, known_int
 from scriptc.ir.regions import ancestor_in
 from scriptc.ir.rewrite import Rewriter, rewrite
 
-NAME = "characters"
+NAME = "character_codes"
 
 _COMPARED = frozenset(f"str.{n}" for n in ("eq", "ne", "lt", "le", "gt", "ge"))
 _SHORT = 8  # characters that are compared one by one

@@ -17,7 +17,7 @@ from scriptc.ir.analysis import is_fresh
 from scriptc.ir.core import Module, Op
 from scriptc.ir.layouts import Layouts
 
-NAME = "free_strides"
+NAME = "drop_contiguous"
 
 
 def _is_on_new(op: Op) -> bool:

@@ -26,7 +26,7 @@ from scriptc.ir.layouts import Layouts
 from scriptc.ir.passes.prepare_weights import KEPT
 from scriptc.ir.types import PACKED, TensorType
 
-NAME = "keep_derived"
+NAME = "cache_frozen"
 
 
 class _Keeper:

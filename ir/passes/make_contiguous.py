@@ -23,7 +23,7 @@ from scriptc.ir.ranges import known_int
 from scriptc.ir.regions import is_loop, loop_of_counter
 from scriptc.ir.types import TensorType
 
-NAME = "straighten"
+NAME = "make_contiguous"
 
 
 def _loops_around(op: Op) -> Iterator[Op]:
@@ -44,7 +44,7 @@ def _place(op: Op, root: Value) -> Op | None:
     return place
 
 
-class _Straightener:
+class _Maker:
     def __init__(self, func: Func, passed: Collection[Value]):
         self.layouts, self.passed = Layouts(func.body), passed
         self.made: dict[tuple[Value, Op], Value] = {}
@@ -81,13 +81,13 @@ class _Straightener:
 def run(module: Module, options: Mapping[str, int]) -> bool:
     changed, passed = False, passed_undefined(module)
     for func in module.funcs.values():
-        straighten = _Straightener(func, passed)
+        maker = _Maker(func, passed)
         for op in [o for o in func.body.walk() if (o.has("ELEMENTWISE") or o.name == "fuse") and o.enclosing(is_loop)]:
             if op.enclosing(lambda o: o.name == "fuse") is not None:
                 continue
-            if not all(r in straighten.layouts.plain or straighten.layouts.strides_are_free(r) for r in op.results):
+            if not all(r in maker.layouts.plain or maker.layouts.strides_are_free(r) for r in op.results):
                 continue
-            operands = [straighten.operand(op, v) if isinstance(v.type, TensorType) else v for v in op.operands]
+            operands = [maker.operand(op, v) if isinstance(v.type, TensorType) else v for v in op.operands]
             if operands != list(op.operands):
                 op.set_operands(operands)
                 changed = True
