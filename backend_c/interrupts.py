@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Module, Op, Value
-from scriptc.ir.ranges import known_int
+from scriptc.ir.ranges import constant_int
 from scriptc.runtime.kernels import KERNELS
 
 _SMALL = frozenset(
@@ -69,7 +69,7 @@ def _trips(loop: Op) -> int | None:
     """Return the trip count of a loop over a constant range."""
     if not loop.attrs["counted"]:
         return None
-    start, stop, step = map(known_int, loop.operands[:3])
+    start, stop, step = map(constant_int, loop.operands[:3])
     return len(range(start, stop, step)) if start is not None and stop is not None and step else None
 
 

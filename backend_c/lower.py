@@ -15,11 +15,11 @@ from scriptc.backend_c.values import Shape, flat_names, flat_types, flatten, unf
 from scriptc.ir.bounds import Bounds
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
-from scriptc.ir.counts import counts
 from scriptc.ir.errors import InternalError
 from scriptc.ir.layouts import Layouts
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import SchemaArg
+from scriptc.ir.overflow_free import overflow_free_values
 from scriptc.ir.types import NONE, Type
 
 
@@ -34,7 +34,7 @@ class Lowerer:
         self.builder = Builder(self.body)
         self.shapes: dict[Value, Shape] = {}
         self.layouts = Layouts(func.body)
-        self.counts = counts(func.body)
+        self.overflow_free = overflow_free_values(func.body)
         self.bounds = Bounds(func.body)
 
     def run(self) -> Func:

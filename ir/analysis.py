@@ -15,7 +15,7 @@ from typing import Any, get_args
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
-from scriptc.ir.regions import Operand, dominates, fed_slots, slot_of
+from scriptc.ir.regions import Operand, dominates, fed_arguments, region_argument_of
 from scriptc.ir.types import (
     NEVER,
     CellType,
@@ -132,9 +132,9 @@ def shares_memory(value: Value) -> bool:
 
 def _sources(value: Value) -> list[Value] | None:
     """What a value passes on, None where it starts here."""
-    slot = slot_of(value)
-    if slot is not None:
-        return [op.operands[i] for op, i in (slot.into_arg if value is slot.arg else slot.into_result)]
+    argument = region_argument_of(value)
+    if argument is not None:
+        return [op.operands[i] for op, i in (argument.into_inner if value is argument.inner else argument.into_result)]
     op = value.op
     if op is not None and op.operands:
         from_optional = op.has("FETCHES") and isinstance(op.operands[0].type, OptionalType)
@@ -177,7 +177,7 @@ def references(value: Value, *, through_regions: bool) -> Iterator[Operand]:
             yield op, i
             if op.has("TERMINATOR") or op.regions:
                 if through_regions:
-                    todo += [x for s in fed_slots(op, i) for x in (s.arg, s.result) if x is not None]
+                    todo += [x for a in fed_arguments(op, i) for x in (a.inner, a.result) if x is not None]
             elif _passes_on(op):
                 todo += op.results
 

@@ -14,10 +14,10 @@ from itertools import chain
 from math import isqrt
 
 from scriptc.ir.core import Block, Op, Value
-from scriptc.ir.facts import LENGTHS, Facts
 from scriptc.ir.inequalities import ABOVE, BELOW, Goal, Length, Term, Way, without_constants
-from scriptc.ir.ranges import known_int
-from scriptc.ir.regions import Operand, Slot, is_loop, loop_of_counter, runs_to_its_end
+from scriptc.ir.path_conditions import LENGTHS, PathConditions
+from scriptc.ir.ranges import constant_int
+from scriptc.ir.regions import Operand, RegionArgument, is_loop, loop_of_counter, runs_to_its_end
 
 _BUDGET = 60  # goals that one question may lead to
 _ALLOWANCE = 4_000  # and all questions about a function: a fifth of a second
@@ -34,7 +34,7 @@ class Bounds:
     """Answers for the body of one function as long as it does not change."""
 
     def __init__(self, body: Block):
-        self.facts = Facts(body)
+        self.conditions = PathConditions(body)
         self._left = 0
         self._allowance = _ALLOWANCE
         self._assumed: list[Goal] = []
@@ -49,13 +49,13 @@ class Bounds:
         """Whether a sum, difference or product of ints surely stays within 64 bits."""
         largest = _FACTOR if op.name == "int.mul" else 2**62 - 1
         x, y = op.operands
-        if op.name == "int.add" and (k := known_int(y)) is not None and k > 0 and self._is_below(x, k, op):
+        if op.name == "int.add" and (k := constant_int(y)) is not None and k > 0 and self._is_below(x, k, op):
             return True
         return self._hold(*(g for v in (x, y) for g in (Goal(v, None, largest, op), Goal(None, v, largest, op))))
 
     def _is_below(self, x: Value, k: int, at: Op) -> bool:
         """Whether some int is larger than x by k."""
-        return any(fact.x is x and fact.y is not None and fact.k <= -k for fact in self.facts.about(x, at))
+        return any(fact.x is x and fact.y is not None and fact.k <= -k for fact in self.conditions.about(x, at))
 
     def _hold(self, *goals: Goal) -> bool:
         granted = self._left = min(_BUDGET, self._allowance)
@@ -86,12 +86,12 @@ class Bounds:
 
     def _by_induction(self, goal: Goal, term: Term, other: Term, depth: int) -> bool:
         """Whether all that a region op may pass on as a value is as the goal says."""
-        slot = self.facts.slots.get(term) if isinstance(term, Value) else None
-        if slot is None or not _is_outside(other, slot.op):
+        argument = self.conditions.region_arguments.get(term) if isinstance(term, Value) else None
+        if argument is None or not _is_outside(other, argument.op):
             return False
         self._assumed.append(goal)
         proved = True
-        for op, i in _givers(slot, term):
+        for op, i in _givers(argument, term):
             given = op.operands[i]
             part = Goal(given, other, goal.c, op) if term is goal.a else Goal(other, given, goal.c, op)
             proved = proved and self._prove(part, depth - 1)
@@ -101,14 +101,14 @@ class Bounds:
     def _by_facts(self, goal: Goal) -> Iterator[Way]:
         a, b, c, at = goal
         if isinstance(a, Value):
-            for x, y, k in self.facts.about(a, at):
+            for x, y, k in self.conditions.about(a, at):
                 if x is a:
                     yield [Goal(y, b, c - k, at)]
                 elif x is not None and x.op is not None and x.op.name in ("int.add", "int.mul"):
-                    m = known_int(x.op.operands[1]) if x.op.name == "int.add" else None  # a is x - m, or at most x
+                    m = constant_int(x.op.operands[1]) if x.op.name == "int.add" else None  # a is x - m, or at most x
                     yield [Goal(y, b, c - k + m, at)] if m is not None else [Goal(a, x, 0, at), Goal(y, b, c - k, at)]
         if isinstance(b, Value):
-            yield from ([Goal(a, x, c - k, at)] for x, y, k in self.facts.about(b, at) if y is b)
+            yield from ([Goal(a, x, c - k, at)] for x, y, k in self.conditions.about(b, at) if y is b)
 
     def _above(self, goal: Goal) -> Iterator[Way]:
         """By what `a` is at most."""
@@ -116,7 +116,7 @@ class Bounds:
         if isinstance(a, Length):
             yield from self._of_longest(a.of, goal)
         elif a is not None:
-            if (loop := loop_of_counter(a)) is not None and (step := known_int(loop.operands[2])):
+            if (loop := loop_of_counter(a)) is not None and (step := constant_int(loop.operands[2])):
                 yield [goal.with_a(loop.operands[1], 1) if step > 0 else goal.with_a(loop.operands[0])]
             if b is None and c >= _LONGEST and self._is_length(a, at):
                 yield []
@@ -129,7 +129,7 @@ class Bounds:
         if isinstance(b, Length):
             yield from ([goal.with_b(v, k)] for v, k in self._floors(b.of, at))
         elif b is not None:
-            if (loop := loop_of_counter(b)) is not None and (step := known_int(loop.operands[2])):
+            if (loop := loop_of_counter(b)) is not None and (step := constant_int(loop.operands[2])):
                 yield [goal.with_b(loop.operands[0]) if step > 0 else goal.with_b(loop.operands[1], 1)]
             if b.op is not None and b.op.name == "list.len":
                 yield from ([goal.with_b(v, k)] for v, k in self._floors(b.op.operands[0], b.op))
@@ -143,34 +143,34 @@ class Bounds:
         if value.op is not None and value.op.name in LENGTHS:
             return True
         made = (user for user in value.users() if user.name == "list.repeat" and user.operands[1] is value)
-        return any(self._repeats(user) and self.facts.dominates(user, at) for user in made)
+        return any(self._repeats(user) and self.conditions.dominates(user, at) for user in made)
 
     def _repeats(self, op: Op) -> int:
         """How many items a list is known to have, at least, that is repeated."""
         xs = op.operands[0]
-        return _items(xs) if self.facts.keeps_length(xs, grows=True) else 0
+        return _items(xs) if self.conditions.keeps_length(xs, grows=True) else 0
 
     def _of_longest(self, xs: Value, goal: Goal) -> Iterator[Way]:
         """By how long a list was made that keeps its length."""
         op = xs.op
         if goal.b is None and goal.c >= _LONGEST:
             yield []
-        if op is None or not self.facts.keeps_length(xs):
+        if op is None or not self.conditions.keeps_length(xs):
             return
         if op.name == "list.new":
             yield [goal.with_a(None, -len(op.operands))]
-        elif op.name == "list.repeat" and self.facts.keeps_length(op.operands[0]) and _items(op.operands[0]) == 1:
+        elif op.name == "list.repeat" and self.conditions.keeps_length(op.operands[0]) and _items(op.operands[0]) == 1:
             yield [goal.with_a(op.operands[1]), goal.with_a(None)]
 
     def _floors(self, xs: Value, at: Op) -> Iterator[Floor]:
         """What a list is at least as long as when `at` is reached."""
-        if xs in self._asked or not self.facts.keeps_length(xs, grows=True):
+        if xs in self._asked or not self.conditions.keeps_length(xs, grows=True):
             return
-        users = self.facts.users(xs)
-        for user in self.facts.nearest(users, at, lambda user: user):
-            if user.name in _INDEXED and self.facts.dominates(user, at):
+        users = self.conditions.users(xs)
+        for user in self.conditions.nearest(users, at, lambda user: user):
+            if user.name in _INDEXED and self.conditions.dominates(user, at):
                 yield user.operands[1], 1
-            elif user.name == "list.len" and self.facts.dominates(user, at):
+            elif user.name == "list.len" and self.conditions.dominates(user, at):
                 yield user.result, 0
         yield None, _items(xs)
         if xs.op is not None and xs.op.name == "list.repeat" and self._repeats(xs.op):
@@ -186,25 +186,25 @@ class Bounds:
         if loop is None or not is_loop(loop) or not loop.attrs["counted"] or not _is_outside(xs, loop):
             return
         start, stop, step = loop.operands[:3]
-        first = known_int(start)
-        if first is None or known_int(step) != 1 or not runs_to_its_end(loop):
+        first = constant_int(start)
+        if first is None or constant_int(step) != 1 or not runs_to_its_end(loop):
             return
-        if self.facts.dominates(loop, at):
+        if self.conditions.dominates(loop, at):
             yield stop, _items(xs) - first
         elif append.parent.encloses(at.parent):
-            yield append.parent.args[0], _items(xs) - first + self.facts.dominates(append, at)
+            yield append.parent.args[0], _items(xs) - first + self.conditions.dominates(append, at)
 
     def _passed_floors(self, xs: Value) -> list[Floor]:
         """What all lists are at least as long as that a region op may pass on as this one."""
-        slot = self.facts.slots.get(xs)
-        givers = [(op, i) for op, i in _givers(slot, xs) if op.operands[i] is not xs] if slot is not None else []
-        if slot is None or not givers:
+        argument = self.conditions.region_arguments.get(xs)
+        givers = [(op, i) for op, i in _givers(argument, xs) if op.operands[i] is not xs] if argument is not None else []
+        if argument is None or not givers:
             return []
         (op, i), *others = givers
         self._asked.add(xs)
         found = []
         for v, k in self._floors(op.operands[i], op):
-            if _is_outside(v, slot.op):
+            if _is_outside(v, argument.op):
                 self._assumed.append(Goal(v, Length(xs), -k, op))
                 if all(self._prove(Goal(v, Length(o.operands[j]), -k, o), _DEPTH) for o, j in others):
                     found.append((v, k))
@@ -213,8 +213,8 @@ class Bounds:
         return found
 
 
-def _givers(slot: Slot, value: Term) -> tuple[Operand, ...]:
-    return slot.into_arg if value is slot.arg else slot.into_result
+def _givers(argument: RegionArgument, value: Term) -> tuple[Operand, ...]:
+    return argument.into_inner if value is argument.inner else argument.into_result
 
 
 def _items(xs: Value) -> int:

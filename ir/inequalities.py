@@ -8,7 +8,7 @@ from math import isqrt
 from typing import NamedTuple
 
 from scriptc.ir.core import Op, Value
-from scriptc.ir.ranges import known_int
+from scriptc.ir.ranges import constant_int
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ Rule = Callable[..., Iterator[Way]]
 
 def without_constants(goal: Goal) -> Goal:
     a, b, c, at = goal
-    m = known_int(a) if isinstance(a, Value) else None
-    n = known_int(b) if isinstance(b, Value) else None
+    m = constant_int(a) if isinstance(a, Value) else None
+    n = constant_int(b) if isinstance(b, Value) else None
     return Goal(a if m is None else None, b if n is None else None, c - (m or 0) + (n or 0), at)
 
 
@@ -57,7 +57,7 @@ def _halves(c: int) -> tuple[int, int]:
 
 def _sum_at_most(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
     for one, other in ((x, y), (y, x)):
-        k = known_int(other)
+        k = constant_int(other)
         if k is not None:
             yield [goal.with_a(one, -k)]
             return
@@ -70,7 +70,7 @@ def _sum_at_most(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
 
 def _sum_at_least(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
     for one, other in ((x, y), (y, x)):
-        k = known_int(other)
+        k = constant_int(other)
         if k is not None:
             yield [goal.with_b(one, k)]
             return
@@ -82,7 +82,7 @@ def _sum_at_least(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
 
 
 def _difference_at_most(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
-    k = known_int(y)
+    k = constant_int(y)
     if k is not None:
         yield [goal.with_a(x, k)]
         return
@@ -92,7 +92,7 @@ def _difference_at_most(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
 
 
 def _difference_at_least(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
-    k = known_int(y)
+    k = constant_int(y)
     if k is not None:
         yield [goal.with_b(x, -k)]
         return
@@ -133,13 +133,13 @@ def _remainder_at_least(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
 
 
 def _quotient_at_most(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
-    if known_int(y) == 2 and (parts := _parts(x)):  # the middle of two is at most the larger
+    if constant_int(y) == 2 and (parts := _parts(x)):  # the middle of two is at most the larger
         yield [goal.with_a(part) for part in parts]
     yield [goal.at_most(None, y), goal.at_most(None, x), goal.with_a(x)]
 
 
 def _quotient_at_least(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
-    if known_int(y) == 2 and (parts := _parts(x)):
+    if constant_int(y) == 2 and (parts := _parts(x)):
         yield [goal.with_b(part) for part in parts]
     yield [goal.at_most(None, y), goal.at_most(None, x), goal.with_b(None)]
 

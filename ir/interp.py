@@ -14,8 +14,8 @@ from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.exceptions import argument, classes, own_class
 from scriptc.ir.handlers import handlers
-from scriptc.ir.references import reference
-from scriptc.ir.text import formatted
+from scriptc.ir.op_references import reference
+from scriptc.ir.text_formats import formatted
 from scriptc.ir.types import ObjectType, TensorType, TupleType
 
 Env = dict[Value, Any]

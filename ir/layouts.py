@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.ops import OPS
-from scriptc.ir.ranges import known_int, upper_bounds
-from scriptc.ir.regions import fed_slots, slots
+from scriptc.ir.ranges import constant_int, upper_bounds
+from scriptc.ir.regions import fed_arguments, region_arguments
 from scriptc.ir.shapes import Shapes, settled
 from scriptc.ir.types import TensorType
 
@@ -56,13 +56,13 @@ def _operand_dims(op: Op) -> list[int | None] | None:
 
 def _counts_from_the_front(index: Value) -> bool:
     """Whether an index that is valid is not negative."""
-    number = known_int(index)
+    number = constant_int(index)
     return number >= 0 if number is not None else next(upper_bounds(index), None) is not None
 
 
 def _is_inside(op: Op) -> bool:
     """Whether the bounds of a slice are known and lie in the tensor."""
-    start, stop, step = map(known_int, op.operands[1:])
+    start, stop, step = map(constant_int, op.operands[1:])
     t = op.operands[0].type
     assert isinstance(t, TensorType) and t.dims is not None
     size = t.dims[op.attrs["dim"]]
@@ -115,8 +115,8 @@ class Layouts:
             Value, list[Value]
         ] = {}  # what a value that comes out of a region op, or enters it, may be
         for op in ops:
-            for slot in slots(op) if op.has("CONTROL") else ():
-                for value, given in ((slot.arg, slot.into_arg), (slot.result, slot.into_result)):
+            for argument in region_arguments(op) if op.has("CONTROL") else ():
+                for value, given in ((argument.inner, argument.into_inner), (argument.result, argument.into_result)):
                     if value is not None:
                         self.passed_on[value] = [user.operands[i] for user, i in given]
         self.plain = {v for v in (*(r for op in ops for r in op.results), *self.passed_on) if _has_rank(v)}
@@ -177,10 +177,10 @@ class Layouts:
             seen.add(v)
             for (_, i), user in v.uses.items():
                 if user.has("TERMINATOR") or user.has("CONTROL"):
-                    into = fed_slots(user, i)
+                    into = fed_arguments(user, i)
                     if not into:
                         return False
-                    todo += [x for slot in into for x in (slot.arg, slot.result) if x is not None]
+                    todo += [x for argument in into for x in (argument.inner, argument.result) if x is not None]
                 elif user.has("ELEMENTWISE") or user.name == "fuse" or is_followed(user):
                     todo += user.results
                 elif not user.has("PLAIN") and user.name not in ("stacked.put", "size") and not _asks_for_sizes(user):

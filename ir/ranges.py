@@ -17,7 +17,7 @@ def constant(value: Value) -> object:
     return value.op.attrs["value"] if value.op is not None and value.op.name == "const" else UNKNOWN
 
 
-def known_int(value: Value) -> int | None:
+def constant_int(value: Value) -> int | None:
     number = constant(value)
     return number if isinstance(number, int) and not isinstance(number, bool) else None
 
@@ -28,7 +28,7 @@ def upper_bounds(index: Value) -> Iterator[Value]:
     if loop is None:
         return
     start, stop, step = loop.operands[:3]
-    first, stride = known_int(start), known_int(step)
+    first, stride = constant_int(start), constant_int(step)
     if first is None or first < 0 or stride is None or stride <= 0:
         return
     todo = [stop]
@@ -50,7 +50,7 @@ def in_dim(index: Value, x: Value, dim: int) -> bool:
     if x.type.dims is None:
         return False
     size = x.type.dims[dim]
-    number = known_int(index)
+    number = constant_int(index)
     if number is not None:
         return isinstance(size, int) and -size <= number < size
 

@@ -1,8 +1,7 @@
-"""How values pass through ops that own regions. Passes ask here, so that only this file knows `if`, `loop`, `try` and
-`scope`.
+"""How values enter and leave ops that own regions. Only this file knows `if`, `loop`, `try` and `scope`; passes ask it.
 
-A slot is one value that enters or leaves a region op: for a loop the carried argument with its result, for the others a
-result; for `fuse` also each argument. Its operands are everything that may become that value.
+A region argument is one value that enters or leaves a region op: of a loop, a carried argument and its result; of other
+ops, a result; of `fuse`, each argument too. Its operands are all values that may become it.
 """
 
 from __future__ import annotations
@@ -16,22 +15,25 @@ Operand = tuple[Op, int]
 
 
 @dataclass(frozen=True)
-class Slot:
-    """`into_arg` are the operands that become the argument of the region, `into_result` those that the result."""
+class RegionArgument:
+    """A value `inner` of a region, or a `result` of its op, or both.
+
+    into_inner: the operands that may become `inner`. into_result: the operands that may become `result`.
+    """
 
     op: Op
-    arg: Value | None
+    inner: Value | None
     result: Value | None
-    into_arg: tuple[Operand, ...]
+    into_inner: tuple[Operand, ...]
     into_result: tuple[Operand, ...]
 
     @property
     def operands(self) -> list[Operand]:
-        return list(dict.fromkeys(self.into_arg + self.into_result))
+        return list(dict.fromkeys(self.into_inner + self.into_result))
 
 
 def target(terminator: Op) -> Op | None:
-    """The region op that a terminator hands its operands to; None for those that leave the function."""
+    """Return the region op that a terminator hands its operands to, None if the terminator leaves the function."""
     label = terminator.attrs.get("to")
     if label is not None:
         return terminator.enclosing(lambda op: op.attrs.get("label") == label)
@@ -40,7 +42,7 @@ def target(terminator: Op) -> Op | None:
 
 
 def exits(op: Op) -> list[Op]:
-    """The terminators whose target is `op`: what yields ends a region of it, what leaves several names its label."""
+    """Return the terminators whose target is `op`: the yields of its regions, and what leaves by its label."""
     if "label" not in op.attrs:
         return [t for region in op.regions if (t := region.terminator) is not None and target(t) is op]
     found: list[Op] = []
@@ -50,7 +52,7 @@ def exits(op: Op) -> list[Op]:
 
 
 def _add_terminators(block: Block, found: list[Op]) -> None:
-    """Those of a block and of all blocks in it, in program order."""
+    """Append the terminators of a block and of all nested blocks to `found`, in program order."""
     for op in block.ops:
         if op.regions:
             for region in op.regions:
@@ -60,12 +62,12 @@ def _add_terminators(block: Block, found: list[Op]) -> None:
 
 
 def counter(loop: Op) -> Value | None:
-    """The argument of a counted loop that counts; None for other ops."""
+    """Return the counter of a counted loop, None for other ops."""
     return loop.regions[0].args[0] if loop.attrs.get("counted") else None
 
 
 def loop_of_counter(value: Value) -> Op | None:
-    """The loop whose counter a value is."""
+    """Return the loop whose counter a value is."""
     owner = value.owner
     if isinstance(owner, Block) and owner.parent is not None and counter(owner.parent) is value:
         return owner.parent
@@ -86,7 +88,7 @@ def may_run_forever(op: Op) -> bool:
 
 
 def runs_to_its_end(loop: Op) -> bool:
-    """Whether each iteration of the loop reaches its end, and nothing but its range and errors end it."""
+    """Return whether each iteration reaches its end, so that only the range or an error ends the loop."""
     body = loop.regions[0]
 
     def stays(leaving: Op) -> bool:
@@ -97,16 +99,16 @@ def runs_to_its_end(loop: Op) -> bool:
     return all(map(stays, (op for op in body.walk() if op.has("TERMINATOR"))))
 
 
-def slots(op: Op) -> Iterator[Slot]:
-    """The slots of a region op; none for other ops."""
+def region_arguments(op: Op) -> Iterator[RegionArgument]:
+    """Yield the region arguments of an op; none if it owns no regions."""
     if not op.regions:
         return
     leaving = exits(op)
     if not is_loop(op):
         for i, arg in enumerate(op.regions[0].args):
-            yield Slot(op, arg, None, ((op, i),), ())
+            yield RegionArgument(op, arg, None, ((op, i),), ())
         for k, result in enumerate(op.results):
-            yield Slot(op, None, result, (), tuple((t, k) for t in leaving))
+            yield RegionArgument(op, None, result, (), tuple((t, k) for t in leaving))
         return
     counted = op.attrs["counted"]
     args = op.regions[0].args[1 if counted else 0 :]
@@ -114,19 +116,21 @@ def slots(op: Op) -> Iterator[Slot]:
     for k, (arg, result) in enumerate(zip(args, op.results, strict=True)):
         carried = ((op, k + (3 if counted else 0)), *((t, k) for t in leaving if t not in breaks))
         ends = carried if counted else ()  # a counted loop may end by itself, with what is carried
-        yield Slot(op, arg, result, carried, (*ends, *((t, k) for t in breaks)))
+        yield RegionArgument(op, arg, result, carried, (*ends, *((t, k) for t in breaks)))
 
 
-def slot_of(value: Value) -> Slot | None:
-    """The slot whose argument or result a value is."""
+def region_argument_of(value: Value) -> RegionArgument | None:
+    """Return the region argument that a value belongs to."""
     op = value.op or (value.block.parent if isinstance(value.owner, Block) else None)
-    return next((s for s in slots(op) if value is s.arg or value is s.result), None) if op and op.regions else None
+    if op is None or not op.regions:
+        return None
+    return next((a for a in region_arguments(op) if value is a.inner or value is a.result), None)
 
 
-def fed_slots(op: Op, index: int) -> list[Slot]:
-    """The slots that an operand feeds."""
+def fed_arguments(op: Op, index: int) -> list[RegionArgument]:
+    """Return the region arguments that an operand feeds."""
     receiver = target(op) if op.has("TERMINATOR") else op
-    return [s for s in slots(receiver) if (op, index) in s.operands] if receiver is not None else []
+    return [a for a in region_arguments(receiver) if (op, index) in a.operands] if receiver is not None else []
 
 
 def ancestor_in(block: Block, op: Op) -> Op | None:

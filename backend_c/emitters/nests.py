@@ -20,7 +20,7 @@ from scriptc.backend_c.arguments import Args
 from scriptc.ir.core import Block, Value
 from scriptc.ir.layouts import Access, Layouts, access
 from scriptc.ir.ops.rules import tensor
-from scriptc.ir.ranges import known_int
+from scriptc.ir.ranges import constant_int
 from scriptc.ir.shapes import settled
 from scriptc.ir.types import INT, PtrType
 
@@ -222,7 +222,7 @@ class _Lowering:
         dtype, root = tensor(operand.value).dtype, self.roots[operand]
         made = self.pointer(operand.value, dtype, root)
         for index, dim in operand.at.offset:
-            if known_int(index) == 0:
+            if constant_int(index) == 0:
                 continue
             step = self.stride(operand, dim)
             made = self.moved(made, self.low.one(index), step)

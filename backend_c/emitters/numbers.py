@@ -1,4 +1,4 @@
-"""Ints whose operations need no test for overflow: they only count (`ir.counts`), or are proved to be small (`ir.bounds`)."""
+"""Ints that need no overflow check: counters (`ir.overflow_free`), and values proved to be small (`ir.bounds`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMITTERS, emitter = emitters()
 @emitter
 def checked(low: Lowerer, op: Op) -> Sequence[Shape]:
     """The row's `c` where the result is known to fit, else its kernel, which raises where the result does not fit."""
-    if op.result in low.counts or (op.enclosing(is_loop) and low.bounds.is_exact(op)):
+    if op.result in low.overflow_free or (op.enclosing(is_loop) and low.bounds.is_exact(op)):
         return [low.computed(op)]
     assert op.defn.kernel is not None
     return low.kernel(op, op.defn.kernel)

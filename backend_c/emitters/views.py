@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scriptc.ir.core import Op, Value
-from scriptc.ir.ranges import known_int
+from scriptc.ir.ranges import constant_int
 from scriptc.ir.types import TensorType
 
 MAX_RANK = 12  # SC_MAX_RANK
@@ -37,7 +37,7 @@ def _is_local(op: Op) -> bool:
 
 def _cannot_fail(op: Op) -> bool:
     if op.name == "slice":
-        bounds = [known_int(v) for v in op.operands[1:]]
+        bounds = [constant_int(v) for v in op.operands[1:]]
         return None not in bounds and (bounds[2] or 0) > 0
     if op.name == "unsqueeze":
         t = op.result.type

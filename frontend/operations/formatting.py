@@ -322,7 +322,7 @@ def listed_text(reader: Reader, left: str, items: list[AbstractValue], right: st
 
 
 def format_of(reader: Reader, text: AbstractValue) -> tuple[str, list[Value]]:
-    """A text as ir/text.py describes it: a format, and the values of its conversions."""
+    """A text as ir/text_formats.py describes it: a format, and the values of its conversions."""
     if isinstance(text, Known):
         return text.obj.replace("%", "%%"), []
     value = materialize(reader, text)

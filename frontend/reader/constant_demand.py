@@ -23,7 +23,7 @@ from scriptc.frontend.values.abstract import (
 from scriptc.frontend.values.element_types import is_of_numbers
 from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Op, Value
-from scriptc.ir.regions import slot_of
+from scriptc.ir.regions import region_argument_of
 from scriptc.ir.types import STR, ListType, ScalarType, Type
 
 
@@ -106,9 +106,9 @@ def knowable(reader: Reader, value: Value) -> Value | None:
             or v in reader.speculation.arg_places
         ):
             return v
-        slot = slot_of(v) if v.op is not None else None
-        if slot is not None:
-            todo += [op.operands[i] for op, i in slot.into_result if i < len(op.operands)]
+        argument = region_argument_of(v) if v.op is not None else None
+        if argument is not None:
+            todo += [op.operands[i] for op, i in argument.into_result if i < len(op.operands)]
         if v.op is not None and v.op.name == "loop":  # what it ends with is known where each of its iterations is
             todo += [a for a in v.op.regions[0].args[:1] if a in reader.speculation.counters]
         if v.op is not None and all(_may_be_known(o.type) for o in v.op.operands):

@@ -11,8 +11,8 @@ from typing import Any
 from scriptc.frontend.source.functions import Source
 from scriptc.frontend.source.scope import Liveness, liveness, read_inside
 from scriptc.frontend.values.abstract import AbstractValue, Ident, Scope
+from scriptc.ir.cached_property import cached_property
 from scriptc.ir.core import Op, Value
-from scriptc.ir.lazy import cached_property
 from scriptc.ir.loc import Loc
 
 

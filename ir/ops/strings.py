@@ -96,6 +96,6 @@ ROWS = [
     OpDef("text.tensor", "(Tensor self, SymInt precision, SymInt threshold, SymInt edgeitems, SymInt linewidth, "
           "ScalarType default, int scientific) -> Value", fixed(STR), _PURE | {"ANY_DTYPE"}, reads=frozenset({"tensor"}),
           ref="tensor_text", kernel="sc_tensor_text"),
-    # numbers, strings and exceptions put into a format as ir/text.py describes it
+    # numbers, strings and exceptions put into a format as ir/text_formats.py describes it
     OpDef("text", "(Value[] values, *, str format) -> Value", _text, _PURE, emit="text"),
 ]  # fmt: skip

@@ -31,7 +31,7 @@ ROWS = [
     OpDef("continue", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="continue_", phases=BOTH),
     OpDef("break", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="break_", phases=BOTH),
     OpDef("return", "(Value[] values) -> ()", fixed(), _LEAVES, emit="return_", phases=BOTH),
-    # message: the text itself, or with values a format (ir/text.py)
+    # message: the text itself, or with values a format (ir/text_formats.py)
     OpDef("raise", "(Value[] values, *, str type, str message) -> ()", fixed(), _LEAVES, raises=True, emit="raise_",
           phases=BOTH),
     # Ends a block that is never left at its end: behind an `if` or `loop` all of whose paths leave.
@@ -52,7 +52,7 @@ ROWS = [
     OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse"),
     # The value of a name on a path that never assigns it; reading it is guarded by check.bound.
     OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef", phases=BOTH),
-    # message: a format (ir/text.py)
+    # message: a format (ir/text_formats.py)
     OpDef("warn", "(Value[] values, *, str category, str message) -> ()", fixed(), writes=frozenset({"io"}), raises=True,
           emit="warn"),
     OpDef("print", "(Value[] values, *, str format) -> ()", fixed(), writes=frozenset({"io"}), emit="print_"),

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from scriptc.ir.analysis import escapes, function_body, is_invariant, is_written
 from scriptc.ir.core import Module, Op, Value
-from scriptc.ir.ranges import known_int
+from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import is_loop, loop_of_counter, runs_to_its_end
 from scriptc.ir.rewrite import Rewriter, rewrite
 from scriptc.ir.types import ListType, TensorType
@@ -59,7 +59,7 @@ def batch(op: Op, rw: Rewriter) -> bool:
     loop = loop_of_counter(index)
     if loop is None or op.enclosing(is_loop) is not loop or op.parent is not loop.regions[0]:
         return False
-    step = known_int(loop.operands[2])
+    step = constant_int(loop.operands[2])
     if step not in (1, -1) or not all(is_invariant(v, loop) for v in (source, packed, bias)):
         return False
     if any(is_written(v, loop) for v in (source, bias)) or is_written(op.result, function_body(op)):

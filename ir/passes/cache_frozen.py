@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from scriptc.ir.analysis import escapes
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op
-from scriptc.ir.frozen import Frozen
+from scriptc.ir.frozen_weights import FrozenWeights
 from scriptc.ir.layouts import Layouts
 from scriptc.ir.passes.prepare_weights import KEPT
 from scriptc.ir.types import PACKED, TensorType
@@ -31,12 +31,12 @@ NAME = "cache_frozen"
 
 class _Keeper:
     def __init__(self, module: Module, func: Func):
-        self.frozen = Frozen(module)
+        self.frozen = FrozenWeights(module)
         self.plain = Layouts(func.body).plain
 
     def is_made(self, op: Op) -> bool:
         """Whether the result of an op is to be found in the same way in each call; what is kept already is not."""
-        return bool(op.results) and op.name not in ("param", *KEPT) and self.frozen.is_derived(op.results[0])
+        return bool(op.results) and op.name not in ("param", *KEPT) and self.frozen.is_computed_from_weights(op.results[0])
 
     def is_worth_keeping(self, op: Op) -> bool:
         value = op.results[0]

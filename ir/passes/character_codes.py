@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.ops import OPS
-from scriptc.ir.ranges import constant, is_below, known_int
+from scriptc.ir.ranges import constant, constant_int, is_below
 from scriptc.ir.regions import ancestor_in
 from scriptc.ir.rewrite import Rewriter, rewrite
 
@@ -69,7 +69,7 @@ def item_of_one(op: Op, rw: Rewriter) -> bool:
         return False
     if op.name == "str.len":
         code = rw.const_before(op, 1)
-    elif known_int(op.operands[1]) not in (0, -1):
+    elif constant_int(op.operands[1]) not in (0, -1):
         return False
     rw.replace(op, [code])
     return True

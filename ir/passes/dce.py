@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scriptc.ir.core import Block, Module, Op, Value
-from scriptc.ir.regions import Operand, Slot, exits, may_run_forever, slots, target
+from scriptc.ir.regions import Operand, RegionArgument, exits, may_run_forever, region_arguments, target
 
 NAME = "dce"
 
@@ -26,19 +26,19 @@ def _has_effect(op: Op) -> bool:
 
 
 class _Needed:
-    """The ops and slots of a function that something with an effect needs."""
+    """The ops and region arguments of a function that something with an effect needs."""
 
     def __init__(self, body: Block):
         self.ops: set[Op] = set()
         self.values: set[Value] = set()
-        self.slot_of: dict[Value, Slot] = {}
-        self.slot_operands: set[Operand] = set()
+        self.argument_of: dict[Value, RegionArgument] = {}
+        self.argument_operands: set[Operand] = set()
         self.todo: list[Op] = []
         everything = list(body.walk())
         for op in everything:
-            for slot in slots(op):
-                self.slot_operands.update(slot.operands)
-                self.slot_of.update({v: slot for v in (slot.arg, slot.result) if v is not None})
+            for argument in region_arguments(op):
+                self.argument_operands.update(argument.operands)
+                self.argument_of.update({v: argument for v in (argument.inner, argument.result) if v is not None})
         for op in everything:
             if _has_effect(op):
                 self.need(op)
@@ -51,9 +51,9 @@ class _Needed:
             self.todo.append(op)
 
     def visit(self, op: Op) -> None:
-        """Needs what the op needs to run; what passes through slots is needed only with them."""
+        """Needs what the op needs to run; what passes through region arguments is needed only with them."""
         for i, value in enumerate(op.operands):
-            if (op, i) not in self.slot_operands:
+            if (op, i) not in self.argument_operands:
                 self.use(value)
         if op.parent is not None and op.parent.parent is not None:
             self.need(op.parent.parent)
@@ -64,23 +64,23 @@ class _Needed:
         if value in self.values:
             return
         self.values.add(value)
-        slot = self.slot_of.get(value)
-        if slot is not None:
-            self.values.update(v for v in (slot.arg, slot.result) if v is not None)
-            self.need(slot.op)
-            for op, i in slot.operands:
+        argument = self.argument_of.get(value)
+        if argument is not None:
+            self.values.update(v for v in (argument.inner, argument.result) if v is not None)
+            self.need(argument.op)
+            for op, i in argument.operands:
                 self.use(op.operands[i])
         elif value.op is not None:
             self.need(value.op)
 
 
-def _remove_slots(op: Op, needed: _Needed) -> bool:
-    """Takes the slots that are not needed out of a region op and its exits."""
-    dead = [s for s in slots(op) if (s.arg or s.result) not in needed.values]
-    drop = {operand for s in dead for operand in s.operands}
+def _remove_arguments(op: Op, needed: _Needed) -> bool:
+    """Takes the region arguments that are not needed out of a region op and its exits."""
+    dead = [a for a in region_arguments(op) if (a.inner or a.result) not in needed.values]
+    drop = {operand for a in dead for operand in a.operands}
     for user in {o for o, _ in drop}:
         user.set_operands([v for i, v in enumerate(user.operands) if (user, i) not in drop])
-    gone = {v for s in dead for v in (s.arg, s.result)}
+    gone = {v for a in dead for v in (a.inner, a.result)}
     for region in op.regions:
         region.args = [a for a in region.args if a not in gone]
     op.results = [r for r in op.results if r not in gone]
@@ -105,6 +105,6 @@ def run(module: Module, options: Mapping[str, int]) -> bool:
         needed = _Needed(func.body)
         for op in list(func.body.walk()):
             if op in needed.ops:
-                changed |= _remove_slots(op, needed)
+                changed |= _remove_arguments(op, needed)
         changed |= _sweep(func.body, needed)
     return changed

@@ -21,7 +21,7 @@ from scriptc.ir.core import Module, Op
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
-from scriptc.ir.ranges import UNKNOWN, constant, in_dim, known_int
+from scriptc.ir.ranges import UNKNOWN, constant, constant_int, in_dim
 from scriptc.ir.regions import exits, is_loop, may_run_forever, target
 from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
 from scriptc.ir.shapes import Shapes
@@ -104,9 +104,9 @@ def _cannot_fail(op: Op) -> bool:
         case "check.bound" | "check.free":
             return constant(op.operands[0]) is True
         case "check.unpack":
-            return known_int(op.operands[0]) == op.attrs["count"]
+            return constant_int(op.operands[0]) == op.attrs["count"]
         case "check.step":
-            return known_int(op.operands[0]) not in (None, 0)
+            return constant_int(op.operands[0]) not in (None, 0)
         case "check.leaf":
             return not may_be_leaf(op.operands[0])
         case "check.store":
@@ -129,7 +129,7 @@ def fold_loop(op: Op, rw: Rewriter) -> bool:
     """A loop that never runs gives what it was given."""
     if not is_loop(op) or may_run_forever(op):
         return False
-    bounds = [known_int(v) for v in op.operands[:3]]
+    bounds = [constant_int(v) for v in op.operands[:3]]
     known = [b for b in bounds if b is not None]
     if len(known) < 3 or known[2] == 0 or len(range(*known)) > 0 or not all(map(fits, op.operands[3:], op.results)):
         return False

@@ -19,7 +19,7 @@ from scriptc.ir.analysis import is_invariant, is_written, may_be_undefined, pass
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Func, Module, Op, Value
 from scriptc.ir.layouts import Layouts, access
-from scriptc.ir.ranges import known_int
+from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import is_loop, loop_of_counter
 from scriptc.ir.types import TensorType
 
@@ -64,7 +64,7 @@ class _Maker:
         return self.again(op, value, root, self.made[key])
 
     def is_even(self, index: Value) -> bool:
-        return known_int(index) is not None or loop_of_counter(index) is not None
+        return constant_int(index) is not None or loop_of_counter(index) is not None
 
     def again(self, op: Op, value: Value, root: Value, new: Value) -> Value:
         """The views that lead from a root to a value, made of another tensor."""

@@ -28,7 +28,7 @@ from collections.abc import Collection, Mapping
 
 from scriptc.ir.analysis import is_invariant, is_written, may_be_undefined, passed_undefined
 from scriptc.ir.core import Module, Op, Value
-from scriptc.ir.frozen import Frozen
+from scriptc.ir.frozen_weights import FrozenWeights
 from scriptc.ir.ops.rules import tensor
 from scriptc.ir.regions import ancestor_in, is_loop
 from scriptc.ir.rewrite import Rewriter, Rule, rewrite
@@ -124,7 +124,7 @@ def _view_of_param(weight: Value) -> tuple[str, ...] | None:
 def keep_packed(module: Module, store: str) -> Rule:
     """The rule for frozen weights; a weight that the module may write is none."""
     slots: dict[tuple[str, ...], int] = {}
-    frozen = Frozen(module)
+    frozen = FrozenWeights(module)
 
     def may_change(weight: Value) -> bool:
         return any(is_written(weight, func.body) for func in module.funcs.values())
@@ -134,7 +134,7 @@ def keep_packed(module: Module, store: str) -> Rule:
         if not (transposed or _is_product(op)):
             return False
         of = _view_of_param(op.operands[1])
-        if of is None and not transposed and frozen.is_derived(op.operands[1]):
+        if of is None and not transposed and frozen.is_computed_from_weights(op.operands[1]):
             return _use_packed(op, op, rw, "pack_linear")  # which `cache_frozen` keeps
         if of is None or may_change(op.operands[1]):
             return False

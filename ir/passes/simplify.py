@@ -19,11 +19,11 @@ from collections.abc import Mapping
 from scriptc.ir.analysis import escapes, function_body, is_written, may_stand_for, may_write, writers
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.dtypes import category
-from scriptc.ir.facts import LENGTHS
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.rules import as_dim
-from scriptc.ir.ranges import in_dim, is_below, known_int
-from scriptc.ir.regions import ancestor_in, dominates, exits, is_loop, may_raise, slots
+from scriptc.ir.path_conditions import LENGTHS
+from scriptc.ir.ranges import constant_int, in_dim, is_below
+from scriptc.ir.regions import ancestor_in, dominates, exits, is_loop, may_raise, region_arguments
 from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
 from scriptc.ir.types import TensorType, broadcasts_into
 
@@ -49,7 +49,7 @@ def int_identity(op: Op, rw: Rewriter) -> bool:
     """Sums with 0 and products with 1, which cannot overflow; products with 0."""
     if op.name not in _NEUTRAL:
         return False
-    known = [known_int(v) for v in op.operands]
+    known = [constant_int(v) for v in op.operands]
     if op.name == "int.mul" and 0 in known:
         rw.replace(op, [rw.const_before(op, 0)])
         return True
@@ -68,7 +68,7 @@ def int_comparison(op: Op, rw: Rewriter) -> bool:
     found = _OF_SAME[name] if op.operands[0] is op.operands[1] else None
     for side, other in ((0, 1), (1, 0)):
         made = op.operands[side].op
-        if found is None and made is not None and made.name in _SIZES and known_int(op.operands[other]) == 0:
+        if found is None and made is not None and made.name in _SIZES and constant_int(op.operands[other]) == 0:
             found = _OF_SIZE.get((name, side))
     if found is None:
         return False
@@ -78,7 +78,7 @@ def int_comparison(op: Op, rw: Rewriter) -> bool:
 
 def whole_slice(op: Op, rw: Rewriter) -> bool:
     """`x[:]` and `x[0 : len(x)]` are other objects for the same view."""
-    if op.name != "slice" or known_int(op.operands[1]) != 0 or known_int(op.operands[3]) != 1:
+    if op.name != "slice" or constant_int(op.operands[1]) != 0 or constant_int(op.operands[3]) != 1:
         return False
     x, stop, dim = op.operands[0], op.operands[2], op.attrs["dim"]
     assert isinstance(x.type, TensorType)
@@ -262,29 +262,29 @@ def drop_unread_cell(op: Op, rw: Rewriter) -> bool:
 def same_on_all_exits(op: Op, rw: Rewriter) -> bool:
     """A result that is one and the same value from outside, whichever way the region is left, is that value."""
     changed = False
-    for slot in slots(op) if op.has("CONTROL") and not is_loop(op) else ():
-        given = {o.operands[i] for o, i in slot.into_result}
+    for argument in region_arguments(op) if op.has("CONTROL") and not is_loop(op) else ():
+        given = {o.operands[i] for o, i in argument.into_result}
         value = given.pop() if len(given) == 1 else None
-        if value is None or slot.result is None or any(region.encloses(value.block) for region in op.regions):
+        if value is None or argument.result is None or any(region.encloses(value.block) for region in op.regions):
             continue
-        if fits(value, slot.result):
-            changed |= rw.replace_uses(slot.result, value)
+        if fits(value, argument.result):
+            changed |= rw.replace_uses(argument.result, value)
     return changed
 
 
 def carried_unchanged(op: Op, rw: Rewriter) -> bool:
     """A carried value that every iteration passes on as it came is its initial value."""
     changed = False
-    for slot in slots(op) if is_loop(op) else ():
-        initial = op.operands[slot.into_arg[0][1]]
-        assert slot.arg is not None and slot.result is not None
-        if any(o.operands[i] not in (slot.arg, initial) for o, i in slot.into_arg):
+    for argument in region_arguments(op) if is_loop(op) else ():
+        initial = op.operands[argument.into_inner[0][1]]
+        assert argument.inner is not None and argument.result is not None
+        if any(o.operands[i] not in (argument.inner, initial) for o, i in argument.into_inner):
             continue
-        if fits(initial, slot.arg):
-            changed |= rw.replace_uses(slot.arg, initial)
-        left_with = {o.operands[i] for o, i in slot.into_result}
-        if left_with == {initial} and fits(initial, slot.result):
-            changed |= rw.replace_uses(slot.result, initial)
+        if fits(initial, argument.inner):
+            changed |= rw.replace_uses(argument.inner, initial)
+        left_with = {o.operands[i] for o, i in argument.into_result}
+        if left_with == {initial} and fits(initial, argument.result):
+            changed |= rw.replace_uses(argument.result, initial)
     return changed
 
 
@@ -339,7 +339,7 @@ def _part_size(op: Op) -> tuple[int, int] | None:
     """The size of the dim that `chunk` or `split` divides, and of its parts; None where not known, or if it raises."""
     if op.name not in ("chunk", "split") or not isinstance(t := op.operands[0].type, TensorType) or t.dims is None:
         return None
-    size, number = t.dims[op.attrs["dim"]], known_int(op.operands[1])
+    size, number = t.dims[op.attrs["dim"]], constant_int(op.operands[1])
     if not isinstance(size, int) or size == 0 or number is None or number <= 0:
         return None
     return size, number if op.name == "split" else -(-size // number)
@@ -348,7 +348,7 @@ def _part_size(op: Op) -> tuple[int, int] | None:
 def read_part(op: Op, rw: Rewriter) -> bool:
     """A known part of a known dim is a slice, where the list of parts is not needed as such."""
     made = op.operands[0].op if op.name in ("list.get", "list.at") else None
-    sizes, index = _part_size(made) if made is not None else None, known_int(op.operands[-1]) if op.operands else None
+    sizes, index = _part_size(made) if made is not None else None, constant_int(op.operands[-1]) if op.operands else None
     if made is None or sizes is None or index is None or not _only_read(made.result) or escapes(op.result):
         return False
     size, part = sizes
@@ -372,7 +372,7 @@ def drop_parts(op: Op, rw: Rewriter) -> bool:
 def get_of_new(op: Op, rw: Rewriter) -> bool:
     """An element of a list that was just written out and never changes."""
     made = _made_by(op.operands[0], "list.new") if op.name in ("list.get", "list.at") else None
-    index = known_int(op.operands[1]) if made is not None else None
+    index = constant_int(op.operands[1]) if made is not None else None
     if made is None or index is None or not -len(made.operands) <= index < len(made.operands):
         return False
     if not _only_read(made.result) or not fits(made.operands[index], op.result):

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from scriptc.ir.analysis import function_body, is_written
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op
-from scriptc.ir.ranges import known_int
+from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import dominates, is_loop, runs_to_its_end
 from scriptc.ir.rewrite import Rewriter, rewrite
 from scriptc.ir.types import TensorType
@@ -41,7 +41,7 @@ def _loop_of(append: Op, made: Op, join: Op) -> Op | None:
     loop = append.enclosing(is_loop)
     if loop is None or append.parent is not loop.regions[0] or not loop.parent is made.parent is join.parent:
         return None
-    from_zero = bool(loop.attrs["counted"]) and (known_int(loop.operands[0]), known_int(loop.operands[2])) == (0, 1)
+    from_zero = bool(loop.attrs["counted"]) and (constant_int(loop.operands[0]), constant_int(loop.operands[2])) == (0, 1)
     return loop if from_zero and runs_to_its_end(loop) and dominates(loop, join) else None
 
 

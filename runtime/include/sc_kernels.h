@@ -227,11 +227,11 @@ SC_KERNEL sc_str *sc_int_format(sc_ctx *cx, int64_t value, const sc_str *spec); 
 SC_KERNEL sc_str *sc_float_format(sc_ctx *cx, double value, const sc_str *spec);
 SC_KERNEL sc_str *sc_str_format(sc_ctx *cx, sc_str *value, const sc_str *spec);
 
-/* ---- sc_text.c: texts with values: formats as ir/text.py describes them; numbers and texts ---- */
+/* ---- sc_text.c: texts with values: formats as ir/text_formats.py describes them; numbers and texts ---- */
 SC_KERNEL void sc_raise_text(sc_ctx *cx, const char *type, const char *format, ...);
 SC_KERNEL void sc_print_text(sc_ctx *cx, const char *format, ...);
 SC_KERNEL void sc_warn_text(sc_ctx *cx, int loc, const char *category, const char *format, ...);
-SC_KERNEL sc_str *sc_str_text(sc_ctx *cx, const char *format, ...); /* a format as ir/text.py describes it */
+SC_KERNEL sc_str *sc_str_text(sc_ctx *cx, const char *format, ...); /* a format as ir/text_formats.py describes it */
 SC_KERNEL sc_str *sc_str_repr(sc_ctx *cx, const sc_str *s);
 SC_KERNEL sc_str *sc_str_escaped(sc_ctx *cx, const sc_str *s); /* beyond ASCII as \x, \u and \U */
 /* int(s, base): ValueError, OverflowError */

@@ -16,7 +16,7 @@ from scriptc.api.compiled import DOC, NAMES, Compiled, Inspection, signature_tex
 from scriptc.dispatch.dispatcher import Dispatcher
 from scriptc.driver.options import Options
 from scriptc.driver.target import original, target_of
-from scriptc.ir.lazy import cached_property
+from scriptc.ir.cached_property import cached_property
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -8,7 +8,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from scriptc.frontend.source.caller_signature import signature_of
-from scriptc.ir.lazy import cached_property
+from scriptc.ir.cached_property import cached_property
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 

@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeVar
 
 from scriptc.ir.analysis import Origins, may_write
 from scriptc.ir.core import Block, Op, Value
-from scriptc.ir.ranges import constant, known_int
-from scriptc.ir.regions import Slot, slots, target
+from scriptc.ir.ranges import constant, constant_int
+from scriptc.ir.regions import RegionArgument, region_arguments, target
 from scriptc.ir.types import Container, ListType
 
 _FLIPPED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
@@ -32,7 +32,7 @@ class Fact(NamedTuple):
 
 
 def _fact(x: Value, y: Value, k: int) -> Fact:
-    m, n = known_int(x), known_int(y)
+    m, n = constant_int(x), constant_int(y)
     return Fact(x if m is None else None, y if n is None else None, k - (m or 0) + (n or 0))
 
 
@@ -46,12 +46,12 @@ class Known:
     behind: bool
 
 
-class Facts:
+class PathConditions:
     """Answers for the body of one function as long as it does not change."""
 
     def __init__(self, body: Block):
         self.places: dict[Op, int] = {}  # in program order
-        self.slots: dict[Value, Slot] = {}
+        self.region_arguments: dict[Value, RegionArgument] = {}
         self._about: dict[Value, list[Known]] = {}
         self._changes: list[Op] = []
         self._steady: dict[tuple[Value, bool], bool] = {}
@@ -69,8 +69,8 @@ class Facts:
                 for branch in (0, 1):
                     self._note(op, branch, behind=branch == on)
             if op.has("CONTROL"):
-                for slot in slots(op):
-                    self.slots.update({v: slot for v in (slot.arg, slot.result) if v is not None})
+                for argument in region_arguments(op):
+                    self.region_arguments.update({v: argument for v in (argument.inner, argument.result) if v is not None})
             for region in op.regions:
                 self._read(region)
 
@@ -158,7 +158,7 @@ def _of_comparison(sign: str, x: Value, y: Value) -> Iterator[Fact]:
             yield _fact(x, y, 0)
         case "eq":
             yield from (_fact(x, y, 0), _fact(y, x, 0))
-        case "ne" if known_int(y) == 0:
+        case "ne" if constant_int(y) == 0:
             yield from _is_positive(x, True)
 
 

@@ -6,14 +6,14 @@ from scriptc.ir.analysis import function_body, is_written
 from scriptc.ir.core import Module, Value
 
 
-class Frozen:
+class FrozenWeights:
     """Answers for a module as long as its weights are used and written as they are."""
 
     def __init__(self, module: Module):
         self.module = module
         self._derived: dict[Value, bool] = {}
 
-    def is_derived(self, value: Value) -> bool:
+    def is_computed_from_weights(self, value: Value) -> bool:
         """Whether a value is a weight, or computed from weights alone, and nothing that it is made of is ever written."""
         if value not in self._derived:
             self._derived[value] = self._is_weight(value) or self._is_computed(value)
@@ -29,4 +29,4 @@ class Frozen:
         if op is None or len(op.results) != 1 or not op.has("PURE") or op.defn.reads - {"tensor"}:
             return False
         given = [v for v in op.operands if v.op is None or v.op.name != "const"]
-        return bool(given) and all(map(self.is_derived, given)) and not is_written(value, function_body(op))
+        return bool(given) and all(map(self.is_computed_from_weights, given)) and not is_written(value, function_body(op))

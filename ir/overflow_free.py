@@ -4,15 +4,15 @@ them to leave 64 bits, so that their additions need no test, and a C compiler ma
 from __future__ import annotations
 
 from scriptc.ir.core import Block, Op, Value
-from scriptc.ir.ranges import known_int
-from scriptc.ir.regions import counter, slots
+from scriptc.ir.ranges import constant_int
+from scriptc.ir.regions import counter, region_arguments
 
 _LONGEST_STEP = 8  # at one a nanosecond from 2**62, steps of 8 take 18 years to 2**63
 _FIRST = 2**62
 _LENGTHS = frozenset({"list.len", "str.len", "dict.len"})  # of what has room in memory; a tensor can be expanded
 
 
-def counts(body: Block) -> frozenset[Value]:
+def overflow_free_values(body: Block) -> frozenset[Value]:
     """The values of a function that count: the largest set of which each is a constant, a length, another one a step away, or
     passed on by a region of what counts."""
     sources: dict[Value, list[Value]] = {}
@@ -20,8 +20,8 @@ def counts(body: Block) -> frozenset[Value]:
         found = _sources(op)
         if found is not None:
             sources[op.result] = found
-        for slot in slots(op):
-            for value, operands in ((slot.arg, slot.into_arg), (slot.result, slot.into_result)):
+        for argument in region_arguments(op):
+            for value, operands in ((argument.inner, argument.into_inner), (argument.result, argument.into_result)):
                 if value is not None:
                     sources[value] = [giver.operands[i] for giver, i in operands]
         index = counter(op)
@@ -42,7 +42,7 @@ def counts(body: Block) -> frozenset[Value]:
 def _sources(op: Op) -> list[Value] | None:
     """The values that the result of an op counts on from; None where it does not count."""
     if op.name == "const":
-        first = known_int(op.result)
+        first = constant_int(op.result)
         return [] if first is not None and abs(first) < _FIRST else None
     if op.name in _LENGTHS:
         return []
@@ -56,6 +56,6 @@ def _sources(op: Op) -> list[Value] | None:
 
 
 def _is_step(value: Value) -> bool:
-    number = known_int(value)
+    number = constant_int(value)
     small = number is not None and abs(number) <= _LONGEST_STEP
     return small or (value.op is not None and value.op.name == "bool.to_int")
