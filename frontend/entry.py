@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import logging
-import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend import decompositions, library
+from scriptc.frontend import library
 from scriptc.frontend.environment import dependencies
 from scriptc.frontend.environment.aot_state import find_written, kept_places
 from scriptc.frontend.environment.arguments import argument, fill_spec, same_containers
@@ -29,6 +28,7 @@ from scriptc.frontend.environment.specs import (
 from scriptc.frontend.environment.state import check_returned
 from scriptc.frontend.environment.state_at_entry import open_slots
 from scriptc.frontend.environment.watching import watch_defaults
+from scriptc.frontend.library.registry import is_decomposition
 from scriptc.frontend.operations.complexes import refuse_writes_to_conjugates
 from scriptc.frontend.reader.assumptions import Assumptions
 from scriptc.frontend.reader.binding import bind_arguments
@@ -56,7 +56,6 @@ from scriptc.ir.types import Type, join
 
 _logger = logging.getLogger("scriptc")
 _MAX_READINGS = 1000
-_OURS = os.path.join(os.path.dirname(decompositions.__file__), "")
 
 
 @dataclass(frozen=True)
@@ -141,10 +140,10 @@ def _unsettled(func: FunctionType, assume: Assumptions, count: int) -> CompileEr
 
 def _outside_of_library(loc: Loc) -> Loc:
     """Return the user's line at which a decomposition of ours was called; its callers lack our lines too."""
-    if not any(site.file.startswith(_OURS) for site in loc.chain()):
+    if not any(is_decomposition(site.file) for site in loc.chain()):
         return loc
     inner: Loc | None = None
-    for site in reversed([site for site in loc.chain() if not site.file.startswith(_OURS)]):
+    for site in reversed([site for site in loc.chain() if not is_decomposition(site.file)]):
         inner = replace(site, inlined_at=inner)
     return inner or loc
 

@@ -175,6 +175,17 @@ def test_scriptc_has_no_folder_outside_that_order() -> None:
     assert folders == set(FOLDERS_OF_SCRIPTC)
 
 
+def test_decompositions_import_decompositions_alone() -> None:
+    """Handlers run at compile time and use the reader; decompositions are read like the user's code."""
+    strangers = {
+        name: others
+        for name, found in module_imports("frontend").items()
+        if name.endswith("_decomposed")
+        and (others := {o for o in found if o != "scriptc.frontend.library.registry" and not o.endswith("_decomposed")})
+    }
+    assert not strangers
+
+
 def front_end_classes() -> dict[str, ast.ClassDef]:
     trees = [ast.parse(path.read_text()) for path in python_files("frontend")]
     return {node.name: node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.environment.results import spec_of_type
 from scriptc.frontend.environment.signature import has_place
 from scriptc.frontend.environment.specs import (
@@ -31,6 +30,7 @@ from scriptc.frontend.environment.specs import (
     TupleSpec,
     parts,
 )
+from scriptc.frontend.library.python.queues_decomposed import Deque
 from scriptc.frontend.reader.assumptions import TableSite
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (

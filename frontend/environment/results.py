@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.decompositions.futures import Future
 from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.specs import (
     ConstantSpec,
@@ -24,6 +23,7 @@ from scriptc.frontend.environment.specs import (
     TupleSpec,
     same_known,
 )
+from scriptc.frontend.library.torch.futures_decomposed import Future
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.values.abstract import (
     AbstractValue,

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.environment.specs import PlaceSpec, Store
+from scriptc.frontend.library.python.queues_decomposed import Deque
 from scriptc.frontend.reader.assumptions import Place
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.paths import settle

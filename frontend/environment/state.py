@@ -18,12 +18,12 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.environment.aot_kinds import keep_value
 from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.slots import ABSENT, Slot, find_target, own_setter, set_target
 from scriptc.frontend.environment.specs import ConstantSpec, Spec
+from scriptc.frontend.library.python.queues_decomposed import Deque
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.reader.assumptions import Place
 from scriptc.frontend.reader.errors import Poisoned

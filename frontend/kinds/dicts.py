@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
-from scriptc.frontend.decompositions import lists, strings
 from scriptc.frontend.environment.aot_kinds import kept_kinds
 from scriptc.frontend.environment.results import DictMaker, factory_of, result_tree
 from scriptc.frontend.environment.specs import DictSpec, Spec, TupleSpec
+from scriptc.frontend.library.python import lists_decomposed as lists
+from scriptc.frontend.library.python import strings_decomposed as strings
 from scriptc.frontend.operations.attributes import method_or_error
 from scriptc.frontend.operations.comparison import contains
 from scriptc.frontend.operations.runtime_dicts import (

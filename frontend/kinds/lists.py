@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
-from scriptc.frontend.decompositions import lists, strings
 from scriptc.frontend.environment.aot_kinds import kept_kinds
 from scriptc.frontend.environment.results import result_tree, spec_of_type
 from scriptc.frontend.environment.specs import Spec, TupleSpec
+from scriptc.frontend.library.python import lists_decomposed as lists
+from scriptc.frontend.library.python import strings_decomposed as strings
 from scriptc.frontend.operations.attributes import method_or_error
 from scriptc.frontend.operations.comparison import contains, is_among
 from scriptc.frontend.operations.formatting import listed_text

@@ -8,13 +8,13 @@ from typing import Any, NoReturn
 
 import torch
 
-from scriptc.frontend.decompositions.futures import Future
-from scriptc.frontend.decompositions.iterators import SequenceIterator
-from scriptc.frontend.decompositions.itertools import ENDLESS
-from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.environment.aot_kinds import kept_kinds
 from scriptc.frontend.environment.results import DequeMaker, Maker, is_stand_in, result_tree
 from scriptc.frontend.environment.specs import QueueSpec, Spec, TupleSpec
+from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator
+from scriptc.frontend.library.python.itertools_decomposed import ENDLESS
+from scriptc.frontend.library.python.queues_decomposed import Deque
+from scriptc.frontend.library.torch.futures_decomposed import Future
 from scriptc.frontend.operations.formatting import message_parts, own_text
 from scriptc.frontend.operations.objects import object_attribute, set_attribute, special, super_value
 from scriptc.frontend.operations.operators import truth_of_object

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scriptc.frontend.decompositions import lists
+from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.operations.comparison import contains
 from scriptc.frontend.operations.formatting import listed_text
 from scriptc.frontend.reader.iterables import known_bounds, known_range

@@ -48,11 +48,11 @@ def load() -> None:
 
 
 def _all_steps() -> list[Callable[[], Any]]:
-    steps: list[Callable[[], Any]] = [lambda: importlib.import_module("scriptc.frontend.library.rows").register()]
-    for home in ("library", "decompositions"):
-        package = importlib.import_module(f"scriptc.frontend.{home}")
+    steps: list[Callable[[], Any]] = [lambda: importlib.import_module(f"{__name__}.torch.rows").register()]
+    for folder in ("python", "torch"):
+        package = importlib.import_module(f"{__name__}.{folder}")
         for found in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
-            steps.append(functools.partial(_import, f"scriptc.frontend.{home}.{found}"))
+            steps.append(functools.partial(_import, f"{package.__name__}.{found}"))
     return steps
 
 

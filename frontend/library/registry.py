@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,13 @@ WIDENING: set[Any] = set()
 _KINDS = frozenset(
     "Tensor aten list tuple dict set frozenset Counter OrderedDict str int float bool complex Size range".split()
 )
+
+_FOLDER = os.path.join(os.path.dirname(__file__), "")
+
+
+def is_decomposition(file: str) -> bool:
+    """Return whether code that the reader reads from `file` is scriptc's own: no such code lies outside of the library."""
+    return file.startswith(_FOLDER)
 
 
 def resolve(name: str) -> Any:

@@ -7,10 +7,10 @@ from functools import partial
 
 import torch
 
-from scriptc.frontend.decompositions import lists
 from scriptc.frontend.environment.lookup import live_place
 from scriptc.frontend.environment.state import is_new
 from scriptc.frontend.environment.watching import call_in_python
+from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.operations.attributes import replaced_operator
 from scriptc.frontend.operations.complexes import compare_complex
 from scriptc.frontend.operations.elementwise import MIRRORED, elementwise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.decompositions import complexes
+from scriptc.frontend.library.torch import complexes_decomposed as complexes
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.logic import bad_operands, check_that, negated
 from scriptc.frontend.operations.materialize import apply_op

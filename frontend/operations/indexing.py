@@ -36,7 +36,7 @@ def put_by_index(
     reader: Reader, view: AbstractValue, picked: dict[int, AbstractValue], value: AbstractValue, *, accumulate: bool
 ) -> AbstractValue:
     """A copy of a tensor with a value where tensors index it."""
-    from scriptc.frontend.decompositions.indexing import put_mask, put_tensors
+    from scriptc.frontend.library.torch.indexing_decomposed import put_mask, put_tensors
 
     if not is_tensor(value):
         value = new_filled(reader, (), value, tensor_type(view).dtype)
@@ -59,7 +59,7 @@ def index_tensor(reader: Reader, tensor: AbstractValue, index: AbstractValue) ->
     view, picked = indexed(reader, tensor, index)
     if not picked:
         return view
-    from scriptc.frontend.decompositions.indexing import index_mask, index_tensors
+    from scriptc.frontend.library.torch.indexing_decomposed import index_mask, index_tensors
 
     if (only := _mask_in(picked)) is not None:
         return reader.call(Known(index_mask), [view, *only], {})

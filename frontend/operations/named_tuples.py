@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from scriptc.frontend.decompositions import lists
 from scriptc.frontend.environment.watching import call_in_python
+from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, Native, TupleValue
 from scriptc.frontend.values.user_classes import defines

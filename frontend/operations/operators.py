@@ -7,9 +7,9 @@ from typing import NoReturn
 
 import torch
 
-from scriptc.frontend.decompositions import lists
 from scriptc.frontend.environment.state import change_outside
 from scriptc.frontend.environment.watching import call_in_python
+from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.operations.attributes import replaced_operator
 from scriptc.frontend.operations.casts import dtype_of_result
 from scriptc.frontend.operations.complexes import complex_operator

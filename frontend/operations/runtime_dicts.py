@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from scriptc.frontend.decompositions import hashed
 from scriptc.frontend.environment.watching import call_in_python
+from scriptc.frontend.library.python import dicts_decomposed as hashed
 from scriptc.frontend.operations.formatting import joined, raise_with, text_of
 from scriptc.frontend.operations.logic import bad_operands, logical_and, negated, to_float, to_int
 from scriptc.frontend.operations.materialize import as_type, list_item, tuple_value, wrap

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.library import schemas as aten
+from scriptc.frontend.library.torch import schemas as aten
 from scriptc.frontend.operations.casts import dtype_of_result
 from scriptc.frontend.operations.complexes import complex_parts
 from scriptc.frontend.operations.logic import check_that, logical_and, negated

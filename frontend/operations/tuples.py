@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from scriptc.frontend.decompositions import lists
+from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.materialize import any_length, make_tuple, wrap
 from scriptc.frontend.reader.protocol import Reader

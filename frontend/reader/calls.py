@@ -20,10 +20,10 @@ from scriptc.frontend.environment.lookup import find_source, python_behind, refu
 from scriptc.frontend.environment.pure import is_pure, is_setting
 from scriptc.frontend.environment.state import change_outside
 from scriptc.frontend.environment.watching import call_in_python, watch, watch_class_attribute, watch_function
-from scriptc.frontend.library import schemas as aten
+from scriptc.frontend.library.python.unbound_methods import CHANGES, call_unbound
 from scriptc.frontend.library.registry import DECOMPOSITIONS, FUNCTIONS, METHODS, WIDENING, library_name
-from scriptc.frontend.library.torch_parser import check_parsed, own_names
-from scriptc.frontend.library.unbound_methods import CHANGES, call_unbound
+from scriptc.frontend.library.torch import schemas as aten
+from scriptc.frontend.library.torch.argument_parser import check_parsed, own_names
 from scriptc.frontend.operations.attributes import known_attribute, reads_patched
 from scriptc.frontend.operations.comparison import is_new_and_held
 from scriptc.frontend.operations.construction import construct

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scriptc.frontend.decompositions import lists
-from scriptc.frontend.decompositions.iterators import SequenceIterator
-from scriptc.frontend.decompositions.itertools import ENDLESS
+from scriptc.frontend.library.python import lists_decomposed as lists
+from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator
+from scriptc.frontend.library.python.itertools_decomposed import ENDLESS
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import new_list
 from scriptc.frontend.operations.objects import special

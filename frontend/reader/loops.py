@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
-from scriptc.frontend.decompositions.iterators import SequenceIterator, has_next
+from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator, has_next
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.reader.comprehensions import is_filtered, stages
 from scriptc.frontend.reader.constant_demand import require_known

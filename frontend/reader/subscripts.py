@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from scriptc.frontend.decompositions import lists
+from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.operations.indexing import is_indexed_by_ints, with_places
 from scriptc.frontend.operations.indices import is_slice, place_of, slice_bounds
 from scriptc.frontend.operations.materialize import new_list, wrap

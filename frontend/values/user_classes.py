@@ -9,8 +9,8 @@ from types import FunctionType
 
 import torch
 
-from scriptc.frontend.decompositions.futures import Future
 from scriptc.frontend.environment.host_objects import is_library
+from scriptc.frontend.library.torch.futures_decomposed import Future
 from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue, TupleValue
 
 

@@ -1,1 +1,0 @@
-"""Composite functions in plain Python over torch functions; the front end compiles them like the user's own code."""

@@ -1,0 +1,317 @@
+"""Dicts and their methods: worked out here where the keys are known, by decompositions where they are not."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, defaultdict
+from typing import Any
+
+from scriptc.frontend.environment.host_items import known_item, outside_item, outside_table
+from scriptc.frontend.library.python import dicts_decomposed as hashed
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.runtime_dicts import (
+    function_at,
+    is_dict_like,
+    item_at_place,
+    key_at,
+    key_of,
+    may_table,
+    new_dict,
+    place_of_key,
+)
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.contents import set_items
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.statements import unpacked
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    DictValue,
+    IteratorValue,
+    Known,
+    Made,
+    RuntimeValue,
+    TupleValue,
+    ViewValue,
+    is_dict,
+    made_of,
+)
+from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize
+
+_OWN_COPIES = (
+    Counter,
+    OrderedDict,
+    defaultdict,
+)  # their copies are of their class, those of subclasses of dict are dicts
+
+
+def _pairs(r: Reader, d: AbstractValue) -> list[tuple[Any, AbstractValue]]:
+    """Keys and items of a dict whose keys are known."""
+    if isinstance(d, DictValue):
+        return list(r.items_of(d).items())
+    assert isinstance(d, Known)
+    r.environment.guard("DICT_KEYS_ARE", d.obj, None, tuple(d.obj))
+    return [(k, known_item(r, d, k)) for k in d.obj]
+
+
+def _own(r: Reader, d: AbstractValue) -> DictValue:
+    if not isinstance(d, DictValue):
+        r.reject("container_outside_changed", kind=class_name_of(r, d))
+    return d
+
+
+def _key(r: Reader, d: AbstractValue, key: AbstractValue) -> Any:
+    return key_of(r, d, key) if isinstance(d, DictValue) else require_known(r, key, "the key of a dict")
+
+
+# ---- making ----
+@serves("builtins.dict")
+def dict_(r: Reader, source: AbstractValue = Known(()), **items: AbstractValue) -> AbstractValue:
+    site = (r.position.loc, "dict()")
+    if isinstance(source, DictValue) and source.made.cls is dict and site not in r.assumptions.tables:
+        held = {**r.items_of(source), **items}
+        return new_dict(r, [(Known(k), v) for k, v in held.items()], site)
+    made = new_dict(r, [], site)
+    _update(r, made, source, items)
+    return made
+
+
+@serves("collections.OrderedDict")
+def ordered_dict(r: Reader, source: AbstractValue = Known(()), **items: AbstractValue) -> AbstractValue:
+    made = new_dict(r, [], (r.position.loc, "OrderedDict()"), Made(OrderedDict))
+    _update(r, made, source, items)
+    return made
+
+
+@serves("collections.defaultdict")
+def defaultdict_(
+    r: Reader, factory: AbstractValue = Known(None), source: AbstractValue = Known(()), **items: AbstractValue
+) -> AbstractValue:
+    makes = None if isinstance(factory, Known) and factory.obj is None else factory
+    made = new_dict(r, [], (r.position.loc, "defaultdict()"), Made(defaultdict, makes))
+    _update(r, made, source, items)
+    return made
+
+
+@serves("collections.Counter")
+def counter(r: Reader, source: AbstractValue = Known(()), **items: AbstractValue) -> AbstractValue:
+    site = (r.position.loc, "Counter()")
+    is_counted = is_run_time(r, source) and not is_dict(source)
+    if is_counted:
+        may_table(r, site)
+    made = new_dict(r, [], site, Made(Counter, Known(int)))
+    if is_counted:
+        r.call(Known(hashed.count), [made, source], {})
+        source = Known(())
+    counter_update(r, made, source, **items)
+    return made
+
+
+@serves("builtins.dict.fromkeys")
+def dict_fromkeys(r: Reader, keys: AbstractValue, value: AbstractValue = Known(None)) -> AbstractValue:
+    site = (r.position.loc, "fromkeys")
+    if is_run_time(r, keys):
+        may_table(r, site)
+        made = new_dict(r, [], site)
+        r.call(Known(hashed.store_all), [made, r.call(Known(zip_with), [keys, value], {})], {})
+        return made
+    return new_dict(r, [(k, value) for k in r.iterate(keys)], site)
+
+
+def zip_with(keys: Any, value: Any) -> Any:
+    """Compiled, not run."""
+    return [(key, value) for key in keys]
+
+
+def _update(r: Reader, d: AbstractValue, source: AbstractValue, items: dict[str, AbstractValue]) -> None:
+    """d.update(source, **items)"""
+    if is_dict(source) or not is_dict_like(source) and is_run_time(r, source):
+        if isinstance(d, DictValue):
+            r.speculation.promote(d)
+            r.reject("dict_gets_run_time_keys")
+        r.call(Known(hashed.store_items if is_dict(source) else hashed.store_all), [d, source], {})
+        pairs: list[tuple[AbstractValue, AbstractValue]] = []
+    elif is_dict_like(source):
+        pairs = [(Known(k), v) for k, v in _pairs(r, source)]
+    else:
+        pairs = []
+        for pair in r.iterate(source):
+            key, value = unpacked(r, pair, 2)
+            pairs.append((key, value))
+    for key, value in [*pairs, *((Known(k), v) for k, v in items.items())]:
+        r.store_item(d, key, value)
+
+
+# ---- asking ----
+@serves("dict.items")
+def dict_items(r: Reader, d: AbstractValue) -> AbstractValue:
+    return ViewValue(d, "items") if is_dict(d) else TupleValue([TupleValue([Known(k), v]) for k, v in _pairs(r, d)])
+
+
+@serves("dict.values")
+def dict_values(r: Reader, d: AbstractValue) -> AbstractValue:
+    return ViewValue(d, "values") if is_dict(d) else TupleValue([v for _, v in _pairs(r, d)])
+
+
+@serves("dict.keys")
+def dict_keys(r: Reader, d: AbstractValue) -> AbstractValue:
+    return ViewValue(d, "keys") if is_dict(d) else TupleValue([Known(k) for k, _ in _pairs(r, d)])
+
+
+@serves("dict.get")
+def dict_get(r: Reader, d: AbstractValue, key: AbstractValue, default: AbstractValue = Known(None)) -> AbstractValue:
+    if isinstance(d, Known):
+        d = outside_table(r, d, key)
+    if is_dict(d):
+        place = place_of_key(r, d, key)
+        return r.choose(r.compare("GtE", place, Known(0)), lambda: item_at_place(r, d, place), lambda: default)
+    if isinstance(d, Known) and (item := outside_item(r, d, key, lambda: default)) is not None:
+        return item
+    if isinstance(d, DictValue) and (item := function_at(r, d, key, lambda: default)) is not None:
+        return item
+    return dict(_pairs(r, d)).get(_key(r, d, key), default)
+
+
+@serves("dict.copy", "dict.__copy__")
+def dict_copy(r: Reader, d: AbstractValue) -> AbstractValue:
+    site = (r.position.loc, "copy")
+    if not isinstance(d, RuntimeValue):
+        cls = type(d.obj) if isinstance(d, Known) and type(d.obj) in _OWN_COPIES else dict
+        made = d.made if isinstance(d, DictValue) else Made(cls)
+        return new_dict(r, [(Known(k), v) for k, v in _pairs(r, d)], site, made)
+    may_table(r, site)
+    copy = new_dict(r, [], site, made_of(d.type))
+    r.call(Known(hashed.store_items), [copy, d], {})
+    return copy
+
+
+# ---- changing ----
+@serves("dict.update")
+def dict_update(r: Reader, d: AbstractValue, other: AbstractValue = Known(()), **items: AbstractValue) -> AbstractValue:
+    _update(r, d if is_dict(d) else _own(r, d), other, items)
+    return Known(None)
+
+
+@serves("dict.setdefault")
+def dict_setdefault(
+    r: Reader, d: AbstractValue, key: AbstractValue, default: AbstractValue = Known(None)
+) -> AbstractValue:
+    if is_dict(d):
+        return r.call(Known(hashed.setdefault), [d, key, default], {})
+    name, items = _key(r, _own(r, d), key), r.items_of(_own(r, d))
+    if name not in items:
+        set_items(r, _own(r, d), {**items, name: default})
+        return default
+    return items[name]
+
+
+@serves("dict.pop")
+def dict_pop(r: Reader, d: AbstractValue, key: AbstractValue, *default: AbstractValue) -> AbstractValue:
+    if len(default) > 1:
+        r.emit.raise_error("TypeError", f"pop expected at most 2 arguments, got {1 + len(default)}")
+    if is_dict(d):
+        return r.call(Known(hashed.pop_or if default else hashed.pop), [d, key, *default], {})
+    name, items = _key(r, _own(r, d), key), dict(r.items_of(_own(r, d)))
+    if name not in items:
+        if default:
+            return default[0]
+        r.emit.raise_error("KeyError", repr(name))
+    found = items.pop(name)
+    set_items(r, _own(r, d), items)
+    return found
+
+
+@serves("dict.popitem")
+def dict_popitem(r: Reader, d: AbstractValue, last: AbstractValue = Known(True)) -> AbstractValue:
+    if is_dict(d):
+        return _popitem(r, d, last)
+    items = dict(r.items_of(_own(r, d)))
+    if not items:
+        r.emit.raise_error("KeyError", "'popitem(): dictionary is empty'")
+    key = list(items)[-1 if require_known(r, last, "whether the last item is taken") else 0]
+    value = items.pop(key)
+    set_items(r, _own(r, d), items)
+    return TupleValue([Known(key), value])
+
+
+def _popitem(r: Reader, d: AbstractValue, last: AbstractValue) -> AbstractValue:
+    table, length = materialize(r, d), r.call(Known(len), [d], {})
+    check_that(r, r.compare("Gt", length, Known(0)), "KeyError", "'popitem(): dictionary is empty'")
+    r.emit.build("dict.walk", [table])
+    place = r.choose(r.truth(last), lambda: r.binary("Sub", length, Known(1)), lambda: Known(0))
+    item = TupleValue([key_at(r, d, place), item_at_place(r, d, place)])
+    r.emit.effect("dict.remove", [table, materialize(r, place)])
+    return item
+
+
+@serves("dict.clear")
+def dict_clear(r: Reader, d: AbstractValue) -> AbstractValue:
+    if is_dict(d):
+        r.emit.effect("dict.clear", [materialize(r, d)])
+    else:
+        set_items(r, _own(r, d), {})
+    return Known(None)
+
+
+@serves("OrderedDict.move_to_end")
+def dict_move_to_end(
+    r: Reader, d: AbstractValue, key: AbstractValue, last: AbstractValue = Known(True)
+) -> AbstractValue:
+    if is_dict(d):
+        return r.call(Known(hashed.move_to_end), [d, key, last], {})
+    name, items = _key(r, _own(r, d), key), dict(r.items_of(_own(r, d)))
+    if name not in items:
+        r.emit.raise_error("KeyError", repr(name))
+    found = {name: items.pop(name)}
+    to_end = require_known(r, last, "whether an item goes to the end")
+    set_items(r, _own(r, d), {**items, **found} if to_end else {**found, **items})
+    return Known(None)
+
+
+# ---- counters ----
+@serves("Counter.update")
+def counter_update(
+    r: Reader, d: AbstractValue, source: AbstractValue = Known(()), **items: AbstractValue
+) -> AbstractValue:
+    _count(r, d, source, hashed.add_counts, "Add")
+    for key, number in items.items():
+        r.store_item(d, Known(key), r.binary("Add", r.subscript(d, Known(key)), number))
+    return Known(None)
+
+
+@serves("Counter.subtract")
+def counter_subtract(r: Reader, d: AbstractValue, source: AbstractValue) -> AbstractValue:
+    _count(r, d, source, hashed.subtract_counts, "Sub")
+    return Known(None)
+
+
+def _count(r: Reader, d: AbstractValue, source: AbstractValue, of_counts: Any, op: str) -> None:
+    """Adds or subtracts the numbers of a dict, or one for each item of a sequence."""
+    if is_dict(source) or is_run_time(r, source) and not is_dict_like(source):
+        if isinstance(d, DictValue):
+            r.speculation.promote(d)
+        counts = source if is_dict(source) else counter(r, source)
+        r.call(Known(of_counts), [d, counts], {})
+        return
+    known = _pairs(r, source) if is_dict_like(source) else None
+    pairs = [(k, Known(1)) for k in r.iterate(source)] if known is None else [(Known(k), n) for k, n in known]
+    for key, number in pairs:
+        r.store_item(d, key, r.binary(op, r.subscript(d, key), number))
+
+
+@serves("Counter.most_common")
+def counter_most_common(r: Reader, d: AbstractValue, n: AbstractValue = Known(None)) -> AbstractValue:
+    if isinstance(d, DictValue):
+        r.speculation.promote(d)
+    return r.call(Known(hashed.most_common), [d, n], {})
+
+
+@serves("Counter.elements")
+def counter_elements(r: Reader, d: AbstractValue) -> AbstractValue:
+    if isinstance(d, DictValue):
+        r.speculation.promote(d)
+    return IteratorValue(r.call(Known(hashed.elements), [d], {}))
+
+
+@serves("Counter.total")
+def counter_total(r: Reader, d: AbstractValue) -> AbstractValue:
+    return r.call(Known(sum), [dict_values(r, d)], {})

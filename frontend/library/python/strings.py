@@ -1,0 +1,125 @@
+"""Methods of strings that are ops. The others are in strings_decomposed.py."""
+
+from __future__ import annotations
+
+from scriptc.frontend.library.python import strings_decomposed as strings
+from scriptc.frontend.library.python.sequences import as_list
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.formatting import format_text, joined
+from scriptc.frontend.operations.indices import integer
+from scriptc.frontend.operations.logic import check_that, negated
+from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.operations.strings import character
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue, TupleValue, is_text
+from scriptc.frontend.values.element_types import is_union
+from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize
+from scriptc.ir.ops.rules import elem_of
+from scriptc.ir.ops.strings import CLASSES, MAPPINGS
+from scriptc.ir.types import NEVER, STR
+
+_TO_END = 2**63 - 1
+
+
+@serves("str.format")
+def format(r: Reader, template: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+    return format_text(r, require_known(r, template, "a format"), args, kwargs)
+
+
+@serves("str.join")
+def join(r: Reader, separator: AbstractValue, parts: AbstractValue) -> AbstractValue:
+    if not is_run_time(r, parts):
+        pieces: list[AbstractValue] = []
+        for i, part in enumerate(r.iterate(parts)):
+            if not is_text(part):
+                r.emit.raise_error(
+                    "TypeError", f"sequence item {i}: expected str instance, {class_name_of(r, part)} found"
+                )
+            pieces += [separator, part] if i else [part]
+        return joined(r, pieces)
+    found = as_list(r, parts)
+    assert isinstance(found, ListValue)
+    if found.is_tuple:
+        found = r.call(Known(list), [found], {})
+    items = materialize(r, found)
+    elem = elem_of(items)
+    if elem == STR:
+        return RuntimeValue(r.emit.build("str.join", [materialize(r, separator), items]))
+    if is_union(elem):
+        r.reject("container_of_several_used", why="join() takes strings")
+    if elem != NEVER:
+        check_that(r, negated(r, r.truth(found)), "TypeError", "sequence item 0: expected str instance")
+    return Known("")
+
+
+def _text(r: Reader, av: AbstractValue, name: str) -> AbstractValue:
+    if not is_text(av):
+        r.emit.raise_error("TypeError", f"{name}() argument must be str, not {class_name_of(r, av)}")
+    return av
+
+
+def _bound(r: Reader, av: AbstractValue, default: int) -> AbstractValue:
+    return Known(default) if isinstance(av, Known) and av.obj is None else RuntimeValue(integer(r, av))
+
+
+def _search(name: str) -> None:
+    @serves(f"str.{name}")
+    def handler(
+        r: Reader,
+        text: AbstractValue,
+        sub: AbstractValue,
+        start: AbstractValue = Known(None),
+        end: AbstractValue = Known(None),
+    ) -> AbstractValue:
+        if isinstance(sub, TupleValue) or (
+            isinstance(sub, Known) and isinstance(sub.obj, tuple) and name.endswith("swith")
+        ):
+            each = [handler(r, text, s, start, end) for s in r.iterate(sub)]
+            return r.call(Known(any), [TupleValue(each)], {})
+        return apply_op(r, f"str.{name}", text, _text(r, sub, name), _bound(r, start, 0), _bound(r, end, _TO_END))
+
+
+for _name in ("find", "rfind", "count", "startswith", "endswith"):
+    _search(_name)
+
+
+@serves("str.replace")
+def replace(
+    r: Reader, text: AbstractValue, old: AbstractValue, new: AbstractValue, count: AbstractValue = Known(-1)
+) -> AbstractValue:
+    return apply_op(
+        r, "str.replace", text, _text(r, old, "replace"), _text(r, new, "replace"), RuntimeValue(integer(r, count))
+    )
+
+
+def _plain(name: str) -> None:
+    @serves(f"str.{name}")
+    def handler(r: Reader, text: AbstractValue) -> AbstractValue:
+        return apply_op(r, f"str.{name}", text)
+
+
+for _name in (*MAPPINGS, *CLASSES, "islower", "isupper", "istitle", "isidentifier", "isascii"):
+    _plain(_name)
+
+
+# ---- what decompositions use ----
+@serves(f"{strings.__name__}.char")
+def char(r: Reader, text: AbstractValue, index: AbstractValue) -> AbstractValue:
+    return character(r, materialize(r, text), materialize(r, index))
+
+
+@serves(f"{strings.__name__}.code")
+def code(r: Reader, text: AbstractValue, index: AbstractValue) -> AbstractValue:
+    return apply_op(r, "str.code_at", text, index)
+
+
+@serves(f"{strings.__name__}.ends_line")
+def ends_line(r: Reader, text: AbstractValue, index: AbstractValue) -> AbstractValue:
+    return apply_op(r, "code.islinebreak", apply_op(r, "str.code_at", text, index))
+
+
+@serves(f"{strings.__name__}.escaped")
+def escaped(r: Reader, text: AbstractValue) -> AbstractValue:
+    """ascii(x) of repr(x)"""
+    return apply_op(r, "str.escaped", text)

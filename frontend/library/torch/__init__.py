@@ -1,0 +1,1 @@
+"""Functions, methods and modules of torch, and how torch parses their arguments."""

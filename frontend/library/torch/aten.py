@@ -1,0 +1,52 @@
+"""ATen's functions that Python calls otherwise, as far as they need handlers; the others are in aten_decomposed.py."""
+
+from __future__ import annotations
+
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.library.torch.indexing import index_put
+from scriptc.frontend.library.torch.memory import is_contiguous, size, storage_offset, stride
+from scriptc.frontend.operations.materialize import make_tuple
+from scriptc.frontend.operations.writes import view_of
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
+from scriptc.frontend.values.verbs import item, materialize
+
+_FALSE, _ANY_FORMAT = Known(False), Known(0)
+
+serves("aten._local_scalar_dense")(item)
+serves("aten.sym_size")(size)
+serves("aten.sym_stride")(stride)
+serves("aten.sym_storage_offset")(storage_offset)
+
+
+@serves("aten.sym_numel")
+def sym_numel(r: Reader, self: AbstractValue) -> AbstractValue:
+    return RuntimeValue(r.emit.build("numel", [materialize(r, self)]))
+
+
+@serves("aten.sym_is_contiguous")
+def sym_is_contiguous(r: Reader, self: AbstractValue, memory_format: AbstractValue = _ANY_FORMAT) -> AbstractValue:
+    return is_contiguous(r, self) if memory_format is _ANY_FORMAT else is_contiguous(r, self, memory_format)
+
+
+@serves("aten.alias")
+def alias(r: Reader, self: AbstractValue) -> AbstractValue:
+    return view_of(r, self)
+
+
+def _whole_dims(r: Reader, indices: AbstractValue) -> AbstractValue:
+    """A dim that ATen does not index is None, which would make a new dim in Python."""
+    whole = Known(slice(None))
+    return make_tuple([whole if isinstance(i, Known) and i.obj is None else i for i in r.iterate(indices)])
+
+
+@serves("aten.index")
+def index(r: Reader, self: AbstractValue, indices: AbstractValue) -> AbstractValue:
+    return r.subscript(self, _whole_dims(r, indices))
+
+
+@serves("aten.index_put")
+def index_put_(
+    r: Reader, self: AbstractValue, indices: AbstractValue, values: AbstractValue, accumulate: AbstractValue = _FALSE
+) -> AbstractValue:
+    return index_put(r, self, _whole_dims(r, indices), values, accumulate)

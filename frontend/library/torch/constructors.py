@@ -1,0 +1,98 @@
+"""The constructors of old: torch.Tensor(2, 3), torch.LongTensor([1, 2]), t.new(2, 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from scriptc.frontend.environment.host_objects import dtype_name, type_name
+from scriptc.frontend.library.registry import FUNCTIONS, resolve, serves
+from scriptc.frontend.library.torch.creation import full, size_items, tensor
+from scriptc.frontend.operations.casts import cast_to
+from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.operations.options import options
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, TupleValue, is_tensor, tensor_type
+from scriptc.frontend.values.verbs import class_name_of
+from scriptc.ir.dtypes import TORCH_NAMES
+
+_NONE = Known(None)
+
+
+def made(r: Reader, args: tuple[AbstractValue, ...], dtype: str, constructor: Callable[..., Any]) -> AbstractValue:
+    """A tensor of the given sizes, whose content may be any, or of the items of one sequence that is no torch.Size; of one
+    tensor, another over its memory."""
+    if len(args) == 1:
+        (only,) = args
+        if is_tensor(only):
+            try:  # only torch.Tensor takes them of all types
+                constructor(torch.empty(0, dtype=getattr(torch, TORCH_NAMES[tensor_type(only).dtype])))
+            except TypeError as e:
+                r.emit.raise_error("TypeError", str(e))
+            return apply_op(r, "alias", only)
+        is_size = (
+            isinstance(only, TupleValue)
+            and only.cls is torch.Size
+            or isinstance(getattr(only, "obj", None), torch.Size)
+        )
+        if not is_size and (
+            isinstance(only, (TupleValue, ListValue)) or isinstance(getattr(only, "obj", None), (list, tuple))
+        ):
+            return tensor(r, only, Known(getattr(torch, TORCH_NAMES[dtype])))
+    return full(r, size_items(r, args) if args else [Known(0)], Known(0), dtype)
+
+
+@serves("Tensor.new")
+def new(r: Reader, self: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+    options(r, kwargs)
+    dtype = tensor_type(self).dtype
+    return made(r, args, dtype, torch.empty(0, dtype=getattr(torch, TORCH_NAMES[dtype])).new)
+
+
+@serves("torch.Tensor")
+def default(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+    options(r, kwargs)
+    return made(r, args, r.environment.default_dtype, torch.Tensor)
+
+
+@serves("torch.autograd.Variable")
+def variable(
+    r: Reader, data: AbstractValue = _NONE, requires_grad: AbstractValue = _NONE, volatile: AbstractValue = _NONE
+) -> AbstractValue:
+    """Another tensor over the same memory, as detach() gives."""
+    if not is_tensor(data):
+        r.emit.raise_error("TypeError", f"Variable data has to be a tensor, but got {class_name_of(r, data)}")
+    return apply_op(r, "alias", data)
+
+
+def _of(cls: Any, dtype: str) -> Any:
+    def constructor(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+        options(r, kwargs)
+        return made(r, args, dtype, cls)
+
+    return constructor
+
+
+TYPES = {type_name(dtype): dtype for dtype in TORCH_NAMES}
+for cls in filter(None, map(resolve, TYPES)):
+    FUNCTIONS[cls] = _of(cls, TYPES[f"{cls.__module__}.{cls.__name__}"])
+
+
+@serves("Tensor.type")
+def type_(
+    r: Reader, self: AbstractValue, dtype: AbstractValue = _NONE, non_blocking: AbstractValue = _NONE
+) -> AbstractValue:
+    """Without a type its name; else the tensor in that type, given as a dtype, a name or a type of old."""
+    obj = require_known(r, dtype, "the type")
+    if obj is None:
+        return Known(type_name(tensor_type(self).dtype))
+    if obj is torch.Tensor:
+        return cast_to(r, self, r.environment.default_dtype)
+    name = obj if isinstance(obj, str) else f"{getattr(obj, '__module__', '')}.{getattr(obj, '__name__', '')}"
+    wanted = dtype_name(obj) if isinstance(obj, torch.dtype) else TYPES.get(name)
+    if wanted is None:
+        r.emit.raise_error("ValueError", f"invalid type: '{name}'")
+    return cast_to(r, self, wanted)

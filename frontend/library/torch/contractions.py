@@ -1,0 +1,17 @@
+"""What products of tensors need to be worked out while the code is compiled."""
+
+from __future__ import annotations
+
+from scriptc.frontend.environment.watching import call_in_python
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.library.torch import contractions_decomposed as contractions
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AbstractValue
+
+
+@serves(f"{contractions.__name__}._plan")
+def plan(r: Reader, equation: AbstractValue, ranks: AbstractValue) -> AbstractValue:
+    return call_in_python(
+        r, contractions.plan_of, require_known(r, equation, "the equation"), require_known(r, ranks, "a number of dims")
+    )

@@ -1,0 +1,61 @@
+"""Factorisations of matrices: the ops that decompositions are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.library.torch import eigen_decomposed as eigen
+from scriptc.frontend.library.torch import linalg_decomposed as linalg
+from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AbstractValue, RuntimeValue, TupleValue
+from scriptc.frontend.values.verbs import materialize
+
+_HOME = linalg.__name__
+
+
+def _several(r: Reader, name: str, A: AbstractValue, **flags: AbstractValue) -> AbstractValue:
+    known: dict[str, Any] = {flag: bool(require_known(r, av, flag)) for flag, av in flags.items()}
+    return TupleValue([RuntimeValue(v) for v in r.emit.build_op(name, [materialize(r, A)], **known).results])
+
+
+@serves(f"{eigen.__name__}._eigh")
+def eigh(r: Reader, A: AbstractValue, vectors: AbstractValue) -> AbstractValue:
+    return _several(r, "linalg.eigh", A, vectors=vectors)
+
+
+@serves(f"{eigen.__name__}._svd")
+def svd(r: Reader, A: AbstractValue, vectors: AbstractValue, full: AbstractValue) -> AbstractValue:
+    return _several(r, "linalg.svd", A, vectors=vectors, full=full)
+
+
+def _factorisation(function: str, row: str) -> None:
+    serves(f"{_HOME}.{function}")(lambda r, A: _several(r, row, A))
+
+
+for _function, _row in (("_lu", "linalg.lu"), ("_cholesky", "linalg.cholesky"), ("_geqrf", "linalg.geqrf")):
+    _factorisation(_function, _row)
+
+
+@serves(f"{_HOME}._lu_solve")
+def lu_solve(
+    r: Reader, LU: AbstractValue, pivots: AbstractValue, B: AbstractValue, adjoint: AbstractValue
+) -> AbstractValue:
+    return apply_op(r, "linalg.lu_solve", LU, pivots, B, adjoint=bool(require_known(r, adjoint, "adjoint")))
+
+
+@serves(f"{_HOME}._triangle")
+def triangle(
+    r: Reader, A: AbstractValue, B: AbstractValue, upper: AbstractValue, unitriangular: AbstractValue
+) -> AbstractValue:
+    return apply_op(r,
+        "linalg.triangle", A, B, upper=bool(require_known(r, upper, "upper")),
+        unitriangular=bool(require_known(r, unitriangular, "unitriangular")),
+    )  # fmt: skip
+
+
+@serves(f"{_HOME}._householder")
+def householder(r: Reader, A: AbstractValue, tau: AbstractValue) -> AbstractValue:
+    return apply_op(r, "linalg.householder", A, tau)

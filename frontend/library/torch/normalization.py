@@ -1,0 +1,50 @@
+"""Softmax and normalisation."""
+
+from __future__ import annotations
+
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.library.torch.creation import as_dtype
+from scriptc.frontend.library.torch.memory import axis
+from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.operations.sizes import shape_tuple
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AbstractValue, Known, tensor_type
+
+_NONE, _EPS, _TRUE = Known(None), Known(1e-5), Known(True)
+
+
+def _softmax(name: str) -> None:
+    @serves(f"torch.{name}", f"Tensor.{name}", f"torch.special.{name}")
+    def handler(r: Reader, input: AbstractValue, dim: AbstractValue, dtype: AbstractValue = _NONE) -> AbstractValue:
+        wanted = as_dtype(r, dtype, tensor_type(input).dtype)
+        return apply_op(r, name, input, dim=axis(r, input, dim), dtype=wanted)
+
+
+for _name in ("softmax", "log_softmax"):
+    _softmax(_name)
+
+
+@serves("torch.layer_norm")
+def layer_norm(
+    r: Reader,
+    input: AbstractValue,
+    normalized_shape: AbstractValue,
+    weight: AbstractValue = _NONE,
+    bias: AbstractValue = _NONE,
+    eps: AbstractValue = _EPS,
+    cudnn_enable: AbstractValue = _TRUE,
+) -> AbstractValue:
+    return apply_op(r, "layer_norm", input, shape_tuple(r, tuple(r.iterate(normalized_shape))), weight, bias, eps)
+
+
+@serves("torch.group_norm")
+def group_norm(
+    r: Reader,
+    input: AbstractValue,
+    num_groups: AbstractValue,
+    weight: AbstractValue = _NONE,
+    bias: AbstractValue = _NONE,
+    eps: AbstractValue = _EPS,
+    cudnn_enabled: AbstractValue = _TRUE,
+) -> AbstractValue:
+    return apply_op(r, "group_norm", input, num_groups, weight, bias, eps)

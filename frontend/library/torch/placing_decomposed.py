@@ -1,0 +1,136 @@
+"""index_add, index_copy, index_fill and index_reduce: what a vector of places along one dim is written to, and what eager tests
+in front."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch.indexing_decomposed import in_strides_of
+
+
+@decomposes("torch.index_add", "Tensor.index_add")
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+    d = _dim_of(input, dim)
+    _check_source(input, d, index, source)
+    places = _along(input, d, index)
+    if input.dim() < 2:
+        _check_inside(input, d, index)
+    elif input.numel() == 0:
+        return input.new_empty(input.shape)
+    elif alpha != 1 or index.dtype != torch.int64 or 0 < d < input.dim() - 1:  # else eager scatters, which raises by itself
+        _check_inside(input, d, index)
+    scaled = source if alpha == 1 else source * alpha
+    return torch.scatter_add(input, d, places, scaled.reshape(places.shape))
+
+
+@decomposes("torch.index_reduce", "Tensor.index_reduce")
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    d = _dim_of(input, dim)
+    _check_source(input, d, index, source)
+    _check_inside(input, d, index)
+    places = _along(input, d, index)
+    return torch.scatter_reduce(input, d, places, source.reshape(places.shape), reduce, include_self=include_self)
+
+
+@decomposes("torch.index_copy", "Tensor.index_copy")
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    d = _dim_of(input, dim)
+    if index.dim() > 1:
+        raise IndexError("index_copy_(): Index should have dimension 1 or 0")
+    if source.dim() != input.dim() and source.dim() != 0 and input.dim() != 0:
+        raise IndexError("index_copy_(): When source and destination are not scalars, their dimensionality must match")
+    if source.dim() == 0 and index.numel() != 1:
+        raise IndexError("index_copy_(): When source is scalar, index should have one element")
+    if index.dtype != torch.int64:
+        raise RuntimeError("index_copy_(): Expected a long tensor for index")
+    if input.dtype != source.dtype:
+        raise RuntimeError("index_copy_(): self and source expected to have the same dtype")
+    if max(source.dim(), 1) != max(input.dim(), 1) or not _same_apart_from(d, input, source):
+        raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes")
+    if source.dim() > 0 and index.numel() != source.size(d):
+        raise IndexError("index_copy_(): Number of indices should be equal to source.size(dim)")
+    if input.dim() == 0 and index.numel() == 0:
+        return input.clone()
+    _check_slices(input, d, index)
+    places = _along(input, d, index)
+    return torch.scatter(input, d, places, source.reshape(places.shape))
+
+
+@decomposes("torch.index_fill", "Tensor.index_fill")
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Tensor:
+    d = _dim_of(input, dim)
+    if index.dtype != torch.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if index.dim() > 1:
+        raise RuntimeError("Index is supposed to be a vector")
+    n = input.size(d) if input.dim() > 0 else 1
+    wrapped = torch.where(index < 0, index + n, index)
+    if input.dim() == 0 and index.numel() == 0:
+        return input.clone()
+    _check_slices(input, d, wrapped)
+    places = _along(input, d, wrapped)
+    if isinstance(value, Tensor):
+        if value.dim() > 0:
+            raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor")
+        return in_strides_of(input, torch.scatter(input, d, places, value.to(input.dtype).expand(places.shape)))
+    return in_strides_of(input, torch.scatter(input, d, places, value))
+
+
+def _dim_of(input: Tensor, dim: int) -> int:
+    n = max(input.dim(), 1)
+    if dim < -n or dim >= n:
+        raise IndexError("Dimension out of range")
+    return dim % n
+
+
+def _along(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """An index into one dim, the same for all places in the others."""
+    if input.dim() == 0:
+        return index.reshape(())
+    column = index.reshape(tuple(-1 if i == dim else 1 for i in range(input.dim()))).to(torch.int64)
+    return column.expand(tuple(index.numel() if i == dim else n for i, n in enumerate(input.shape)))
+
+
+def _same_apart_from(dim: int, input: Tensor, source: Tensor) -> bool:
+    same = True
+    for k in tuple(range(min(input.dim(), source.dim()))):
+        same = same and (k == dim or input.size(k) == source.size(k))
+    return same
+
+
+def _check_source(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    if index.dim() > 1:
+        raise IndexError("Index is supposed to be a vector")
+    if index.dtype != torch.int64 and index.dtype != torch.int32:
+        raise RuntimeError("Expected dtype int32/int64 for index")
+    if input.dtype != source.dtype:
+        raise RuntimeError("self and source must have the same scalar type")
+    if dim > 0 and dim >= source.dim():
+        raise RuntimeError("Indexing dim is out of bounds of the source tensor")
+    if source.dim() == 0:
+        if index.numel() != 1:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    elif index.numel() != source.size(dim):
+        raise RuntimeError("Number of indices should be equal to source.size(dim)")
+    if input.dim() != source.dim() or not _same_apart_from(dim, input, source):
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension.")
+
+
+def _check_inside(input: Tensor, dim: int, index: Tensor) -> None:
+    n = input.size(dim) if input.dim() > 0 else 1
+    if bool(torch.any((index < 0) | (index >= n))):
+        raise IndexError("index out of range in self")
+
+
+def _check_slices(input: Tensor, dim: int, index: Tensor) -> None:
+    """Eager writes slices by their addresses: it looks for the memory of one before it looks at the index."""
+    if index.numel() > 0 and input.dim() > 0:
+        if input.size(dim) == 0:
+            raise RuntimeError("setStorage: out of bounds for storage of size 0")
+        if input.numel() == 0:
+            return
+    _check_inside(input, dim, index)
