@@ -48,29 +48,38 @@ def resolve(name: str) -> Any:
     return original(name, obj)
 
 
-def serves(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a handler `f(reader, *args, **kwargs)` under dotted names; "Tensor.x" and "list.x" are methods."""
+def _method(name: str) -> tuple[str, str] | None:
+    """Return the kind of owner and the name of a method, for a dotted name that is one."""
+    kind, _, method = name.partition(".")
+    return (kind, method) if kind in _KINDS and method else None
+
+
+def serves(*targets: str | Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a handler `f(reader, *args, **kwargs)` of functions and methods.
+
+    targets: dotted names, of which "Tensor.x" and "list.x" are methods, or functions, such as those that decompositions
+    declare. Names that this Python or torch lacks are passed over.
+    """
 
     def register(handler: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            kind, _, method = name.partition(".")
-            if kind in _KINDS and method:
-                METHODS[kind, method] = handler
-            elif (target := resolve(name)) is not None:
-                FUNCTIONS[target] = handler
+        for target in targets:
+            if isinstance(target, str) and (method := _method(target)) is not None:
+                METHODS[method] = handler
+            elif (function := resolve(target) if isinstance(target, str) else target) is not None:
+                FUNCTIONS[function] = handler
         return handler
 
     return register
 
 
 def decomposes(*names: str, widens: bool = False) -> Callable[[Any], Any]:
-    """Registers a Python function that the front end compiles in place of the named ones. widens: see WIDENING."""
+    """Register a Python function that the reader reads in place of those named. widens: see WIDENING."""
 
     def register(func: Any) -> Any:
         if widens:
             WIDENING.add(func)
         for name in names:
-            if name.partition(".")[0] in ("Tensor", "aten", "list", "str", "int", "float"):
+            if _method(name) is not None:
                 DECOMPOSITIONS[name] = func
             elif (target := resolve(name)) is not None:
                 DECOMPOSITIONS[target] = func
@@ -80,7 +89,7 @@ def decomposes(*names: str, widens: bool = False) -> Callable[[Any], Any]:
 
 
 def library_name(obj: Any) -> str:
-    """How a callable is called in messages."""
+    """Return the name of a callable for messages."""
     module = getattr(obj, "__module__", None) or ""
     short = getattr(obj, "__name__", "")
     name = getattr(obj, "__qualname__", None) or short or repr(obj)

@@ -19,7 +19,7 @@ from scriptc.frontend.environment.watching import (
     watch_names,
     watch_object,
 )
-from scriptc.frontend.library.registry import FUNCTIONS, serves
+from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.torch import complexes_decomposed as complexes
 from scriptc.frontend.operations.elementwise import elementwise
 from scriptc.frontend.operations.formatting import format_of, raise_with, text_of
@@ -398,7 +398,8 @@ def _names_in(function: Callable[[Any], Any]) -> Callable[..., AbstractValue]:
     return handler
 
 
-FUNCTIONS[vars], FUNCTIONS[dir] = _names_in(vars), _names_in(dir)
+serves("builtins.vars")(_names_in(vars))
+serves("builtins.dir")(_names_in(dir))
 
 
 @serves("sys.exit", "builtins.exit", "builtins.quit")

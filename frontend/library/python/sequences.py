@@ -173,7 +173,7 @@ def _in_known_order(
     return [items[i] for i in order]
 
 
-@serves("scriptc.frontend.library.python.lists_decomposed.argsort")
+@serves(lists.argsort)
 def argsort(r: Reader, xs: ListValue, reverse: AbstractValue) -> AbstractValue:
     if isinstance(xs, KnownLengthListValue):
         xs = new_list(r, r.iterate(xs), (r.position.loc, "argsort"))
@@ -186,7 +186,7 @@ def argsort(r: Reader, xs: ListValue, reverse: AbstractValue) -> AbstractValue:
     return r.choose(r.truth(reverse), order[True], order[False])
 
 
-@serves("scriptc.frontend.library.python.lists_decomposed.same")
+@serves(lists.same)
 def same(r: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     return are_same(r, a, b)
 

@@ -104,22 +104,22 @@ for _name in (*MAPPINGS, *CLASSES, "islower", "isupper", "istitle", "isidentifie
 
 
 # ---- what decompositions use ----
-@serves(f"{strings.__name__}.char")
+@serves(strings.char)
 def char(r: Reader, text: AbstractValue, index: AbstractValue) -> AbstractValue:
     return character(r, materialize(r, text), materialize(r, index))
 
 
-@serves(f"{strings.__name__}.code")
+@serves(strings.code)
 def code(r: Reader, text: AbstractValue, index: AbstractValue) -> AbstractValue:
     return apply_op(r, "str.code_at", text, index)
 
 
-@serves(f"{strings.__name__}.ends_line")
+@serves(strings.ends_line)
 def ends_line(r: Reader, text: AbstractValue, index: AbstractValue) -> AbstractValue:
     return apply_op(r, "code.islinebreak", apply_op(r, "str.code_at", text, index))
 
 
-@serves(f"{strings.__name__}.escaped")
+@serves(strings.escaped)
 def escaped(r: Reader, text: AbstractValue) -> AbstractValue:
     """ascii(x) of repr(x)"""
     return apply_op(r, "str.escaped", text)

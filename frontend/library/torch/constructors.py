@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from scriptc.frontend.environment.host_objects import dtype_name, type_name
-from scriptc.frontend.library.registry import FUNCTIONS, resolve, serves
+from scriptc.frontend.library.registry import resolve, serves
 from scriptc.frontend.library.torch.creation import full, size_items, tensor
 from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.materialize import apply_op
@@ -78,7 +78,7 @@ def _of(cls: Any, dtype: str) -> Any:
 
 TYPES = {type_name(dtype): dtype for dtype in TORCH_NAMES}
 for cls in filter(None, map(resolve, TYPES)):
-    FUNCTIONS[cls] = _of(cls, TYPES[f"{cls.__module__}.{cls.__name__}"])
+    serves(cls)(_of(cls, TYPES[f"{cls.__module__}.{cls.__name__}"]))
 
 
 @serves("Tensor.type")

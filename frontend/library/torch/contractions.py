@@ -10,7 +10,7 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue
 
 
-@serves(f"{contractions.__name__}._plan")
+@serves(contractions._plan)
 def plan(r: Reader, equation: AbstractValue, ranks: AbstractValue) -> AbstractValue:
     return call_in_python(
         r, contractions.plan_of, require_known(r, equation, "the equation"), require_known(r, ranks, "a number of dims")

@@ -251,7 +251,7 @@ def _element(r: Reader, number: AbstractValue, dtype: str) -> AbstractValue:
     return cast_to(r, full(r, [], number, "c128" if dtype in COMPLEX else "f64"), dtype)
 
 
-@serves("scriptc.frontend.library.python.lists_decomposed.numbers_of")
+@serves(lists.numbers_of)
 def numbers_of(r: Reader, xs: AbstractValue) -> AbstractValue:
     """A list of numbers as a tensor of int64, float64 or bool."""
     elem = elem_of(materialize(r, xs))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.library.torch import custom_functions_decomposed as custom_functions
 from scriptc.frontend.library.torch.custom_functions_decomposed import Context
 from scriptc.frontend.operations.materialize import apply_op, make_tuple
 from scriptc.frontend.operations.writes import view_of
@@ -86,6 +87,6 @@ def _is_among(r: Reader, tensor: AbstractValue, tensors: AbstractValue) -> bool:
     )
 
 
-@serves("scriptc.frontend.library.torch.custom_functions_decomposed.asks_for_gradients")
+@serves(custom_functions.asks_for_gradients)
 def asks_for_gradients(r: Reader) -> AbstractValue:
     r.reject("attribute_of_autograd", name="needs_input_grad")

@@ -39,7 +39,7 @@ def wait(r: Reader, future: AbstractValue) -> AbstractValue:
     return r.call(r.attribute(future, "wait"), [], {})
 
 
-@serves("scriptc.frontend.library.torch.futures_decomposed.handed_over")
+@serves(futures.handed_over)
 def handed_over(r: Reader, value: AbstractValue) -> AbstractValue:
     match value:
         case OneOf():

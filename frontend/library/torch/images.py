@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.torch import complexes_decomposed as complexes
-from scriptc.frontend.library.torch import resizing_decomposed as resizing  # noqa: F401  (its op is named below)
+from scriptc.frontend.library.torch import resizing_decomposed as resizing
 from scriptc.frontend.library.torch.complexes import is_complex_tensor
 from scriptc.frontend.library.torch.images_decomposed import conv_transpose_of_groups, same_padding
 from scriptc.frontend.library.torch.memory import axis
@@ -135,7 +135,7 @@ for _name, _ranks in (("mm", (2, 2)), ("bmm", (3, 3)), ("mv", (2, 1)), ("dot", (
     _product(_name, _ranks)
 
 
-@serves("scriptc.frontend.library.torch.resizing_decomposed.resample")
+@serves(resizing.resample)
 def resample(
     r: Reader, input: AbstractValue, dim: AbstractValue, index: AbstractValue, weight: AbstractValue
 ) -> AbstractValue:

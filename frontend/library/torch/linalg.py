@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from scriptc.frontend.library.registry import serves
@@ -13,40 +14,40 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, RuntimeValue, TupleValue
 from scriptc.frontend.values.verbs import materialize
 
-_HOME = linalg.__name__
-
 
 def _several(r: Reader, name: str, A: AbstractValue, **flags: AbstractValue) -> AbstractValue:
     known: dict[str, Any] = {flag: bool(require_known(r, av, flag)) for flag, av in flags.items()}
     return TupleValue([RuntimeValue(v) for v in r.emit.build_op(name, [materialize(r, A)], **known).results])
 
 
-@serves(f"{eigen.__name__}._eigh")
+@serves(eigen._eigh)
 def eigh(r: Reader, A: AbstractValue, vectors: AbstractValue) -> AbstractValue:
     return _several(r, "linalg.eigh", A, vectors=vectors)
 
 
-@serves(f"{eigen.__name__}._svd")
+@serves(eigen._svd)
 def svd(r: Reader, A: AbstractValue, vectors: AbstractValue, full: AbstractValue) -> AbstractValue:
     return _several(r, "linalg.svd", A, vectors=vectors, full=full)
 
 
-def _factorisation(function: str, row: str) -> None:
-    serves(f"{_HOME}.{function}")(lambda r, A: _several(r, row, A))
+def _factorization(function: Callable[..., Any], row: str) -> None:
+    serves(function)(lambda r, A: _several(r, row, A))
 
 
-for _function, _row in (("_lu", "linalg.lu"), ("_cholesky", "linalg.cholesky"), ("_geqrf", "linalg.geqrf")):
-    _factorisation(_function, _row)
+for _function, _row in (
+    (linalg._lu, "linalg.lu"), (linalg._cholesky, "linalg.cholesky"), (linalg._geqrf, "linalg.geqrf")
+):  # fmt: skip
+    _factorization(_function, _row)
 
 
-@serves(f"{_HOME}._lu_solve")
+@serves(linalg._lu_solve)
 def lu_solve(
     r: Reader, LU: AbstractValue, pivots: AbstractValue, B: AbstractValue, adjoint: AbstractValue
 ) -> AbstractValue:
     return apply_op(r, "linalg.lu_solve", LU, pivots, B, adjoint=bool(require_known(r, adjoint, "adjoint")))
 
 
-@serves(f"{_HOME}._triangle")
+@serves(linalg._triangle)
 def triangle(
     r: Reader, A: AbstractValue, B: AbstractValue, upper: AbstractValue, unitriangular: AbstractValue
 ) -> AbstractValue:
@@ -56,6 +57,6 @@ def triangle(
     )  # fmt: skip
 
 
-@serves(f"{_HOME}._householder")
+@serves(linalg._householder)
 def householder(r: Reader, A: AbstractValue, tau: AbstractValue) -> AbstractValue:
     return apply_op(r, "linalg.householder", A, tau)

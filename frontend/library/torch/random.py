@@ -175,7 +175,7 @@ def normal(
     return elementwise(r, "add", elementwise(r, "mul", drawn, std), mean)
 
 
-@serves(f"{random.__name__}.slopes_of")
+@serves(random.slopes_of)
 def slopes_of(r: Reader, x: AbstractValue, lower: AbstractValue, upper: AbstractValue) -> AbstractValue:
     whole = apply_op(r, "contiguous", x)
     made = full_like(r, whole, _ONE)
@@ -184,7 +184,7 @@ def slopes_of(r: Reader, x: AbstractValue, lower: AbstractValue, upper: Abstract
     return made
 
 
-@serves(f"{random.__name__}.places_in")
+@serves(random.places_in)
 def places_in(r: Reader, sums: AbstractValue, rows: AbstractValue, count: AbstractValue) -> AbstractValue:
     size = [count] if tensor_type(sums).rank == 1 else [rows, count]
     made = _empty(r, size, "i64")

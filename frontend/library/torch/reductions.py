@@ -6,7 +6,7 @@ import torch
 
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.torch import complexes_decomposed as complexes
-from scriptc.frontend.library.torch import reductions_decomposed as reductions  # noqa: F401  (its op is named below)
+from scriptc.frontend.library.torch import reductions_decomposed as reductions
 from scriptc.frontend.library.torch.creation import as_dtype
 from scriptc.frontend.library.torch.memory import axis
 from scriptc.frontend.operations.casts import cast_to
@@ -77,7 +77,7 @@ def sum(
     return reduce(r, "sum", input, dim, keepdim, as_dtype(r, dtype, own if own in INEXACT else "i64"))
 
 
-@serves("scriptc.frontend.library.torch.reductions_decomposed.sum_of_squares")
+@serves(reductions.sum_of_squares)
 def sum_of_squares(r: Reader, input: AbstractValue, dim: AbstractValue, keepdim: AbstractValue) -> AbstractValue:
     return reduce(r, "sum_squares", input, dim, keepdim, tensor_type(input).dtype)
 

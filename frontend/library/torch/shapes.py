@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.library.torch import shapes_decomposed as shapes
 from scriptc.frontend.library.torch.creation import as_dtype, size_items
 from scriptc.frontend.library.torch.memory import axis, needs_dims
 from scriptc.frontend.library.torch.shapes_decomposed import split_sections, squeeze_dim
@@ -66,7 +67,7 @@ for _name, _keyword in (("reshape", "shape"), ("expand", "size"), ("repeat", "re
     _sized(_name, _keyword)
 
 
-@serves("scriptc.frontend.library.torch.shapes_decomposed.pad_around")
+@serves(shapes.pad_around)
 def pad_around(r: Reader, input: AbstractValue, pad: AbstractValue, mode: AbstractValue) -> AbstractValue:
     return apply_op(
         r, "pad", input, shape_tuple(r, tuple(r.iterate(pad))), mode=require_known(r, mode, "the padding mode")
