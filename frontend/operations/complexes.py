@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.library.torch import complexes_decomposed as complexes
+from scriptc.frontend.library.python import complexes_decomposed as complexes
 from scriptc.frontend.operations.logic import bad_operands, logical_and, negated, to_float
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.protocol import Reader

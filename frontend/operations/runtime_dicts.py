@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from scriptc.frontend.environment.watching import call_in_python
-from scriptc.frontend.library.python import dicts_decomposed as hashed
+from scriptc.frontend.library.python import dicts_decomposed as dicts
+from scriptc.frontend.library.python import sets_decomposed as sets
 from scriptc.frontend.operations.formatting import joined, raise_with, text_of
 from scriptc.frontend.operations.logic import bad_operands, logical_and, negated, to_float, to_int
 from scriptc.frontend.operations.materialize import as_type, list_item, tuple_value, wrap
@@ -460,12 +461,13 @@ def compare_tables(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) 
     same = is_dict_like(a) and is_dict_like(b) or is_set_like(a) and is_set_like(b)
     if op in ("Eq", "NotEq"):
         with in_any_order(reader):
-            equal = reader.call(Known(hashed.EQUAL[is_set_like(a)]), [a, b], {}) if same else Known(False)
+            equal_by_items = sets.same_set if is_set_like(a) else dicts.same_dict
+            equal = reader.call(Known(equal_by_items), [a, b], {}) if same else Known(False)
         return negated(reader, equal) if op == "NotEq" else equal
     if not same or is_dict_like(a):
         bad_operands(reader, op, a, b)
     with in_any_order(reader):
-        return reader.call(Known(hashed.ORDERS[op]), [a, b], {})
+        return reader.call(Known(sets.ORDERS[op]), [a, b], {})
 
 
 def _has_text(key: Type) -> bool:

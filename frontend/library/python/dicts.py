@@ -6,7 +6,7 @@ from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
 from scriptc.frontend.environment.host_items import known_item, outside_item, outside_table
-from scriptc.frontend.library.python import dicts_decomposed as hashed
+from scriptc.frontend.library.python import dicts_decomposed as dicts
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.runtime_dicts import (
@@ -100,7 +100,7 @@ def counter(r: Reader, source: AbstractValue = Known(()), **items: AbstractValue
         may_table(r, site)
     made = new_dict(r, [], site, Made(Counter, Known(int)))
     if is_counted:
-        r.call(Known(hashed.count), [made, source], {})
+        r.call(Known(dicts.count), [made, source], {})
         source = Known(())
     counter_update(r, made, source, **items)
     return made
@@ -112,14 +112,9 @@ def dict_fromkeys(r: Reader, keys: AbstractValue, value: AbstractValue = Known(N
     if is_run_time(r, keys):
         may_table(r, site)
         made = new_dict(r, [], site)
-        r.call(Known(hashed.store_all), [made, r.call(Known(zip_with), [keys, value], {})], {})
+        r.call(Known(dicts.store_all), [made, r.call(Known(dicts.zip_with), [keys, value], {})], {})
         return made
     return new_dict(r, [(k, value) for k in r.iterate(keys)], site)
-
-
-def zip_with(keys: Any, value: Any) -> Any:
-    """Compiled, not run."""
-    return [(key, value) for key in keys]
 
 
 def _update(r: Reader, d: AbstractValue, source: AbstractValue, items: dict[str, AbstractValue]) -> None:
@@ -128,7 +123,7 @@ def _update(r: Reader, d: AbstractValue, source: AbstractValue, items: dict[str,
         if isinstance(d, DictValue):
             r.speculation.promote(d)
             r.reject("dict_gets_run_time_keys")
-        r.call(Known(hashed.store_items if is_dict(source) else hashed.store_all), [d, source], {})
+        r.call(Known(dicts.store_items if is_dict(source) else dicts.store_all), [d, source], {})
         pairs: list[tuple[AbstractValue, AbstractValue]] = []
     elif is_dict_like(source):
         pairs = [(Known(k), v) for k, v in _pairs(r, source)]
@@ -180,7 +175,7 @@ def dict_copy(r: Reader, d: AbstractValue) -> AbstractValue:
         return new_dict(r, [(Known(k), v) for k, v in _pairs(r, d)], site, made)
     may_table(r, site)
     copy = new_dict(r, [], site, made_of(d.type))
-    r.call(Known(hashed.store_items), [copy, d], {})
+    r.call(Known(dicts.store_items), [copy, d], {})
     return copy
 
 
@@ -196,7 +191,7 @@ def dict_setdefault(
     r: Reader, d: AbstractValue, key: AbstractValue, default: AbstractValue = Known(None)
 ) -> AbstractValue:
     if is_dict(d):
-        return r.call(Known(hashed.setdefault), [d, key, default], {})
+        return r.call(Known(dicts.setdefault), [d, key, default], {})
     name, items = _key(r, _own(r, d), key), r.items_of(_own(r, d))
     if name not in items:
         set_items(r, _own(r, d), {**items, name: default})
@@ -209,7 +204,7 @@ def dict_pop(r: Reader, d: AbstractValue, key: AbstractValue, *default: Abstract
     if len(default) > 1:
         r.emit.raise_error("TypeError", f"pop expected at most 2 arguments, got {1 + len(default)}")
     if is_dict(d):
-        return r.call(Known(hashed.pop_or if default else hashed.pop), [d, key, *default], {})
+        return r.call(Known(dicts.pop_or if default else dicts.pop), [d, key, *default], {})
     name, items = _key(r, _own(r, d), key), dict(r.items_of(_own(r, d)))
     if name not in items:
         if default:
@@ -257,7 +252,7 @@ def dict_move_to_end(
     r: Reader, d: AbstractValue, key: AbstractValue, last: AbstractValue = Known(True)
 ) -> AbstractValue:
     if is_dict(d):
-        return r.call(Known(hashed.move_to_end), [d, key, last], {})
+        return r.call(Known(dicts.move_to_end), [d, key, last], {})
     name, items = _key(r, _own(r, d), key), dict(r.items_of(_own(r, d)))
     if name not in items:
         r.emit.raise_error("KeyError", repr(name))
@@ -272,7 +267,7 @@ def dict_move_to_end(
 def counter_update(
     r: Reader, d: AbstractValue, source: AbstractValue = Known(()), **items: AbstractValue
 ) -> AbstractValue:
-    _count(r, d, source, hashed.add_counts, "Add")
+    _count(r, d, source, dicts.add_counts, "Add")
     for key, number in items.items():
         r.store_item(d, Known(key), r.binary("Add", r.subscript(d, Known(key)), number))
     return Known(None)
@@ -280,7 +275,7 @@ def counter_update(
 
 @serves("Counter.subtract")
 def counter_subtract(r: Reader, d: AbstractValue, source: AbstractValue) -> AbstractValue:
-    _count(r, d, source, hashed.subtract_counts, "Sub")
+    _count(r, d, source, dicts.subtract_counts, "Sub")
     return Known(None)
 
 
@@ -302,14 +297,14 @@ def _count(r: Reader, d: AbstractValue, source: AbstractValue, of_counts: Any, o
 def counter_most_common(r: Reader, d: AbstractValue, n: AbstractValue = Known(None)) -> AbstractValue:
     if isinstance(d, DictValue):
         r.speculation.promote(d)
-    return r.call(Known(hashed.most_common), [d, n], {})
+    return r.call(Known(dicts.most_common), [d, n], {})
 
 
 @serves("Counter.elements")
 def counter_elements(r: Reader, d: AbstractValue) -> AbstractValue:
     if isinstance(d, DictValue):
         r.speculation.promote(d)
-    return IteratorValue(r.call(Known(hashed.elements), [d], {}))
+    return IteratorValue(r.call(Known(dicts.elements), [d], {}))
 
 
 @serves("Counter.total")

@@ -1,8 +1,7 @@
-"""What Python does with dicts and sets, in terms of their keys."""
+"""Methods of dicts in terms of their keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 
@@ -84,51 +83,6 @@ def same_dict(a: Any, b: Any) -> bool:
     return True
 
 
-def add_all(add: Any, items: Any) -> None:
-    for item in items:
-        add(item)
-
-
-def within(a: Any, b: Any) -> bool:
-    """Whether b contains all items of a."""
-    for item in a:
-        if item not in b:
-            return False
-    return True
-
-
-def apart(a: Any, b: Any) -> bool:
-    for item in b:
-        if item in a:
-            return False
-    return True
-
-
-def add_common(add: Any, a: Any, items: Any) -> None:
-    for item in items:
-        if item in a:
-            add(item)
-
-
-def same_set(a: Any, b: Any) -> bool:
-    return len(a) == len(b) and within(a, b)
-
-
-def less(a: Any, b: Any) -> bool:
-    return len(a) < len(b) and within(a, b)
-
-
-def less_equal(a: Any, b: Any) -> bool:
-    return len(a) <= len(b) and within(a, b)
-
-
-def greater(a: Any, b: Any) -> bool:
-    return less(b, a)
-
-
-def greater_equal(a: Any, b: Any) -> bool:
-    return less_equal(b, a)
-
-
-EQUAL: dict[bool, Callable[..., bool]] = {False: same_dict, True: same_set}  # by whether they are sets
-ORDERS: dict[str, Callable[..., bool]] = {"Lt": less, "LtE": less_equal, "Gt": greater, "GtE": greater_equal}
+def zip_with(keys: Any, value: Any) -> Any:
+    """Return the items of dict.fromkeys(keys, value)."""
+    return [(key, value) for key in keys]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
-from typing import Any
 
 from scriptc.frontend.library.python import itertools_decomposed as lists
 from scriptc.frontend.library.python.iterators import over
 from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator, taken
 from scriptc.frontend.library.python.sequences import as_list, list_
-from scriptc.frontend.library.registry import FUNCTIONS, serves
+from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.materialize import make_tuple
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
@@ -170,23 +169,12 @@ def compress(r: Reader, data: AbstractValue, selectors: AbstractValue) -> Abstra
 @serves("itertools.groupby")
 def groupby(r: Reader, iterable: AbstractValue, key: AbstractValue = _NONE) -> AbstractValue:
     """Each group is an iterator, of which Python does not keep the items either."""
-    return r.call(Known(grouped), [r.call(Known(lists.groups), [iterable, key], {})], {})
+    return r.call(Known(lists.grouped), [r.call(Known(lists.groups), [iterable, key], {})], {})
 
 
-def grouped(groups: Any) -> Any:
-    """Compiled, not run."""
-    return ((key, _once(items)) for key, items in groups)
-
-
-def _once(items: Any) -> Any:
-    """Stands for what `once` makes."""
-
-
-def once(r: Reader, items: AbstractValue) -> AbstractValue:
+@serves(lists.as_iterator)
+def as_iterator(r: Reader, items: AbstractValue) -> AbstractValue:
     return IteratorValue(items)
-
-
-FUNCTIONS[_once] = once
 
 
 # ---- without an end ----

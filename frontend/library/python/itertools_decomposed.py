@@ -223,3 +223,11 @@ class Repeats:
 
 
 ENDLESS = (Numbers, Rounds, Repeats)
+
+
+def grouped(groups: Any) -> Any:
+    return ((key, as_iterator(items)) for key, items in groups)
+
+
+def as_iterator(items: Any) -> Any:
+    """Return an iterator over `items`. A handler makes it."""

@@ -356,3 +356,10 @@ def reduced(function: Any, xs: Any, initial: Any) -> Any:
     for x in xs:
         result = function(result, x)
     return result
+
+
+def range_length(start: int, stop: int, step: int) -> int:
+    """Return the length of range(start, stop, step)."""
+    if step > 0:
+        return (stop - start - 1) // step + 1 if start < stop else 0
+    return (start - stop - 1) // -step + 1 if start > stop else 0

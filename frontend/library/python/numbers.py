@@ -1,16 +1,34 @@
-"""Functions of numbers: math, round, divmod, pow."""
+"""Numbers: int(), float(), bool(), round() and the like, and math."""
 
 from __future__ import annotations
 
 import math
+import operator
 
 from scriptc.frontend.environment.watching import call_in_python
-from scriptc.frontend.library.python.builtins import float_
+from scriptc.frontend.library.python import complexes_decomposed as complexes
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.elementwise import elementwise
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import check_that, to_float
+from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.operations.objects import special
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, is_tensor
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    ComplexValue,
+    DictValue,
+    Known,
+    ListValue,
+    ObjectValue,
+    RangeValue,
+    RuntimeValue,
+    TupleValue,
+    is_dict,
+    is_set,
+    is_tensor,
+    is_text,
+)
 from scriptc.frontend.values.verbs import class_name_of, materialize, python_class
 from scriptc.ir.core import Value
 from scriptc.ir.types import FLOAT, INT
@@ -97,3 +115,99 @@ def round_(r: Reader, x: AbstractValue, digits: AbstractValue = Known(None)) -> 
     from scriptc.frontend.library.python import numbers_decomposed as numbers
 
     return r.call(Known(numbers.round_int), [x, digits], {})
+
+
+@serves("operator.index")
+def index(r: Reader, x: AbstractValue) -> AbstractValue:
+    if isinstance(x, Known):
+        return call_in_python(r, operator.index, x.obj)
+    if (found := special(r, x, "__index__", [])) is not None:
+        return found
+    return RuntimeValue(integer(r, x))
+
+
+def refuse_others(r: Reader, name: str, x: AbstractValue) -> None:
+    """What no number is made of."""
+    if isinstance(x, (ComplexValue, TupleValue, ListValue, DictValue, RangeValue)) or is_dict(x) or is_set(x):
+        what = "a string, a bytes-like object or a real number" if name == "int" else "a string or a real number"
+        r.emit.raise_error("TypeError", f"{name}() argument must be {what}, not '{python_class(r, x).__name__}'")
+
+
+@serves("builtins.int", "Tensor.__int__")
+def int_(r: Reader, x: AbstractValue = Known(0), base: AbstractValue | None = None) -> AbstractValue:
+    if isinstance(x, Known) and (base is None or isinstance(base, Known)):
+        return call_in_python(r, int, x.obj, *([] if base is None else [base.obj]))
+    if base is None and isinstance(x, ObjectValue):
+        return number_of(r, "int", x, ["__int__", "__index__"])
+    if is_text(x):
+        return RuntimeValue(
+            r.emit.build("parse.int", [materialize(r, x), r.emit.const(10) if base is None else integer(r, base)])
+        )
+    if base is not None:
+        r.emit.raise_error("TypeError", "int() can't convert non-string with explicit base")
+    if is_tensor(x):
+        _check_one_element(r, x)
+        return RuntimeValue(r.emit.build("item.int", [materialize(r, x)]))
+    refuse_others(r, "int", x)
+    value = materialize(r, x)
+    return (
+        RuntimeValue(value)
+        if value.type == INT
+        else apply_op(r, "float.to_int" if value.type == FLOAT else "bool.to_int", x)
+    )
+
+
+@serves("builtins.float", "Tensor.__float__")
+def float_(r: Reader, x: AbstractValue = Known(0.0)) -> AbstractValue:
+    if isinstance(x, Known):
+        return call_in_python(r, float, x.obj)
+    if isinstance(x, ObjectValue):
+        return number_of(r, "float", x, ["__float__", "__index__"])
+    if is_text(x):
+        return apply_op(r, "parse.float", x)
+    refuse_others(r, "float", x)
+    if is_tensor(x):
+        _check_one_element(r, x)
+        return RuntimeValue(r.emit.build("item.float", [materialize(r, x)]))
+    return RuntimeValue(to_float(r, materialize(r, x)))
+
+
+def number_of(r: Reader, name: str, x: ObjectValue, methods: list[str]) -> AbstractValue:
+    """The number that the class of an object makes of it."""
+    for method in methods:
+        if (found := special(r, x, method, [])) is not None:
+            cls = python_class(r, found)
+            if cls is not (float if method == "__float__" else int):
+                wanted = "float" if method == "__float__" else "int"
+                r.emit.raise_error("TypeError", f"{method} returned non-{wanted} (type {cls.__name__})")
+            return found if cls.__name__ == name else float_(r, found)
+    r.emit.raise_error("TypeError", f"{name}() argument must be a string or a real number, not '{x.cls.__name__}'")
+
+
+def _check_one_element(r: Reader, x: AbstractValue) -> None:
+    """`int(t)` and `float(t)` raise another error than `t.item()`."""
+    count = r.call(r.attribute(x, "numel"), [], {})
+    message = "only one element tensors can be converted to Python scalars"
+    check_that(r, r.compare("Eq", count, Known(1)), "ValueError", message)
+
+
+@serves("builtins.bool", "Tensor.__bool__")
+def bool_(r: Reader, x: AbstractValue = Known(False)) -> AbstractValue:
+    return r.truth(x)
+
+
+@serves("builtins.abs")
+def abs_(r: Reader, x: AbstractValue) -> AbstractValue:
+    if isinstance(x, Known):
+        return call_in_python(r, abs, x.obj)
+    if (found := special(r, x, "__abs__", [])) is not None:
+        return found
+    if is_tensor(x):
+        return elementwise(r, "abs", x)
+    if isinstance(x, ComplexValue):
+        return r.call(Known(complexes.magnitude), [x.real, x.imag], {})
+    return (
+        RuntimeValue(r.emit.build("float.abs", [materialize(r, x)]))
+        if materialize(r, x).type == FLOAT
+        else RuntimeValue(r.emit.build("int.abs", [integer(r, x)]))
+    )

@@ -5,11 +5,18 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 
+import torch
+
+from scriptc.frontend.environment.lookup import guard_children
+from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.comparison import are_same
+from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.materialize import make_tuple, new_list, wrap
-from scriptc.frontend.operations.runtime_dicts import in_any_order
+from scriptc.frontend.operations.objects import special
+from scriptc.frontend.operations.runtime_dicts import in_any_order, refuse_item_sets
+from scriptc.frontend.operations.sizes import size_av
 from scriptc.frontend.operations.tuples import tuple_of_items
 from scriptc.frontend.reader.comprehensions import attempt
 from scriptc.frontend.reader.constant_demand import require_known
@@ -18,23 +25,28 @@ from scriptc.frontend.reader.iterables import checked_iterable
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
+    DictValue,
     GeneratorValue,
     Known,
     KnownLengthListValue,
     ListValue,
-    Native,
+    ObjectValue,
+    RangeValue,
     ReversedValue,
     RuntimeValue,
     TupleValue,
     Unbound,
+    ViewValue,
     ZipValue,
+    is_dict,
     is_set,
     is_tensor,
+    tensor_type,
 )
 from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize, python_class, type_of
 from scriptc.ir.core import Block
 from scriptc.ir.ops.rules import elem_of
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, ScalarType
 
 _SUM_COMPENSATES = sys.version_info >= (3, 12)
 
@@ -206,24 +218,77 @@ def reduce_(r: Reader, function: AbstractValue, sequence: AbstractValue, *initia
     return result
 
 
-@serves("operator.itemgetter")
-def itemgetter(r: Reader, *keys: AbstractValue) -> AbstractValue:
-    def get(x: AbstractValue) -> AbstractValue:
-        found = [r.subscript(x, key) for key in keys]
-        return found[0] if len(found) == 1 else make_tuple(found)
+@serves("builtins.len", *(f"{kind}.__len__" for kind in ("Tensor", "list", "tuple", "dict", "set", "str", "range")))
+def len_(r: Reader, x: AbstractValue) -> AbstractValue:
+    refuse_item_sets(r, x)
+    match x:
+        case TupleValue(items):
+            return Known(len(items))
+        case DictValue():
+            return Known(len(r.items_of(x)))
+        case RangeValue(start, stop, step):
+            if all(isinstance(b, Known) for b in (start, stop, step)):
+                return Known(len(range(*(b.obj for b in (start, stop, step) if isinstance(b, Known)))))
+            return r.call(Known(lists.range_length), [start, stop, step], {})
+        case Known() if (found := special(r, x, "__len__", [])) is not None:
+            return found
+        case ObjectValue():
+            found = special(r, x, "__len__", [])
+            if found is None:
+                r.emit.raise_error("TypeError", f"object of type '{x.cls.__name__}' has no len()")
+            return found
+        case ListValue(items=list() as items):
+            r.speculation.observe(x)
+            return Known(len(items))
+        case ListValue():
+            return RuntimeValue(r.emit.build("list.len", [materialize(r, x)]))
+        case ViewValue(table):
+            return len_(r, table)
+        case RuntimeValue() if is_dict(x) or is_set(x):
+            return RuntimeValue(r.emit.build("dict.len", [x.value]))
+        case RuntimeValue() if is_tensor(x):
+            if not tensor_type(x).dims:
+                r.emit.raise_error("TypeError", "len() of a 0-d tensor")
+            return size_av(r, x, 0)
+        case RuntimeValue() if x.type == STR:
+            return RuntimeValue(r.emit.build("str.len", [x.value]))
+        case RuntimeValue() if isinstance(x.type, ScalarType):
+            r.emit.raise_error("TypeError", f"object of type '{class_name_of(r, x)}' has no len()")
+        case Known(torch.nn.Module() as module):
+            guard_children(r, module)
+            return call_in_python(r, len, module)
+        case Known(list() as obj):
+            r.environment.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+            return Known(len(obj))
+        case Known(obj):
+            return call_in_python(r, len, obj)
+    r.reject("len_of_other")
 
-    return Native(get)
+
+@serves("builtins.range")
+def range_(r: Reader, *bounds: AbstractValue) -> AbstractValue:
+    if not 1 <= len(bounds) <= 3:
+        r.emit.raise_error("TypeError", f"range expected 1 to 3 arguments, got {len(bounds)}")
+    start, stop, step = (Known(0), bounds[0], Known(1)) if len(bounds) == 1 else (*bounds, Known(1))[:3]
+    numbers = [b if isinstance(b, Known) else RuntimeValue(integer(r, b)) for b in (start, stop, step)]
+    if isinstance(numbers[2], RuntimeValue):
+        r.emit.effect("check.step", [numbers[2].value])
+    elif numbers[2].obj == 0:
+        r.emit.raise_error("ValueError", "range() arg 3 must not be zero")
+    for n in numbers:
+        if isinstance(n, Known) and not isinstance(n.obj, int):
+            r.emit.raise_error("TypeError", f"'{type(n.obj).__name__}' object cannot be interpreted as an integer")
+    return RangeValue(*numbers)
 
 
-@serves("operator.attrgetter")
-def attrgetter(r: Reader, *names: AbstractValue) -> AbstractValue:
-    def get(x: AbstractValue) -> AbstractValue:
-        found = []
-        for name in names:
-            part = x
-            for step in require_known(r, name, "the name of attrgetter()").split("."):
-                part = r.attribute(part, step)
-            found.append(part)
-        return found[0] if len(found) == 1 else make_tuple(found)
+@serves("builtins.enumerate")
+def enumerate_(r: Reader, sequence: AbstractValue, start: AbstractValue = Known(0)) -> AbstractValue:
+    return ZipValue([checked_iterable(r, sequence)], start)
 
-    return Native(get)
+
+@serves("builtins.zip")
+def zip_(r: Reader, *sequences: AbstractValue, strict: AbstractValue = Known(False)) -> AbstractValue:
+    return ZipValue(
+        [checked_iterable(r, sequence) for sequence in sequences],
+        strict=bool(require_known(r, strict, "the strict of zip()")),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scriptc.frontend.environment.watching import call_in_python
-from scriptc.frontend.library.python import dicts_decomposed as hashed
+from scriptc.frontend.library.python import sets_decomposed as sets
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import wrap
@@ -71,7 +71,7 @@ def _add(r: Reader, target: AbstractValue, items: AbstractValue) -> None:
     if is_set_like(items) and not is_set(items):
         items = _made_anew(r, TupleValue(r.iterate(items)))
     if not (is_set(items) or is_dict(items)) or is_laid_out_anew(key_type(r, items), key_type(r, target)):
-        r.call(Known(hashed.add_all), [_adder(r, target), items], {})
+        r.call(Known(sets.add_all), [_adder(r, target), items], {})
         return
     table, other = materialize(r, target), materialize(r, items)
     r.speculation.widen(table.type, 0, key_type(r, items))
@@ -126,19 +126,19 @@ def _aligned(r: Reader, a: AbstractValue, b: AbstractValue) -> list[Any]:
 @serves("set.issubset", "frozenset.issubset")
 def issubset(r: Reader, s: AbstractValue, other: AbstractValue) -> AbstractValue:
     with in_any_order(r):
-        return r.call(Known(hashed.less_equal), [s, other if is_set_like(other) else _run_time(r, other)], {})
+        return r.call(Known(sets.less_equal), [s, other if is_set_like(other) else _run_time(r, other)], {})
 
 
 @serves("set.issuperset", "frozenset.issuperset")
 def issuperset(r: Reader, s: AbstractValue, other: AbstractValue) -> AbstractValue:
     with in_any_order(r):
-        return r.call(Known(hashed.within), [other, s], {})
+        return r.call(Known(sets.within), [other, s], {})
 
 
 @serves("set.isdisjoint", "frozenset.isdisjoint")
 def isdisjoint(r: Reader, s: AbstractValue, other: AbstractValue) -> AbstractValue:
     with in_any_order(r):
-        return r.call(Known(hashed.apart), [s, other], {})
+        return r.call(Known(sets.apart), [s, other], {})
 
 
 # ---- new sets ----
@@ -171,7 +171,7 @@ def intersection(r: Reader, s: AbstractValue, *others: AbstractValue) -> Abstrac
             s = _result(r, "set.and", s, other)
         else:
             found = _like(r, s)
-            r.call(Known(hashed.add_common), [_adder(r, found), _run_time(r, s), other], {})
+            r.call(Known(sets.add_common), [_adder(r, found), _run_time(r, s), other], {})
             s = found
     return s
 
@@ -211,13 +211,7 @@ def add(r: Reader, s: AbstractValue, item: AbstractValue) -> AbstractValue:
 
 @serves("set.discard")
 def discard(r: Reader, s: AbstractValue, item: AbstractValue) -> AbstractValue:
-    return r.call(Known(_discard), [_changed(r, s), item], {})
-
-
-def _discard(s: Any, item: Any) -> None:
-    """Compiled, not run."""
-    if item in s:
-        s.remove(item)
+    return r.call(Known(sets.discard), [_changed(r, s), item], {})
 
 
 @serves("set.remove")

@@ -1,20 +1,23 @@
-"""Methods of strings that are ops. The others are in strings_decomposed.py."""
+"""Strings: str(), repr(), format() and the like, and methods that are ops."""
 
 from __future__ import annotations
 
+import builtins
+
+from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.python import strings_decomposed as strings
 from scriptc.frontend.library.python.sequences import as_list
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.operations.formatting import format_text, joined
+from scriptc.frontend.operations.formatting import format_field, format_text, joined, text_of
 from scriptc.frontend.operations.indices import integer
-from scriptc.frontend.operations.logic import check_that, negated
+from scriptc.frontend.operations.logic import check_that, logical_and, negated
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.strings import character
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue, TupleValue, is_text
 from scriptc.frontend.values.element_types import is_union
-from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize
+from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize, text_parts
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.ops.strings import CLASSES, MAPPINGS
 from scriptc.ir.types import NEVER, STR
@@ -123,3 +126,55 @@ def ends_line(r: Reader, text: AbstractValue, index: AbstractValue) -> AbstractV
 def escaped(r: Reader, text: AbstractValue) -> AbstractValue:
     """ascii(x) of repr(x)"""
     return apply_op(r, "str.escaped", text)
+
+
+@serves("builtins.str")
+def str_(r: Reader, value: AbstractValue = Known("")) -> AbstractValue:
+    return text_of(r, value)
+
+
+@serves("builtins.repr")
+def repr_(r: Reader, value: AbstractValue) -> AbstractValue:
+    return joined(r, [*text_parts(r, value, quoted=True)])
+
+
+@serves("builtins.ascii")
+def ascii_(r: Reader, value: AbstractValue) -> AbstractValue:
+    shown = repr_(r, value)
+    return Known(ascii(value.obj)) if isinstance(value, Known) else r.call(Known(strings.escaped), [shown], {})
+
+
+@serves("builtins.format")
+def format_(r: Reader, value: AbstractValue, spec: AbstractValue = Known("")) -> AbstractValue:
+    return joined(r, [*format_field(r, value, None, spec)])
+
+
+@serves("builtins.ord")
+def ord_(r: Reader, character: AbstractValue) -> AbstractValue:
+    if isinstance(character, Known):
+        return call_in_python(r, ord, character.obj)
+    if not is_text(character):
+        r.emit.raise_error("TypeError", f"ord() expected string of length 1, but {class_name_of(r, character)} found")
+    return r.call(Known(strings.code_of), [character], {})
+
+
+@serves("builtins.chr")
+def chr_(r: Reader, code: AbstractValue) -> AbstractValue:
+    if isinstance(code, Known):
+        return call_in_python(r, chr, code.obj)
+    code = RuntimeValue(integer(r, code))
+    inside = logical_and(r, r.compare("GtE", code, Known(0)), r.compare("Lt", code, Known(0x110000)))
+    check_that(r, inside, "ValueError", "chr() arg not in range(0x110000)")
+    return apply_op(r, "str.chr", code)
+
+
+def _in_base(name: str, spec: str) -> None:
+    @serves(f"builtins.{name}")
+    def handler(r: Reader, number: AbstractValue) -> AbstractValue:
+        if isinstance(number, Known):
+            return call_in_python(r, getattr(builtins, name), number.obj)
+        return RuntimeValue(r.emit.build("format.int", [integer(r, number), r.emit.const(spec)]))
+
+
+for _name, _spec in (("hex", "#x"), ("oct", "#o"), ("bin", "#b")):
+    _in_base(_name, _spec)

@@ -1,38 +1,16 @@
-"""Complex tensors and numbers."""
+"""Complex tensors."""
 
 from __future__ import annotations
 
-import ast
-import cmath
-
-from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.library.torch import complexes_decomposed as complexes
 from scriptc.frontend.operations.casts import cast_to
-from scriptc.frontend.operations.complexes import (
-    complex_parts,
-    complex_result,
-    conjugated,
-    imaginary_part,
-    is_conjugate,
-    real_part,
-)
+from scriptc.frontend.operations.complexes import conjugated, imaginary_part, is_conjugate, real_part
 from scriptc.frontend.operations.elementwise import elementwise, multiply_matrices
-from scriptc.frontend.operations.logic import bad_operands
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    ComplexValue,
-    Known,
-    RuntimeValue,
-    TupleValue,
-    is_complex_number,
-    is_tensor,
-    tensor_type,
-)
-from scriptc.frontend.values.verbs import class_name_of, materialize
+from scriptc.frontend.values.abstract import AbstractValue, ComplexValue, Known, RuntimeValue, is_tensor, tensor_type
+from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import COMPLEX, SCALAR_TYPES
 
 
@@ -134,27 +112,6 @@ def complex_(r: Reader, real: AbstractValue, imag: AbstractValue) -> AbstractVal
     return apply_op(r, "complex", real, imag)
 
 
-# ---- numbers ----
-@serves("builtins.complex")
-def number(r: Reader, real: AbstractValue = Known(0.0), imag: AbstractValue | None = None) -> AbstractValue:
-    """complex(a, b) is a + b * 1j, whatever a and b are."""
-    given = [real] if imag is None else [real, imag]
-    if all(isinstance(av, Known) for av in given):
-        return call_in_python(r, complex, *(av.obj for av in given if isinstance(av, Known)))
-    found = [item(r, av) if is_tensor(av) else av for av in given]
-    parts = [complex_parts(r, av) for av in found]
-    for av, part, words in zip(
-        given, parts, ("first argument must be a string or", "second argument must be"), strict=False
-    ):
-        if part is None:
-            r.emit.raise_error("TypeError", f"complex() {words} a number, not '{class_name_of(r, av)}'")
-    first, second = parts[0], parts[-1]
-    assert first is not None and second is not None
-    if imag is None:
-        return ComplexValue(*first)
-    if any(map(is_complex_number, found)):
-        return r.binary("Add", found[0], r.binary("Mult", found[1], Known(1j)))
-    return ComplexValue(first[0], second[0])
 
 
 def item(r: Reader, tensor: AbstractValue) -> AbstractValue:
@@ -163,41 +120,6 @@ def item(r: Reader, tensor: AbstractValue) -> AbstractValue:
         return r.call(r.attribute(tensor, "item"), [], {})
     parts = (real_part(r, tensor), imaginary_part(r, tensor))
     return ComplexValue(*(RuntimeValue(r.emit.build("item.float", [materialize(r, p)])) for p in parts))
-
-
-@serves("complex.conjugate")
-def conjugate(r: Reader, z: AbstractValue) -> AbstractValue:
-    if isinstance(z, Known):
-        return Known(z.obj.conjugate())
-    assert isinstance(z, ComplexValue)
-    return ComplexValue(z.real, r.unary(ast.USub(), z.imag))
-
-
-@serves("cmath.exp")
-def exp(r: Reader, z: AbstractValue) -> AbstractValue:
-    if isinstance(z, Known):
-        return call_in_python(r, cmath.exp, z.obj)
-    found = complex_result(r, complexes.exponential, z)
-    return bad_operands(r, "Mult", z, z) if found is None else found
-
-
-@serves("cmath.rect")
-def rect(r: Reader, length: AbstractValue, phi: AbstractValue) -> AbstractValue:
-    if isinstance(length, Known) and isinstance(phi, Known):
-        return call_in_python(r, cmath.rect, length.obj, phi.obj)
-    made = r.call(Known(complexes.from_polar), [length, phi], {})
-    assert isinstance(made, TupleValue)
-    return ComplexValue(*made.items)
-
-
-@serves("cmath.phase")
-def phase(r: Reader, z: AbstractValue) -> AbstractValue:
-    if isinstance(z, Known):
-        return call_in_python(r, cmath.phase, z.obj)
-    parts = complex_parts(r, z)
-    if parts is None:
-        r.emit.raise_error("TypeError", f"must be complex, not {class_name_of(r, z)}")
-    return RuntimeValue(r.emit.build("math.atan2", [materialize(r, parts[1]), materialize(r, parts[0])]))
 
 
 # ---- contractions and reductions ----

@@ -321,3 +321,12 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: torch.dtype = to
 @decomposes("torch.triu_indices")
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: torch.dtype = torch.int64) -> Tensor:
     return torch.stack(_ones("triu_indices", row, col, dtype).triu(offset).nonzero(as_tuple=True)).to(dtype)
+
+
+@decomposes("torch.nonzero_static", "Tensor.nonzero_static")
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    found = torch.nonzero(input)
+    result = torch.full((size, input.dim()), fill_value, dtype=torch.int64)
+    count = min(found.size(0), size)
+    result[:count] = found[:count]
+    return result

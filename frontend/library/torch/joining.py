@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scriptc.frontend.library.python.builtins import len_
+from scriptc.frontend.library.python.sequences import len_
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.torch import joining_decomposed as joining
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result

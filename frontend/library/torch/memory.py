@@ -249,3 +249,11 @@ def fill_(r: Reader, self: AbstractValue, value: AbstractValue) -> AbstractValue
 def zero_(r: Reader, self: AbstractValue) -> AbstractValue:
     copy_into(r, self, Known(0))
     return self
+
+
+@serves("Size.numel")
+def size_numel(r: Reader, size: AbstractValue) -> AbstractValue:
+    total: AbstractValue = Known(1)
+    for n in r.iterate(size):
+        total = r.binary("Mult", total, n)
+    return total

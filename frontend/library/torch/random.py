@@ -190,27 +190,3 @@ def places_in(r: Reader, sums: AbstractValue, rows: AbstractValue, count: Abstra
     made = _empty(r, size, "i64")
     r.emit.effect("random.places", [materialize(r, made), materialize(r, apply_op(r, "contiguous", sums))])
     return made
-
-
-# ---- Python's ----
-@serves("random.random")
-def python_random(r: Reader) -> AbstractValue:
-    return apply_op(r, "python.random")
-
-
-@serves("random.getrandbits")
-def getrandbits(r: Reader, k: AbstractValue) -> AbstractValue:
-    """What the module's other functions, which are written in Python, are made of."""
-    return apply_op(r, "python.bits", k)
-
-
-@serves(
-    "torch.manual_seed",
-    "torch.seed",
-    "torch.random.manual_seed",
-    "torch.set_rng_state",
-    "random.seed",
-    "random.setstate",
-)
-def seeds(r: Reader, *args: AbstractValue) -> AbstractValue:
-    r.reject("generator_seeded")

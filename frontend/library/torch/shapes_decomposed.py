@@ -499,24 +499,6 @@ def squeeze_dim(input: Tensor, dim: int) -> Tensor:
     return input[...]
 
 
-@decomposes("torch.empty_strided")
-def empty_strided(
-    size: tuple[int, ...], stride: tuple[int, ...], *, dtype: torch.dtype | None = None
-) -> Tensor:  # fmt: skip
-    extent = 1
-    for n, step in zip(size, stride):  # noqa: B905
-        extent = extent + (n - 1) * step if n > 0 else 0
-        if n == 0:
-            break
-    return torch.empty(extent, dtype=dtype).as_strided(size, stride)
-
-
-@decomposes("torch.eye")
-def eye(n: int, m: int | None = None, *, dtype: torch.dtype | None = None) -> Tensor:
-    diagonal = torch.arange(n).unsqueeze(1) == torch.arange(n if m is None else m)
-    return diagonal.to(torch.get_default_dtype() if dtype is None else dtype)
-
-
 @decomposes("Tensor.fill_diagonal_")
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     if self.dim() < 2:
@@ -536,3 +518,19 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     index = torch.arange(self.size(0))
     self[(index,) * self.dim()] = fill_value
     return self
+
+
+@decomposes("torch.combinations")
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    if input.dim() != 1:
+        raise RuntimeError("Expect a 1D vector")
+    n = input.size(0)
+    if r == 0:
+        return torch.empty(0, dtype=input.dtype)
+    index = torch.arange(n)
+    grids = [t.reshape(-1) for t in torch.meshgrid(*([index] * r), indexing="ij")]
+    allowed = torch.ones(grids[0].size(0), dtype=torch.bool)
+    for a, b in zip(grids[:-1], grids[1:]):  # noqa: B905
+        allowed = allowed & (a <= b if with_replacement else a < b)
+    places = torch.nonzero(allowed).reshape(-1)
+    return torch.stack([torch.index_select(input, 0, torch.index_select(g, 0, places)) for g in grids], 1)

@@ -1,11 +1,11 @@
-"""Python's logging: whether a logger takes a message is guarded, and what it takes is logged by Python when code runs."""
+"""Output: print, warnings and logging. Whether a logger takes a message is guarded; Python logs it when the code runs."""
 
 from __future__ import annotations
 
 import logging
 
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.operations.formatting import format_of, text_of
+from scriptc.frontend.operations.formatting import format_of, printed, text_of
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, TupleValue
@@ -67,3 +67,34 @@ def log(
 @serves("logging.basicConfig")
 def basic_config(r: Reader, **kwargs: AbstractValue) -> AbstractValue:
     r.reject("logging_set_up")
+
+
+@serves("warnings.warn")
+def warn(
+    r: Reader,
+    message: AbstractValue,
+    category: AbstractValue = Known(UserWarning),
+    stacklevel: AbstractValue = Known(1),
+) -> AbstractValue:
+    """The warning points where Python's would: `stacklevel` - 1 calls up."""
+    cls = require_known(r, category, "the category of a warning")
+    where = list(r.position.loc.chain())[: require_known(r, stacklevel, "stacklevel")][-1]
+    format, values = format_of(r, text_of(r, message))
+    r.emit.builder.op("warn", values, where, category=cls.__name__, message=format)
+    return Known(None)
+
+
+@serves("builtins.print")
+def print_(
+    r: Reader,
+    *values: AbstractValue,
+    sep: AbstractValue = Known(" "),
+    end: AbstractValue = Known("\n"),
+    flush: AbstractValue = Known(False),
+) -> AbstractValue:
+    parts: list[AbstractValue] = []
+    for i, value in enumerate(values):
+        parts += [sep] if i else []
+        parts.append(text_of(r, value))
+    printed(r, [*parts, end])
+    return Known(None)

@@ -1,26 +1,19 @@
-"""Context managers that mean little or nothing to compiled code."""
+"""Settings of torch: grad mode, autocast, the default dtype, threads and seeds."""
 
 from __future__ import annotations
 
-import contextlib
-
 import torch
 
+from scriptc.frontend.library.python.contextlib import nullcontext
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.operations.materialize import make_tuple
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue
+from scriptc.frontend.values.abstract import AbstractValue, Known
 
 
-@serves("contextlib.nullcontext")
-def nullcontext(r: Reader, enter_result: AbstractValue = Known(None)) -> AbstractValue:
-    return ObjectValue(contextlib.nullcontext, {"enter_result": enter_result})
-
-
-@serves("contextlib.suppress")
-def suppress(r: Reader, *exceptions: AbstractValue) -> AbstractValue:
-    return ObjectValue(contextlib.suppress, {"classes": make_tuple(list(exceptions))})
+@serves("torch.get_default_dtype")
+def default_dtype(r: Reader) -> AbstractValue:
+    return Known(torch.get_default_dtype())
 
 
 @serves("torch.profiler.record_function")
@@ -65,3 +58,14 @@ def cpu_autocast(
 @serves("torch.cuda.amp.autocast")
 def cuda_autocast(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     return nullcontext(r)
+
+
+# Their answers hold at the time of a call, and their effects reach beyond it.
+@serves(
+    "torch.initial_seed", "torch.random.initial_seed", "torch.get_num_threads", "torch.get_num_interop_threads",
+    "torch.set_num_threads", "torch.set_num_interop_threads", "torch.set_flush_denormal", "torch.set_default_dtype",
+    "torch.set_default_device", "torch.set_default_tensor_type", "torch.set_printoptions", "torch.is_inference_mode_enabled",
+    "torch.set_warn_always",
+)  # fmt: skip
+def refused(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+    r.reject("builtin_function")

@@ -1,0 +1,227 @@
+"""Classes and attributes of objects."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from scriptc.frontend.environment.host_objects import type_name
+from scriptc.frontend.environment.state import attribute_slot, delete_attribute, has_slot, store_plain
+from scriptc.frontend.environment.watching import (
+    call_in_python,
+    watch,
+    watch_class_attribute,
+    watch_names,
+    watch_object,
+)
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.logic import is_one_of
+from scriptc.frontend.operations.materialize import list_item
+from scriptc.frontend.operations.objects import special
+from scriptc.frontend.operations.runtime_dicts import refuse_unhashable, type_of_key
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.raised import is_exception
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    ClassOf,
+    DictValue,
+    Known,
+    ListValue,
+    MaybeUnbound,
+    ObjectValue,
+    OneOf,
+    RuntimeValue,
+    TupleValue,
+    is_tensor,
+    tensor_type,
+)
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.element_types import is_hashable
+from scriptc.frontend.values.structure import sequence_items
+from scriptc.frontend.values.union_kinds import NUMBERS
+from scriptc.frontend.values.user_classes import is_generated
+from scriptc.frontend.values.verbs import describe, python_class
+from scriptc.ir.ops.dicts import has_hash
+from scriptc.ir.types import EXC
+
+
+@serves("builtins.isinstance")
+def isinstance_(r: Reader, x: AbstractValue, classes: AbstractValue) -> AbstractValue:
+    if isinstance(x, OneOf):
+        answers = {tag: isinstance_(r, a, classes) for tag, a in x.alternatives.items()}
+        if all(isinstance(a, Known) for a in answers.values()):
+            return is_one_of(r, x, [tag for tag, a in answers.items() if isinstance(a, Known) and a.obj])
+        return split(r, x, lambda a: isinstance_(r, a, classes))
+    cls = require_known(r, classes, "the class of isinstance()")
+    if isinstance(x, RuntimeValue) and x.type == EXC:
+        return is_exception(
+            r, x, [c for c in (cls if isinstance(cls, tuple) else (cls,)) if issubclass(c, BaseException)]
+        )
+    if is_tensor(x):
+        if any(tensor_has_class(x, c) for c in flat(cls)):
+            return Known(True)
+        if torch.nn.Parameter in flat(cls):
+            r.reject("is_parameter")
+        return Known(False)
+    return call_in_python(r, issubclass, python_class(r, x), cls)
+
+
+def flat(classes: Any) -> Iterator[Any]:
+    """The classes of a tuple of classes and such tuples."""
+    for cls in classes if isinstance(classes, tuple) else (classes,):
+        yield from flat(cls) if isinstance(cls, tuple) else (cls,)
+
+
+def tensor_has_class(x: AbstractValue, cls: Any) -> bool:
+    """Whether a tensor is an instance of a class, or of one of the types of old, such as torch.LongTensor."""
+    if isinstance(cls, type(torch.FloatTensor)):
+        return f"{cls.__module__}.{cls.__name__}" == type_name(tensor_type(x).dtype)
+    return issubclass(torch.Tensor, cls)
+
+
+@serves("builtins.issubclass")
+def issubclass_(r: Reader, cls: AbstractValue, classes: AbstractValue) -> AbstractValue:
+    if isinstance(cls, ClassOf):
+        return isinstance_(r, cls.exception, classes)
+    return call_in_python(
+        r,
+        issubclass,
+        require_known(r, cls, "the class of issubclass()"),
+        require_known(r, classes, "the class of issubclass()"),
+    )
+
+
+@serves("builtins.type")
+def type_(r: Reader, x: AbstractValue) -> AbstractValue:
+    if isinstance(x, RuntimeValue) and x.type == EXC:
+        return ClassOf(x)
+    return Known(python_class(r, x))
+
+
+@serves("builtins.callable")
+def callable_(r: Reader, x: AbstractValue) -> AbstractValue:
+    return Known(
+        callable(x.obj) if isinstance(x, Known) else not isinstance(x, (RuntimeValue, TupleValue, ListValue, DictValue))
+    )
+
+
+@serves("builtins.getattr")
+def getattr_(r: Reader, owner: AbstractValue, name: AbstractValue, *default: AbstractValue) -> AbstractValue:
+    attr = require_known(r, name, "the name of getattr()")
+    if not default:
+        return r.attribute(owner, attr)
+    return r.choose(_has(r, owner, attr), lambda: r.attribute(owner, attr), lambda: default[0])
+
+
+@serves("builtins.setattr")
+def setattr_(r: Reader, owner: AbstractValue, name: AbstractValue, value: AbstractValue) -> AbstractValue:
+    r.store_attribute(owner, require_known(r, name, "the name of setattr()"), value)
+    return Known(None)
+
+
+@serves("builtins.object.__setattr__", "torch.nn.Module.__setattr__")
+def plain_setattr(r: Reader, owner: AbstractValue, name: AbstractValue, value: AbstractValue) -> AbstractValue:
+    if isinstance(owner, Known):
+        store_plain(r, owner.obj, require_known(r, name, "the name of an attribute"), value)
+    else:
+        r.store_attribute(owner, require_known(r, name, "the name of an attribute"), value)
+    return Known(None)
+
+
+@serves("builtins.delattr")
+def delattr_(r: Reader, owner: AbstractValue, name: AbstractValue) -> AbstractValue:
+    if not isinstance(owner, Known):
+        r.reject("delattr_of_object")
+    delete_attribute(r, owner.obj, require_known(r, name, "the name of delattr()"))
+    return Known(None)
+
+
+@serves("builtins.hasattr")
+def hasattr_(r: Reader, owner: AbstractValue, name: AbstractValue) -> AbstractValue:
+    return _has(r, owner, require_known(r, name, "the name of hasattr()"))
+
+
+def _has(r: Reader, owner: AbstractValue, name: str) -> AbstractValue:
+    if isinstance(owner, Known) and (slot := attribute_slot(r, owner.obj, name)) is not None:
+        return has_slot(r, slot)
+    held = r.items_of(owner).get(name) if isinstance(owner, ObjectValue) else None
+    if isinstance(held, MaybeUnbound) and not hasattr(python_class(r, owner), name):
+        return held.flag
+    return Known(_has_always(r, owner, name))
+
+
+def _has_always(r: Reader, owner: AbstractValue, name: str) -> bool:
+    if isinstance(owner, Known):
+        return _has_now(r, owner.obj, name)
+    if isinstance(owner, ObjectValue) and name in r.items_of(owner):
+        return True
+    cls = python_class(r, owner)
+    watch_class_attribute(r, cls, name)
+    return hasattr(cls, name)
+
+
+def _has_now(r: Reader, obj: Any, name: str) -> bool:
+    """hasattr() of an object outside, guarded wherever the attribute is found, or would be."""
+    watch_object(r, obj)
+    own = getattr(obj, "__dict__", None)
+    tables = [own] if type(own) is dict else []
+    if isinstance(obj, torch.nn.Module):
+        tables += [vars(obj)[table] for table in ("_parameters", "_buffers", "_modules")]
+    for table in tables:
+        r.environment.guard("DICT_HAS" if name in table else "DICT_MISSING", table, name, None)
+        if name in table:
+            return True
+    for cls in (obj, type(obj)) if isinstance(obj, type) else (type(obj),):
+        watch_class_attribute(r, cls, name)
+    return hasattr(obj, name)
+
+
+def _names_in(function: Callable[[Any], Any]) -> Callable[..., AbstractValue]:
+    def handler(r: Reader, *obj: AbstractValue) -> AbstractValue:
+        if not obj:
+            r.reject("builtin_function")  # those of the frame
+        owner = require_known(r, obj[0], "the object")
+        watch_object(r, owner)
+        if function is vars:
+            return r.attribute(obj[0], "__dict__")
+        for cls in type(owner).__mro__:
+            watch_names(r, cls)
+        own = getattr(owner, "__dict__", None)
+        if type(own) is dict:
+            watch(r, own, deep=False)
+        return call_in_python(r, function, owner)
+
+    return handler
+
+
+serves("builtins.vars")(_names_in(vars))
+
+
+serves("builtins.dir")(_names_in(dir))
+
+
+@serves("builtins.hash")
+def hash_(r: Reader, value: AbstractValue) -> AbstractValue:
+    if isinstance(value, ObjectValue) and is_generated(value, "__hash__"):
+        hashed = [f.name for f in dataclasses.fields(value.cls) if (f.compare if f.hash is None else f.hash)]
+        return hash_(r, TupleValue([r.attribute(value, name) for name in hashed]))
+    if (own := special(r, value, "__hash__", [])) is not None:
+        return own
+    refuse_unhashable(r, value)
+    if not _is_of_numbers(r, value):
+        r.reject("hash_of_other", what=describe(value))
+    return RuntimeValue(r.emit.build("hash", [list_item(r, value)]))
+
+
+def _is_of_numbers(r: Reader, value: AbstractValue) -> bool:
+    items = sequence_items(value)
+    if items is not None:
+        return all(_is_of_numbers(r, item) for item in items)
+    if isinstance(value, Known):  # members of enums have a hash of their own
+        return type(value.obj) in NUMBERS
+    t = type_of_key(r, value)
+    return t is not None and is_hashable(t) and has_hash(t)

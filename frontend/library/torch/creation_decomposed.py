@@ -1,0 +1,112 @@
+"""Evenly spaced values, and tensors made of other tensors' parts."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from scriptc.frontend.library.registry import decomposes
+
+
+def _end(x: Tensor | float, count: int, dtype: torch.dtype) -> Tensor | float:
+    """A number as it stands in a tensor of so many; RuntimeError where it does not fit."""
+    if isinstance(x, (int, float)) and not -_SURELY_HELD <= x <= _SURELY_HELD:
+        made = torch.full((count,), x, dtype=dtype)[0].item()
+        return made if abs(made) == math.inf else x
+    return x
+
+
+def _span(start: Tensor | float, end: Tensor | float, dtype: torch.dtype) -> Tensor | float:
+    """The difference of the ends, infinite where their dtype does not hold it."""
+    if isinstance(start, (int, float)) and isinstance(end, (int, float)) and dtype.is_floating_point:
+        if not -_SURELY_HELD / 2 <= start <= _SURELY_HELD / 2 or not -_SURELY_HELD / 2 <= end <= _SURELY_HELD / 2:
+            span = torch.tensor(float(end) - float(start), dtype=torch.float64).to(dtype).item()
+            return span if abs(span) == math.inf else end - start
+    return end - start
+
+
+def _linspace(start: Tensor | float, end: Tensor | float, steps: int, dtype: torch.dtype) -> Tensor:
+    """From both ends towards the middle, so that both are met exactly."""
+    index = torch.arange(steps).to(dtype)
+    if steps == 1:
+        return index + _end(start, 1, dtype)
+    if steps > 1:
+        start, end = _end(start, 2, dtype), _end(end, 2, dtype)
+    step = _span(start, end, dtype) / (steps - 1)
+    return torch.where(torch.arange(steps) < steps // 2, start + step * index, end - step * (steps - 1 - index))
+
+
+def _is_complex(x: Tensor | float) -> bool:
+    return x.is_complex() if isinstance(x, Tensor) else isinstance(x, complex)
+
+
+def _kind(name: str, start: Tensor | float, end: Tensor | float, dtype: torch.dtype | None) -> torch.dtype:
+    """The dtype of numbers from start to end."""
+    default = torch.get_default_dtype()
+    if _is_complex(start) or _is_complex(end):
+        inferred = torch.complex128 if default == torch.float64 else torch.complex64
+        if dtype is not None and not dtype.is_complex:
+            raise RuntimeError(f"torch.{name}(): inferred dtype {inferred} can't be safely cast to passed dtype {dtype}")
+        return inferred if dtype is None else dtype
+    return default if dtype is None else dtype
+
+
+def _spaced(name: str, start: Tensor | float, end: Tensor | float, steps: int, dtype: torch.dtype | None) -> Tensor:
+    """The numbers from start to end in the dtype that they are computed in: whole ones in double, from whole ends."""
+    kind = _kind(name, start, end, dtype)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if kind.is_floating_point or kind.is_complex:
+        return _linspace(start, end, steps, kind)
+    if steps == 0:
+        return torch.empty(0)
+    if steps == 1 and (kind == torch.bool or name == "logspace"):
+        return _linspace(start, end, steps, torch.float64)
+    if kind == torch.bool:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    ends = [x.to(kind) if isinstance(x, Tensor) else torch.full((), x, dtype=kind) for x in (start, end)]
+    return _linspace(ends[0].double(), ends[1].double(), steps, torch.float64)
+
+
+@decomposes("torch.linspace")
+def linspace(
+    start: Tensor | float, end: Tensor | float, steps: int, *, dtype: torch.dtype | None = None
+) -> Tensor:  # fmt: skip
+    return _spaced("linspace", start, end, steps, dtype).to(_kind("linspace", start, end, dtype))
+
+
+@decomposes("torch.logspace")
+def logspace(
+    start: Tensor | float, end: Tensor | float, steps: int, base: float = 10.0, *, dtype: torch.dtype | None = None
+) -> Tensor:  # fmt: skip
+    return torch.pow(base, _spaced("logspace", start, end, steps, dtype)).to(_kind("logspace", start, end, dtype))
+
+
+@decomposes("torch.fill", "Tensor.fill")
+def fill(input: Tensor, value: Tensor | float) -> Tensor:
+    if isinstance(value, Tensor):
+        return torch.empty_like(input).copy_(value)
+    return torch.full_like(input, value)
+
+
+@decomposes("torch.empty_strided")
+def empty_strided(
+    size: tuple[int, ...], stride: tuple[int, ...], *, dtype: torch.dtype | None = None
+) -> Tensor:  # fmt: skip
+    extent = 1
+    for n, step in zip(size, stride):  # noqa: B905
+        extent = extent + (n - 1) * step if n > 0 else 0
+        if n == 0:
+            break
+    return torch.empty(extent, dtype=dtype).as_strided(size, stride)
+
+
+@decomposes("torch.eye")
+def eye(n: int, m: int | None = None, *, dtype: torch.dtype | None = None) -> Tensor:
+    diagonal = torch.arange(n).unsqueeze(1) == torch.arange(n if m is None else m)
+    return diagonal.to(torch.get_default_dtype() if dtype is None else dtype)
+
+
+_SURELY_HELD = 6e4  # by all floating dtypes

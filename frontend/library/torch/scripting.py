@@ -1,0 +1,47 @@
+"""Functions that code for torch.jit and torch.compile calls, and that mean nothing or little to compiled code."""
+
+from __future__ import annotations
+
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.formatting import raise_with
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AbstractValue, Known, is_tensor
+
+
+@serves(
+    "torch.backends.mha.get_fastpath_enabled", "torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary",
+    "torch.overrides.has_torch_function_variadic", "torch.jit.is_scripting", "torch.jit.is_tracing",
+    "torch._jit_internal.is_scripting", "torch.compiler.is_compiling", "torch.compiler.is_dynamo_compiling",
+    "torch.compiler.is_exporting", "torch._C._get_tracing_state", "torch.is_autocast_enabled",
+    "torch.cuda.is_available", "torch.is_autocast_cpu_enabled",
+)  # fmt: skip
+def never(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+    return Known(False)
+
+
+@serves("torch.is_tensor")
+def is_tensor_(r: Reader, x: AbstractValue) -> AbstractValue:
+    return Known(is_tensor(x))
+
+
+@serves("torch.jit.annotate", "typing.cast")
+def annotate(r: Reader, cls: AbstractValue, x: AbstractValue) -> AbstractValue:
+    return x
+
+
+@serves("torch.jit._unwrap_optional", "torch._jit_internal._unwrap_optional")
+def unwrap(r: Reader, x: AbstractValue) -> AbstractValue:
+    return x
+
+
+@serves("torch._assert")
+def assert_(r: Reader, condition: AbstractValue, message: AbstractValue) -> AbstractValue:
+
+    def fails() -> bool:
+        raise_with(r, "AssertionError", message)
+
+    truth = r.truth(condition)
+    if isinstance(truth, Known):
+        return Known(None) if truth.obj else Known(fails())
+    r.branch(truth, lambda: True, fails, frozenset())
+    return Known(None)
