@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Kinds, OneOf, RuntimeValue, TupleValue, has_kinds, is_tensor
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Kinds,
+    OneOf,
+    RuntimeValue,
+    TupleValue,
+    has_alternatives,
+    has_kinds,
+    is_tensor,
+)
 
 
 def is_of_ranks(av: AbstractValue) -> bool:

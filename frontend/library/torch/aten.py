@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.torch.indexing import index_put
-from scriptc.frontend.library.torch.memory import is_contiguous, size, storage_offset, stride
+from scriptc.frontend.library.torch.memory import is_contiguous, item, size, storage_offset, stride
 from scriptc.frontend.operations.materialize import make_tuple
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
-from scriptc.frontend.values.verbs import item, materialize
+from scriptc.frontend.values.verbs import materialize
 
 _FALSE, _ANY_FORMAT = Known(False), Known(0)
 
