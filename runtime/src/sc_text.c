@@ -84,7 +84,7 @@ SC_KERNEL void sc_utf8_float(sc_utf8 *t, double x) {
     sc_utf8_add(t, out, (size_t)(to - out));
 }
 
-/* Puts values into a format as ir/text.py describes it. */
+/* Puts values into a format as ir/text_formats.py describes it. */
 static sc_utf8 text_format(const char *format, va_list *values) {
     sc_utf8 t = {0};
     sc_utf8_add(&t, "", 0);

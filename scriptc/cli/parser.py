@@ -107,7 +107,7 @@ def parser() -> argparse.ArgumentParser:
 
     doctor = add("doctor", commands.doctor, "show compiler, flags, CPU and cache, and what is missing", target=False)
     for command in (compare, explain, profile, memory, doctor):
-        command.add_argument("--json", action="store_true", help="print JSON, with the keys of docs/cli.md")
+        command.add_argument("--json", action="store_true", help="print JSON, with the keys of docs/reference/cli.md")
     return made
 
 
