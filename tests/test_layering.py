@@ -215,3 +215,31 @@ def test_classes_of_the_front_end_inherit_from_what_they_are() -> None:
 
     strangers = {name: root(name) for name in classes if root(name) not in families | {name}}
     assert not strangers
+
+
+def kinds_of_values() -> set[str]:
+    """Return the classes of abstract values."""
+    bases = {name: [ast.unparse(b) for b in node.bases] for name, node in front_end_classes().items()}
+
+    def is_value(name: str) -> bool:
+        return name == "AbstractValue" or any(map(is_value, bases.get(name, ())))
+
+    return {name for name in bases if is_value(name)}
+
+
+def test_few_places_outside_of_values_ask_for_the_kind_of_a_value() -> None:
+    """A value answers for itself: by `frontend.values.verbs`, or by a predicate of `frontend.values.abstract`."""
+    kinds = kinds_of_values()
+    found = []
+    for path in python_files("frontend"):
+        if path.parent == ROOT / "frontend" / "values":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            asked: ast.AST | None = None
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+                asked = node.args[1]
+            elif isinstance(node, ast.MatchClass):
+                asked = node.cls
+            if asked is not None and kinds & {n.id for n in ast.walk(asked) if isinstance(n, ast.Name)}:
+                found.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert len(found) < 100, "\n".join(found)

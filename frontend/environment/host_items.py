@@ -30,6 +30,7 @@ from scriptc.frontend.operations.runtime_dicts import (
 from scriptc.frontend.reader.constant_demand import knowable, require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
+from scriptc.frontend.values.predicates import ssa_value
 from scriptc.frontend.values.union_kinds import NUMBERS
 from scriptc.frontend.values.user_classes import defines
 from scriptc.frontend.values.verbs import describe, type_of
@@ -174,10 +175,11 @@ def outside_list(reader: Reader, av: Known, index: AbstractValue) -> AbstractVal
     """A list or tuple of numbers or strings, or of tuples of these, that lives outside as one of run time, made once in a
     call; None where the index is known, or can be."""
     obj = av.obj
-    if type(obj) not in (list, tuple) or not isinstance(index, RuntimeValue) or index.type != INT:
+    at = ssa_value(index)
+    if type(obj) not in (list, tuple) or at is None or at.type != INT:
         return None
     kinds = {*map(_constant_kind, obj)}
-    if knowable(reader, index.value) is not None or len(kinds) != 1 or None in kinds:
+    if knowable(reader, at) is not None or len(kinds) != 1 or None in kinds:
         return None
     if type(obj) is list:
         reader.environment.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
@@ -215,10 +217,11 @@ def outside_item(
 def is_run_time_key(reader: Reader, index: AbstractValue, *types: Type) -> bool:
     """Whether nothing makes an index known, which is of one of some types. A string that is no argument itself comes from
     a list: not worth a reading for each list."""
-    if not isinstance(index, RuntimeValue) or index.type not in (types or KEY_TYPES):
+    value = ssa_value(index)
+    if value is None or value.type not in (types or KEY_TYPES):
         return False
-    return knowable(reader, index.value) is None or (
-        index.type == STR and index.value not in reader.speculation.arg_places
+    return knowable(reader, value) is None or (
+        value.type == STR and value not in reader.speculation.arg_places
     )
 
 

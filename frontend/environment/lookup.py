@@ -26,15 +26,9 @@ from scriptc.frontend.environment.watching import (
 from scriptc.frontend.operations.numpy_numbers import as_python
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.functions import Source, SourceError, source_of
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Bound,
-    CallerLocation,
-    DictValue,
-    Known,
-    RuntimeValue,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Bound, CallerLocation, DictValue, Known, RuntimeValue
 from scriptc.frontend.values.frame import Frame
+from scriptc.frontend.values.predicates import defining_op, is_known
 from scriptc.ir.core import Param
 from scriptc.ir.types import FLOAT, INT, ListType, TensorType
 
@@ -139,7 +133,7 @@ def in_own_code(reader: Reader) -> bool:
 
 def live_place(reader: Reader, tensor: AbstractValue) -> Live | None:
     """Where a tensor that lives outside the call does so; None for others."""
-    op = tensor.value.op if isinstance(tensor, RuntimeValue) else None
+    op = defining_op(tensor)
     name = op.attrs["name"] if op is not None and op.name == "param" else None
     return next((v for v in reader.environment.live if v.name == name), None)
 
@@ -264,7 +258,7 @@ def made_here(reader: Reader, obj: Any) -> Known:
 
 def element(reader: Reader, av: AbstractValue, name: str = "item") -> AbstractValue:
     """What is found where a guard sees that it is replaced, as in a class; a tensor is read at each call."""
-    if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
+    if is_known(av) and isinstance(av.obj, torch.Tensor):
         return live_tensor(reader, av.obj, {name: av.obj}, name, name)
     return as_python(reader, av.obj) if type(av) is Known else av
 

@@ -25,12 +25,8 @@ from scriptc.frontend.environment.specs import (
 )
 from scriptc.frontend.library.torch.futures_decomposed import Future
 from scriptc.frontend.reader.errors import Conflict
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Known,
-    Made,
-    made_of,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Made
+from scriptc.frontend.values.predicates import is_known, made_of
 from scriptc.frontend.values.verbs import result_of
 from scriptc.ir.types import (
     NEVER,
@@ -145,7 +141,7 @@ def result_tree(items: Sequence[AbstractValue], make: Callable[[tuple[Spec, ...]
 
 
 def factory_of(made: Made) -> Any:
-    if made.factory is None or isinstance(made.factory, Known):
+    if made.factory is None or is_known(made.factory):
         return getattr(made.factory, "obj", None)
     raise Conflict("a defaultdict with a function that is defined in compiled code")
 

@@ -15,8 +15,9 @@ from scriptc.frontend.reader.assumptions import Place
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.paths import settle
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Ident, ObjectValue, Unbound
+from scriptc.frontend.values.abstract import AbstractValue, Ident
 from scriptc.frontend.values.joins import Plan
+from scriptc.frontend.values.predicates import is_object, is_unbound
 from scriptc.frontend.values.structure import parts_of
 from scriptc.frontend.values.verbs import describe, frozen, materialize, result_of
 
@@ -105,12 +106,12 @@ def find_target(reader: Reader, owner: Any, key: Any, path: tuple[Any, ...] | No
 
 
 def set_target(reader: Reader, target: Target, value: AbstractValue) -> None:
-    if isinstance(value, Unbound):
+    if is_unbound(value):
         reader.emit.effect("state.set", (), name=target.name, target=target.number, form=-1)
         return
     held = frozen(settle(reader, value, reader.heap.contents))
     if not isinstance(target.owner, PlaceSpec) and any(
-        isinstance(part, ObjectValue) and part.cls is not Deque for part in _parts(held)
+        is_object(part) and part.cls is not Deque for part in _parts(held)
     ):
         reader.reject("made_is_kept", what=describe(held))
     try:

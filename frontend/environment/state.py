@@ -32,17 +32,24 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
     Content,
-    DictValue,
+    HeapValue,
     Ident,
     Known,
     KnownLengthListValue,
-    MaybeUnbound,
-    ObjectValue,
-    OneOf,
     Poison,
-    RuntimeValue,
     Unbound,
+)
+from scriptc.frontend.values.predicates import (
+    defining_op,
+    has_alternatives,
+    is_known,
+    is_none,
+    is_object,
+    is_on_heap,
     is_tensor,
+    is_unbound,
+    may_be_unbound,
+    without_flag,
 )
 from scriptc.frontend.values.user_classes import is_plain
 from scriptc.frontend.values.verbs import class_name_of, describe
@@ -72,15 +79,13 @@ def plain_slot_spec(obj: Any, name: str, signature: Signature) -> Spec:
 
 def slot_value(reader: Reader, slot: Slot) -> AbstractValue:
     """What a slot holds here; AttributeError at run time on paths on which it has been deleted, or never set."""
-    match reader.heap.contents[slot.ident]:
-        case MaybeUnbound(flag, inner):
-            check_that(reader, flag, "AttributeError", no_attribute(slot))
-            reader.heap.contents[slot.ident] = inner
-            return inner
-        case Unbound():
-            return class_value_of(reader, slot)
-        case av:
-            return av
+    av = reader.heap.contents[slot.ident]
+    if is_unbound(av):
+        return class_value_of(reader, slot)
+    if may_be_unbound(av):
+        check_that(reader, av.flag, "AttributeError", no_attribute(slot))
+        reader.heap.contents[slot.ident] = av.av
+    return without_flag(av)
 
 
 def class_value_of(reader: Reader, slot: Slot) -> AbstractValue:
@@ -106,12 +111,10 @@ def attribute_slot(reader: Reader, obj: Any, name: str) -> Slot | None:
 
 def has_slot(reader: Reader, slot: Slot) -> AbstractValue:
     """hasattr() of an attribute that is a slot."""
-    match reader.heap.contents[slot.ident]:
-        case MaybeUnbound(flag, _):
-            return flag
-        case Unbound():
-            return Known(hasattr(type(slot.place.owner), slot.place.key))
-    return Known(True)
+    av = reader.heap.contents[slot.ident]
+    if is_unbound(av):
+        return Known(hasattr(type(slot.place.owner), slot.place.key))
+    return av.flag if may_be_unbound(av) else Known(True)
 
 
 # ---- attributes ----
@@ -138,7 +141,7 @@ def store_plain(reader: Reader, obj: Any, name: str, value: AbstractValue) -> No
         reader.emit.raise_error("AttributeError", f"property '{name}' of '{type(obj).__name__}' object has no setter")
     if isinstance(obj, torch.nn.Module) and id(obj) in reader.environment.made:  # once, and not in each call
         reader.reject("object_of_other_class", name=type(obj).__name__)
-    if isinstance(value, Known) and isinstance(obj, torch.nn.Module) and value.obj is obj._modules.get(name, value):
+    if is_known(value) and isinstance(obj, torch.nn.Module) and value.obj is obj._modules.get(name, value):
         reader.environment.guard("DICT_IS", obj._modules, name, value.obj)  # a module that is the attribute already
         return
     if (slot := own_slot(reader, obj, name, raw)) is None:
@@ -154,11 +157,11 @@ def delete_attribute(reader: Reader, obj: Any, name: str) -> None:
         reader.reject("own_setattr", class_name=type(obj).__name__, method="__delattr__")
     if (slot := own_slot(reader, obj, name, raw)) is None:
         return
-    match reader.heap.contents[slot.ident]:
-        case MaybeUnbound(flag, _):
-            check_that(reader, flag, "AttributeError", no_attribute(slot))
-        case Unbound():
-            reader.emit.raise_error("AttributeError", no_attribute(slot))
+    av = reader.heap.contents[slot.ident]
+    if is_unbound(av):
+        reader.emit.raise_error("AttributeError", no_attribute(slot))
+    if may_be_unbound(av):
+        check_that(reader, av.flag, "AttributeError", no_attribute(slot))
     set_slot(reader, slot, Unbound())
 
 
@@ -180,12 +183,12 @@ def own_slot(reader: Reader, obj: Any, name: str, raw: Any) -> Slot | None:
 
 def check_registered(reader: Reader, module: torch.nn.Module, name: str, value: AbstractValue) -> None:
     """What nn.Module asks of values for the names of its parameters, buffers and modules."""
-    kinds = list(value.alternatives.values()) if isinstance(value, OneOf) else [value]
+    kinds = list(value.alternatives.values()) if has_alternatives(value) else [value]
     held = {table: name in vars(module)[table] for table in MODULE_TABLES}
-    if held["_modules"] or any(isinstance(k, Known) and isinstance(k.obj, torch.nn.Module) for k in kinds):
+    if held["_modules"] or any(is_known(k) and isinstance(k.obj, torch.nn.Module) for k in kinds):
         reader.reject("module_replaced")
     tensors = [is_tensor(k) for k in kinds]
-    none = [isinstance(k, Known) and k.obj is None for k in kinds]
+    none = [is_none(k) for k in kinds]
     if all(n or (t and held["_buffers"]) for n, t in zip(none, tensors, strict=True)):
         return
     if (
@@ -211,7 +214,7 @@ def check_registered(reader: Reader, module: torch.nn.Module, name: str, value: 
 
 def is_parameter(reader: Reader, av: AbstractValue) -> bool:
     """Whether a value is an nn.Parameter that lives outside."""
-    op = av.value.op if isinstance(av, RuntimeValue) else None
+    op = defining_op(av)
     if op is None or op.name != "param":
         return False
     live = next(v for v in reader.environment.live if v.name == op.attrs["name"])
@@ -257,32 +260,32 @@ def open_queue(reader: Reader, obj: deque[Any]) -> None:
 
 def items_changed(
     reader: Reader,
-    av: DictValue | ObjectValue | KnownLengthListValue,
+    av: HeapValue,
     old: dict[Any, AbstractValue],
     new: dict[Any, AbstractValue],
 ) -> None:
     """Sets what an object or dict of the caller, or one that a slot was given, holds from here on. The items of a deque
     are a list that is changed in place."""
-    if isinstance(av, ObjectValue) and av.cls is Deque:
+    if is_object(av) and av.cls is Deque:
         return
     if av.home is not None:
         if av.home.owner is None:
             reader.reject("dict_changed")
         if isinstance(av, KnownLengthListValue) and len(old) != len(new):
             reader.reject("list_of_kinds_of_caller")
-        path = None if isinstance(av, ObjectValue) else av.home.path
+        path = None if is_object(av) else av.home.path
         gone = [(key, Unbound()) for key in old if key not in new]
         for key, value in [*gone, *((k, v) for k, v in new.items() if v is not old.get(k))]:
             check_alone(reader, value, owner_name(av, key))
             set_target(reader, find_target(reader, av.home.owner, key, path, str(key)), value)
         return
     for holder in reader.environment.objects:
-        if not isinstance(holder, (DictValue, KnownLengthListValue, ObjectValue)):
+        if not is_on_heap(holder):
             continue
         for key, value in reader.items_of(holder).items():
             if av.ident in identities(settle(reader, value, reader.heap.contents)):
                 assert holder.home is not None
-                path = None if isinstance(holder, ObjectValue) else holder.home.path
+                path = None if is_object(holder) else holder.home.path
                 set_target(reader, find_target(reader, holder.home.owner, key, path, str(key)), value)
     for slot in reader.state.slots.values():
         if av.ident in identities(settle(reader, reader.heap.contents[slot.ident], reader.heap.contents)):
@@ -291,7 +294,7 @@ def items_changed(
 
 def item_slot(reader: Reader, obj: Any, index: AbstractValue) -> Slot | None:
     """The slot of an item of a list outside whose items are of different kinds."""
-    if not isinstance(obj, list) or not isinstance(index, Known) or type(index.obj) is not int:
+    if not isinstance(obj, list) or not is_known(index) or type(index.obj) is not int:
         return None
     return reader.state.slots.get((id(obj), index.obj if index.obj >= 0 else index.obj + len(obj)))
 
@@ -302,7 +305,7 @@ def has_item_slots(reader: Reader, obj: list[Any]) -> bool:
 
 def is_plain_attribute(owner: AbstractValue, name: str) -> bool:
     """Whether an attribute is just what an object outside holds itself."""
-    if not isinstance(owner, Known):
+    if not is_known(owner):
         return False
     found = getattr(type(owner.obj), name, ABSENT)
     return found is ABSENT or not hasattr(found, "__set__") and name in getattr(owner.obj, "__dict__", {})
@@ -332,14 +335,14 @@ def kept_in(reader: Reader, heap: dict[Ident, AbstractValue]) -> Iterator[tuple[
     for slot in reader.state.slots.values():
         yield slot.name, heap[slot.ident]
     for holder in reader.environment.objects:
-        if isinstance(holder, (DictValue, KnownLengthListValue, ObjectValue)):
+        if is_on_heap(holder):
             content = heap.get(holder.ident)
             items = content.items if isinstance(content, Content) else {}
             yield from ((owner_name(holder, key), value) for key, value in items.items())
 
 
-def owner_name(av: DictValue | KnownLengthListValue | ObjectValue, key: Any) -> str:
-    return f"{describe(av)}.{key}" if isinstance(av, ObjectValue) else f"{describe(av)}[{key!r}]"
+def owner_name(av: HeapValue, key: Any) -> str:
+    return f"{describe(av)}.{key}" if is_object(av) else f"{describe(av)}[{key!r}]"
 
 
 def check_alone(reader: Reader, value: AbstractValue, name: str) -> None:
@@ -373,5 +376,5 @@ _PASS_ON = ("contiguous", "call")  # their results may be objects that existed b
 
 def is_new(reader: Reader, av: AbstractValue) -> bool:
     """Whether a tensor is an object that an op of its own has made, so that no other value is that object."""
-    made = av.value.op if isinstance(av, RuntimeValue) and is_tensor(av) else None
+    made = defining_op(av) if is_tensor(av) else None
     return made is not None and not made.has("FETCHES") and not made.has("CONTROL") and made.name not in _PASS_ON

@@ -28,18 +28,8 @@ from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    DictValue,
-    Known,
-    RuntimeValue,
-    Structure,
-    ViewValue,
-    is_of_caller,
-    made_of,
-    place_of_caller,
-    python_of,
-)
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, RuntimeValue, Structure, ViewValue
+from scriptc.frontend.values.predicates import is_of_caller, made_of, place_of_caller, python_of
 from scriptc.frontend.values.structure import keyed_structure, location_key
 from scriptc.frontend.values.verbs import describe, frozen, text_parts
 from scriptc.frontend.values.walk import Walk
@@ -70,7 +60,11 @@ def held_by_dict(owner: DictValue) -> Sequence[AbstractValue]:
 def frozen_dict(owner: DictValue) -> AbstractValue:
     if is_of_caller(owner):
         return owner
-    held = {k: frozen(v) for k, v in owner.items.items()}
+    return dict_with_content(owner, {k: frozen(v) for k, v in owner.items.items()})
+
+
+@verbs.with_content.of(DictValue)
+def dict_with_content(owner: DictValue, held: dict[Any, AbstractValue]) -> AbstractValue:
     return DictValue(held, owner.ident, owner.home, owner.sites, owner.made)
 
 

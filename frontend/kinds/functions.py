@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 
 from scriptc.frontend.reader.calls import call_bound, call_closure
+from scriptc.frontend.reader.managers import generated, run_within
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
-from scriptc.frontend.values.abstract import AbstractValue, Bound, Closure, Native, OneOf, PartialValue, Structure
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Bound,
+    Closure,
+    ManagerValue,
+    Native,
+    PartialValue,
+    Structure,
+)
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.closures import function_parts
+from scriptc.frontend.values.predicates import has_alternatives
 from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Value
 
@@ -87,7 +98,7 @@ def call_closure_value(
 def call_method(
     reader: Reader, func: Bound, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    if isinstance(func.owner, OneOf):
+    if has_alternatives(func.owner):
         name, method = func.name, func.func
         return split(reader, func.owner, lambda o: reader.call(Bound(o, name, method), args, kwargs))
     return call_bound(reader, func, args, kwargs)
@@ -105,3 +116,10 @@ def call_partial(
     reader: Reader, func: PartialValue, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     return reader.call(func.func, [*func.args, *args], {**func.kwargs, **kwargs})
+
+
+@run_within.of(ManagerValue)
+def run_within_generator(
+    reader: Reader, manager: ManagerValue, node: ast.With, enter: Callable[[AbstractValue], bool]
+) -> bool:
+    return generated(reader, node, manager, enter)

@@ -10,6 +10,7 @@ from scriptc.frontend.reader.comprehensions import walk_generator
 from scriptc.frontend.reader.iterables import spend
 from scriptc.frontend.reader.iteration import reversed_range, starts_at_zero, walk_zip
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.statements import unpacked, unpacked_items
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -19,8 +20,10 @@ from scriptc.frontend.values.abstract import (
     RangeValue,
     ReversedValue,
     Structure,
+    TupleValue,
     ZipValue,
 )
+from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.verbs import is_run_time, unrolled_ranges, walked_sequence
 from scriptc.frontend.values.walk import Walk
 
@@ -148,3 +151,18 @@ def walk_reversed(reader: Reader, owner: ReversedValue, site: Any) -> Walk:
     assert walk.count is not None and walk.item is not None and starts_at_zero(walk.count)
     last = reader.binary("Sub", walk.count[1], Known(1))
     return Walk(count=(last, Known(-1), Known(-1)), item=walk.item)
+
+
+@unpacked_items.of(IteratorValue)
+def unpack_iterator(reader: Reader, owner: IteratorValue, count: int | None) -> list[AbstractValue]:
+    spend(reader, owner)
+    return unpacked_items(reader, owner.part, count)
+
+
+@unpacked_items.of(GeneratorValue)
+def unpack_generator(reader: Reader, owner: GeneratorValue, count: int | None) -> list[AbstractValue]:
+    if not isinstance(owner.sequence, IteratorValue):
+        return reader.iterate(owner)
+    spend(reader, owner.sequence)  # map(list, zip(*rows))
+    each = lambda part: TupleValue(unpacked(reader, replace(owner, sequence=part), count))  # noqa: E731
+    return unpacked_items(reader, split(reader, owner.sequence.part, each), count)

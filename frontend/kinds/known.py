@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import operator
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import torch
 
 from scriptc.frontend.environment.aot_kinds import kept_kinds
 from scriptc.frontend.environment.host_items import known_items, known_keywords, outside_subscript
+from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.environment.lookup import module_attribute
 from scriptc.frontend.environment.specs import ConstantSpec, Spec
 from scriptc.frontend.environment.state import change_outside, item_slot, set_slot, store_outside
@@ -28,22 +30,15 @@ from scriptc.frontend.operations.strings import text_contains, text_item
 from scriptc.frontend.reader.calls import call_known
 from scriptc.frontend.reader.constant_demand import is_known_throughout
 from scriptc.frontend.reader.errors import Conflict
+from scriptc.frontend.reader.exceptions import may_be_cause
 from scriptc.frontend.reader.iteration import iterated_object
+from scriptc.frontend.reader.managers import is_manager, managed, run_within, without_grad
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import own_init
 from scriptc.frontend.reader.subscripts import delete_by_method
 from scriptc.frontend.values import verbs
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Bound,
-    Known,
-    KnownSet,
-    Native,
-    Structure,
-    TupleValue,
-    is_function,
-    is_text,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, KnownSet, Native, Structure, TupleValue
+from scriptc.frontend.values.predicates import is_function, is_known, is_text
 from scriptc.frontend.values.structure import complex_structure, tuple_structure
 from scriptc.frontend.values.union_kinds import NUMBERS
 from scriptc.frontend.values.user_classes import defines
@@ -216,7 +211,7 @@ def known_unary(reader: Reader, owner: Known, name: str) -> AbstractValue:
 
 @contains.of(Known)
 def known_contains(reader: Reader, owner: Known, item: AbstractValue) -> AbstractValue:
-    if isinstance(item, Known) and not defines(owner, "__iter__"):
+    if is_known(item) and not defines(owner, "__iter__"):
         return call_in_python(reader, operator.contains, owner.obj, item.obj)
     return text_contains(reader, item, owner) if is_text(owner) else is_among(reader, item, reader.iterate(owner))
 
@@ -263,3 +258,31 @@ def kept_kinds_of_known(owner: Known) -> list[Any]:
     if not isinstance(owner.obj, (bool, int, float, str, type(None), tuple)):
         raise Conflict(describe(owner))
     return kept_kinds.default(owner)
+
+
+@verbs.leaf_kinds.of(Known)
+def kind_of_known(owner: Known) -> Iterator[Hashable]:
+    by_value = type(owner.obj) in NUMBERS or isinstance(owner.obj, str)
+    yield "known", type(owner.obj), owner.obj if by_value else id(owner.obj)
+
+
+@run_within.of(Known)
+def run_within_known(reader: Reader, manager: Known, node: ast.With, enter: Callable[[AbstractValue], bool]) -> bool:
+    obj, function = manager.obj, reader.position.frame.func
+    if isinstance(obj, torch.enable_grad) and function is not None and is_library(function.__module__):
+        return enter(Known(None))  # what requires grad is found from the arguments
+    if isinstance(obj, (torch.no_grad, torch.inference_mode)):
+        return without_grad(reader, lambda: enter(Known(None)))
+    if isinstance(obj, torch.autocast):  # of a decorator
+        if obj.device == "cpu" and obj._enabled:
+            reader.reject("autocast")
+        return enter(manager)
+    if is_manager(type(obj)) and not is_library(type(obj).__module__):
+        return managed(reader, node, manager, enter)
+    reader.reject("with_of_other", what=describe(manager))
+
+
+@may_be_cause.of(Known)
+def may_known_be_cause(owner: Known) -> bool:
+    obj = owner.obj
+    return issubclass(obj, BaseException) if isinstance(obj, type) else obj is None or isinstance(obj, BaseException)

@@ -26,6 +26,8 @@ from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.iteration import current_items, walk_list
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.recursion import kinds_of_leaves
+from scriptc.frontend.reader.statements import counted_items, unpacked_items
 from scriptc.frontend.reader.subscripts import fetched, is_known_index, is_known_place, known_index, pick, splice_list
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
@@ -35,13 +37,11 @@ from scriptc.frontend.values.abstract import (
     ListValue,
     RuntimeValue,
     Structure,
-    is_empty_list,
-    is_of_caller,
-    place_of_caller,
 )
+from scriptc.frontend.values.predicates import is_empty_list, is_of_caller, place_of_caller
 from scriptc.frontend.values.structure import keyed_structure, location_key, slice_parts
 from scriptc.frontend.values.union_kinds import kind_of_tuples
-from scriptc.frontend.values.verbs import describe, frozen, materialize, structure_of
+from scriptc.frontend.values.verbs import describe, frozen, kind_of, materialize, structure_of
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Value
 from scriptc.ir.types import ListType, Type
@@ -98,6 +98,11 @@ def frozen_list(owner: KnownLengthListValue) -> AbstractValue:
     if is_of_caller(owner):
         return owner
     return KnownLengthListValue({k: frozen(v) for k, v in owner.first.items()}, None, owner.ident, owner.home)
+
+
+@verbs.with_content.of(KnownLengthListValue)
+def list_with_content(owner: KnownLengthListValue, held: dict[Any, AbstractValue]) -> AbstractValue:
+    return KnownLengthListValue(held, owner.reader, owner.ident, owner.home, owner.site)
 
 
 @verbs.result_of.of(ListValue)
@@ -245,3 +250,23 @@ def list_text(reader: Reader, owner: ListValue, *, quoted: bool = False) -> Iter
         yield reader.call(Known(strings.tuple_text), [owner], {})
     else:
         yield Known("[]") if is_empty_list(owner) else reader.call(Known(strings.list_text), [owner], {})
+
+
+@verbs.leaf_kinds.of(ListValue)
+def kinds_of_list(owner: ListValue) -> Iterator[Hashable]:
+    if owner.value is not None:
+        yield kind_of(owner)
+        return
+    yield "list of kinds"
+    for item in owner.items or ():
+        yield from kinds_of_leaves(item)
+
+
+@unpacked_items.of(ListValue)
+def unpack_list(reader: Reader, owner: ListValue, count: int | None) -> list[AbstractValue]:
+    if owner.items is not None:
+        reader.speculation.observe(owner)
+        return list(owner.items)
+    if owner.value is None or count is None:
+        return reader.iterate(owner)
+    return counted_items(reader, owner, reader.emit.build("list.len", [owner.value]), count)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import collections
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import torch
@@ -18,23 +20,28 @@ from scriptc.frontend.library.torch.futures_decomposed import Future
 from scriptc.frontend.operations.formatting import message_parts, own_text
 from scriptc.frontend.operations.objects import object_attribute, set_attribute, special, super_value
 from scriptc.frontend.operations.operators import truth_of_object
+from scriptc.frontend.reader.contents import content_items
 from scriptc.frontend.reader.errors import Conflict
-from scriptc.frontend.reader.exceptions import raise_made
+from scriptc.frontend.reader.exceptions import classes_of, may_be_cause, raise_made
 from scriptc.frontend.reader.iteration import asked_items, iterated_object, walk_queue
+from scriptc.frontend.reader.managers import is_manager, managed, run_within, suppressing
+from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.raised import is_exception
 from scriptc.frontend.reader.subscripts import delete_by_method
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
     Content,
+    HeapValue,
     Known,
     MaybeUnbound,
+    Moved,
     ObjectValue,
     Structure,
     SuperValue,
-    is_of_caller,
-    place_of_caller,
 )
+from scriptc.frontend.values.predicates import is_known, is_of_caller, place_of_caller
 from scriptc.frontend.values.structure import keyed_structure, location_key
 from scriptc.frontend.values.verbs import describe, frozen, is_run_time
 from scriptc.frontend.values.walk import Walk
@@ -66,7 +73,12 @@ def held_by_object(owner: ObjectValue | Content) -> Sequence[AbstractValue]:
 def frozen_object(owner: ObjectValue) -> AbstractValue:
     if is_of_caller(owner):
         return owner
-    return ObjectValue(owner.cls, {k: frozen(v) for k, v in owner.items.items()}, owner.ident, owner.home)
+    return object_with_content(owner, {k: frozen(v) for k, v in owner.items.items()})
+
+
+@verbs.with_content.of(ObjectValue)
+def object_with_content(owner: ObjectValue, held: dict[Any, AbstractValue]) -> AbstractValue:
+    return ObjectValue(owner.cls, held, owner.ident, owner.home)
 
 
 @verbs.result_of.of(ObjectValue)
@@ -89,7 +101,7 @@ def kept_kinds_of_object(owner: ObjectValue) -> list[Any]:
     if owner.cls is not Deque:
         raise Conflict(describe(owner))
     longest = owner.items["maxlen"]
-    if not isinstance(longest, Known):
+    if not is_known(longest):
         raise Conflict("a deque whose maxlen is known only at run time")
     return [QueueSpec(content, longest.obj) for content in kept_kinds(owner.items["_items"])]
 
@@ -198,3 +210,40 @@ def class_name_of_super(reader: Reader, owner: SuperValue) -> str:
 @verbs.attribute.of(SuperValue)
 def read_super_attribute(reader: Reader, owner: SuperValue, name: str) -> AbstractValue:
     return super_value(reader, owner, name)
+
+
+# ---- contents of objects and dicts, in the heap ----
+
+
+@content_items.of(Content)
+def items_of_content(reader: Reader, content: Content, av: HeapValue) -> dict[Any, AbstractValue]:
+    return content.items
+
+
+@content_items.of(Moved)
+def items_of_moved(reader: Reader, content: Moved, av: HeapValue) -> dict[Any, AbstractValue]:
+    reader.speculation.promote(av)
+    promote_objects(reader, [content, av])
+    reader.reject("same_object_on_a_path", what=describe(av))
+
+
+# ---- context managers ----
+
+
+@run_within.of(ObjectValue)
+def run_within_object(
+    reader: Reader, manager: ObjectValue, node: ast.With, enter: Callable[[AbstractValue], bool]
+) -> bool:
+    if manager.cls is contextlib.nullcontext:
+        return enter(manager.items["enter_result"])
+    if manager.cls is contextlib.suppress:
+        classes = classes_of(reader, manager.items["classes"])
+        return suppressing(reader, node, lambda: enter(Known(None)), lambda e: is_exception(reader, e, classes))
+    if is_manager(manager.cls):
+        return managed(reader, node, manager, enter)
+    reader.reject("with_of_other", what=describe(manager))
+
+
+@may_be_cause.of(ObjectValue)
+def may_object_be_cause(owner: ObjectValue) -> bool:
+    return issubclass(owner.cls, BaseException)

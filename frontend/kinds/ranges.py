@@ -13,6 +13,7 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.subscripts import range_item
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import AbstractValue, Known, RangeValue, Structure, TupleValue
+from scriptc.frontend.values.predicates import is_known
 from scriptc.frontend.values.structure import LONG
 from scriptc.frontend.values.walk import Walk
 
@@ -76,5 +77,5 @@ def walk_range(reader: Reader, owner: RangeValue, site: Any) -> Walk:
 @verbs.text_parts.of(RangeValue)
 def range_text(reader: Reader, owner: RangeValue, *, quoted: bool = False) -> Iterator[AbstractValue]:
     start, stop, step = owner.start, owner.stop, owner.step
-    is_plain = isinstance(step, Known) and step.obj == 1
+    is_plain = is_known(step) and step.obj == 1
     yield from listed_text(reader, "range(", [start, stop] if is_plain else [start, stop, step], ")")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 
 from scriptc.frontend.environment.results import spec_of_type
 from scriptc.frontend.environment.specs import Spec
@@ -10,6 +10,7 @@ from scriptc.frontend.operations.objects import record_attribute
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import AbstractValue, RecordDictValue, RecordValue, Structure
+from scriptc.frontend.values.verbs import kind_of
 from scriptc.ir.core import Value
 from scriptc.ir.types import Type
 
@@ -47,3 +48,8 @@ def materialize_record(reader: Reader, owner: RecordValue | RecordDictValue) -> 
 @verbs.attribute.of(RecordValue)
 def read_record_attribute(reader: Reader, owner: RecordValue, name: str) -> AbstractValue:
     return record_attribute(reader, owner, name)
+
+
+@verbs.leaf_kinds.of(RecordValue, RecordDictValue)
+def kind_of_record(owner: RecordValue | RecordDictValue) -> Iterator[Hashable]:
+    yield kind_of(owner)

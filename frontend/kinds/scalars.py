@@ -13,14 +13,15 @@ from scriptc.frontend.operations.logic import to_int
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.operators import bad_operand
 from scriptc.frontend.operations.strings import character, text_contains, text_item
+from scriptc.frontend.reader.exceptions import may_be_cause
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
 from scriptc.frontend.values.element_types import spelt
-from scriptc.frontend.values.verbs import materialize
+from scriptc.frontend.values.verbs import kind_of, materialize
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, FLOAT, INT, NONE, STR, ScalarType, Type
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NONE, STR, ScalarType, Type
 
 _CLASSES: dict[Type, type] = {INT: int, FLOAT: float, BOOL: bool, STR: str}
 
@@ -33,7 +34,7 @@ def run_time_description(owner: RuntimeValue) -> str:
 
 
 @verbs.type_of.of(RuntimeValue)
-def run_time_type(owner: RuntimeValue) -> Type:
+def type_of_run_time_value(owner: RuntimeValue) -> Type:
     return owner.type
 
 
@@ -163,3 +164,12 @@ def number_text(reader: Reader, owner: RuntimeValue, *, quoted: bool = False) ->
 def own_text_of(reader: Reader, owner: RuntimeValue, *, quoted: bool = False) -> Iterator[AbstractValue]:
     yield apply_op(reader, "str.repr", owner) if quoted else owner
 
+
+@verbs.leaf_kinds.of(RuntimeValue)
+def kind_of_run_time_value(owner: RuntimeValue) -> Iterator[Hashable]:
+    yield kind_of(owner)
+
+
+@may_be_cause.of(RuntimeValue)
+def may_run_time_value_be_cause(owner: RuntimeValue) -> bool:
+    return owner.type in (EXC, NONE)

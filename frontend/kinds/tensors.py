@@ -14,15 +14,17 @@ from scriptc.frontend.operations.elementwise import elementwise
 from scriptc.frontend.operations.formatting import tensor_text
 from scriptc.frontend.operations.indexing import index_tensor, indexed, put_by_index
 from scriptc.frontend.operations.materialize import apply_op
-from scriptc.frontend.operations.sizes import size_av
+from scriptc.frontend.operations.sizes import size_av, size_of
 from scriptc.frontend.operations.special_methods import METHODS
 from scriptc.frontend.operations.writes import check_number, check_placed, copy_into, spread_into
 from scriptc.frontend.reader.iterables import checked_iterable, is_short
 from scriptc.frontend.reader.iteration import row_of
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.statements import counted_items, unpacked_items
 from scriptc.frontend.values import verbs
-from scriptc.frontend.values.abstract import AbstractValue, Known, OneOf, RuntimeValue, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
 from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.predicates import has_alternatives, is_known, tensor_type
 from scriptc.frontend.values.verbs import describe
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.dtypes import INEXACT
@@ -79,9 +81,9 @@ def tensor_item(reader: Reader, owner: RuntimeValue, index: AbstractValue) -> Ab
 
 @verbs.store_item.of(TensorType)
 def store_tensor_item(reader: Reader, owner: RuntimeValue, index: AbstractValue, value: AbstractValue) -> None:
-    if isinstance(value, Known) and value.obj is None:
+    if is_known(value) and value.obj is None:
         reader.emit.raise_error("TypeError", "can't assign a NoneType to a tensor")
-    if isinstance(value, OneOf):
+    if has_alternatives(value):
 
         def store(alternative: AbstractValue) -> AbstractValue:
             reader.store_item(owner, index, alternative)
@@ -90,7 +92,7 @@ def store_tensor_item(reader: Reader, owner: RuntimeValue, index: AbstractValue,
         split(reader, value, store)
         return
     check_number(reader, value, tensor_type(owner).dtype)
-    if isinstance(index, Known) and isinstance(index.obj, bool):
+    if is_known(index) and isinstance(index.obj, bool):
         if index.obj:  # else eager does not look at the value
             spread_into(reader, apply_op(reader, "unsqueeze", owner, dim=0), value)
         return
@@ -138,7 +140,7 @@ def is_tensor_run_time(reader: Reader, owner: RuntimeValue) -> bool:
 def walk_tensor(reader: Reader, owner: RuntimeValue, site: Any) -> Walk:
     checked_iterable(reader, owner)
     count = size_av(reader, owner, 0)
-    if site is None and isinstance(count, Known) and is_short(count):
+    if site is None and is_known(count) and is_short(count):
         rows = [reader.emit.build("select", [owner.value, reader.emit.const(i)], dim=0) for i in range(count.obj)]
         return Walk(items=[RuntimeValue(row) for row in rows])
     return Walk(count=(Known(0), count, Known(1)), item=lambda i: row_of(reader, owner, i))
@@ -147,3 +149,10 @@ def walk_tensor(reader: Reader, owner: RuntimeValue, site: Any) -> Walk:
 @verbs.text_parts.of(TensorType)
 def tensor_text_parts(reader: Reader, owner: RuntimeValue, *, quoted: bool = False) -> Iterator[AbstractValue]:
     yield tensor_text(reader, owner)
+
+
+@unpacked_items.of(TensorType)
+def unpack_tensor(reader: Reader, owner: RuntimeValue, count: int | None) -> list[AbstractValue]:
+    if count is None:
+        return reader.iterate(owner)
+    return counted_items(reader, owner, size_of(reader, owner, 0), count)

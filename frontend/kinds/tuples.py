@@ -22,9 +22,11 @@ from scriptc.frontend.operations.operators import truth_of_object
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.errors import Conflict, UserError
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.statements import unpacked_items
 from scriptc.frontend.reader.subscripts import delete_by_method, is_known_index, is_never_known, known_index, pick
 from scriptc.frontend.values import verbs
-from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, Structure, TupleValue, is_plain_tuple
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, Structure, TupleValue
+from scriptc.frontend.values.predicates import is_plain_tuple
 from scriptc.frontend.values.structure import tuple_structure
 from scriptc.frontend.values.user_classes import defines
 from scriptc.frontend.values.verbs import describe, frozen, joined_type, materialize
@@ -147,3 +149,8 @@ def tuple_text(reader: Reader, owner: TupleValue, *, quoted: bool = False) -> It
         yield from listed_text(reader, "(", items, ",)" if len(items) == 1 else ")")
     else:
         reader.reject("text_of_other", what=describe(owner))
+
+
+@unpacked_items.of(TupleValue)
+def unpack_tuple(reader: Reader, owner: TupleValue, count: int | None) -> list[AbstractValue]:
+    return list(owner.items)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from scriptc.frontend.environment.aot_kinds import kept_kinds
 from scriptc.frontend.environment.slots import ABSENT
+from scriptc.frontend.reader.contents import content_items
 from scriptc.frontend.reader.errors import Poisoned
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.recursion import kinds_of_leaves
 from scriptc.frontend.values import verbs
-from scriptc.frontend.values.abstract import AbstractValue, MaybeUnbound, Poison, Unbound
+from scriptc.frontend.values.abstract import AbstractValue, HeapValue, MaybeUnbound, Poison, Unbound
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Value
 
@@ -52,4 +54,21 @@ def poison_truth(reader: Reader, owner: Poison) -> AbstractValue:
 
 @verbs.walk.of(Poison)
 def walk_poison(reader: Reader, owner: Poison, site: Any) -> Walk:
+    raise Poisoned
+
+
+@verbs.leaf_kinds.of(MaybeUnbound)
+def kinds_of_maybe_unbound(owner: MaybeUnbound) -> Iterator[Hashable]:
+    yield "maybe"
+    yield from kinds_of_leaves(owner.av)
+
+
+@verbs.leaf_kinds.of(Unbound)
+def kind_of_unbound(owner: Unbound) -> Iterator[Hashable]:
+    yield "unbound"
+
+
+@content_items.of(Poison)
+def items_of_poison(reader: Reader, content: Poison, av: HeapValue) -> dict[Any, AbstractValue]:
+    reader.speculation.promote(av)
     raise Poisoned

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -11,14 +11,30 @@ from scriptc.frontend.environment.results import Chooser, result_tree
 from scriptc.frontend.environment.specs import Spec, TupleSpec
 from scriptc.frontend.operations.formatting import joined
 from scriptc.frontend.operations.materialize import refuse_kinds
+from scriptc.frontend.reader.contents import content_items
 from scriptc.frontend.reader.errors import Terminated
+from scriptc.frontend.reader.exceptions import may_be_cause
 from scriptc.frontend.reader.iterables import checked_iterable
 from scriptc.frontend.reader.iteration import walk_several
+from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.recursion import kinds_of_leaves
+from scriptc.frontend.reader.statements import unpacked, unpacked_items
 from scriptc.frontend.values import verbs
-from scriptc.frontend.values.abstract import AbstractValue, Kinds, Known, OneOf, RuntimeValue, TupleValue, is_text
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    HeapValue,
+    Kinds,
+    Known,
+    KnownLengthListValue,
+    MaybeUnbound,
+    OneOf,
+    RuntimeValue,
+    TupleValue,
+)
 from scriptc.frontend.values.alternatives import present, split
-from scriptc.frontend.values.structure import sequence_items
+from scriptc.frontend.values.predicates import has_alternatives, is_text
+from scriptc.frontend.values.structure import holds_function, sequence_items
 from scriptc.frontend.values.verbs import describe, frozen, is_run_time, materialize, raise_value, text_parts
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Value
@@ -103,9 +119,9 @@ def is_union_run_time(reader: Reader, owner: OneOf) -> bool:
 @verbs.walk.of(OneOf)
 def walk_union(reader: Reader, owner: OneOf, site: Any) -> Walk:
     found = checked_iterable(reader, owner)
-    if isinstance(found, OneOf) and all(sequence_items(a) for a in found.alternatives.values()):
+    if has_alternatives(found) and all(sequence_items(a) for a in found.alternatives.values()):
         found = split(reader, found, lambda a: TupleValue(reader.iterate(a)))  # tuples of different classes
-    return walk_several(reader, found) if isinstance(found, OneOf) else reader.iteration(found, site)
+    return walk_several(reader, found) if has_alternatives(found) else reader.iteration(found, site)
 
 
 @verbs.text_parts.of(OneOf)
@@ -117,3 +133,36 @@ def union_text(reader: Reader, owner: OneOf, *, quoted: bool = False) -> Iterato
 def raise_one(reader: Reader, owner: OneOf) -> NoReturn:
     split(reader, owner, partial(raise_value, reader))
     raise Terminated
+
+
+@verbs.leaf_kinds.of(OneOf)
+def kinds_of_union(owner: OneOf) -> Iterator[Hashable]:
+    for tag, alternative in owner.alternatives.items():
+        yield tag
+        yield from kinds_of_leaves(alternative)
+
+
+@content_items.of(OneOf, MaybeUnbound)
+def items_that_differ(reader: Reader, content: OneOf | MaybeUnbound, av: HeapValue) -> dict[Any, AbstractValue]:
+    reader.speculation.promote(av)
+    promote_objects(reader, [content, av])
+    if not isinstance(av, KnownLengthListValue):
+        reader.reject("other_keys_on_a_path", what=describe(av))
+    reader.speculation.settle_lengths(av, content)
+    reader.speculation.allow_unions()
+    if holds_function(content):
+        reader.reject("functions_in_list")
+    why = reader.assumptions.why_known_length.get(av.site, "its items differ in kind")
+    reader.reject("list_of_other_length", why=why)
+
+
+@unpacked_items.of(OneOf)
+def unpack_union(reader: Reader, owner: OneOf, count: int | None) -> list[AbstractValue]:
+    if count is None:
+        return reader.iterate(owner)
+    return unpacked_items(reader, split(reader, owner, lambda a: TupleValue(unpacked(reader, a, count))), count)
+
+
+@may_be_cause.of(OneOf)
+def may_union_be_cause(owner: OneOf) -> bool:
+    return any(map(may_be_cause, owner.alternatives.values()))

@@ -44,13 +44,8 @@ from scriptc.frontend.operations.sizes import shape_of_tensor
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Bound,
-    Known,
-    Native,
-    tensor_type,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, Native
+from scriptc.frontend.values.predicates import tensor_type
 from scriptc.frontend.values.user_classes import defines
 from scriptc.frontend.values.verbs import class_name_of, python_class
 from scriptc.ir.dtypes import SIZES

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, NoTensor, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue
+from scriptc.frontend.values.predicates import NoTensor, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import type_of
 from scriptc.ir.dtypes import result_dtype
 

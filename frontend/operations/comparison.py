@@ -31,24 +31,23 @@ from scriptc.frontend.operations.special_methods import METHODS, REFLECTED, answ
 from scriptc.frontend.operations.strings import compare_texts
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import is_exception
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    ClassOf,
-    Kinds,
-    Known,
-    ListValue,
-    ObjectValue,
-    OneOf,
-    RuntimeValue,
-    TupleValue,
+from scriptc.frontend.values.abstract import AbstractValue, ClassOf, Kinds, Known, ListValue, RuntimeValue, TupleValue
+from scriptc.frontend.values.alternatives import is_kind, present, split_all
+from scriptc.frontend.values.predicates import (
+    has_alternatives,
+    is_any_length_tuple,
     is_bool,
     is_complex_number,
+    is_known,
+    is_none,
+    is_object,
     is_plain_tuple,
     is_run_time_text,
+    is_sequence,
     is_tensor,
     is_text,
+    ssa_value,
 )
-from scriptc.frontend.values.alternatives import is_kind, present, split_all
 from scriptc.frontend.values.structure import identity_of, sequence_items
 from scriptc.frontend.values.user_classes import defines, is_generated
 from scriptc.frontend.values.verb import Verb
@@ -58,9 +57,9 @@ from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType
 
 def is_container(av: AbstractValue) -> bool:
     """Whether a value is a list, a tuple, a dict or a set, none of which equals a number or a tensor."""
-    if isinstance(av, Known):
+    if is_known(av):
         return type(av.obj) in (tuple, list, dict, set, frozenset)
-    return isinstance(av, (TupleValue, ListValue)) or is_dict_like(av) or is_set_like(av)
+    return is_sequence(av) or is_dict_like(av) or is_set_like(av)
 
 
 def compare_objects(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
@@ -89,7 +88,7 @@ def compared_by(reader: Reader, op: str, owner: AbstractValue, other: AbstractVa
 
 def compare_tuples(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
     """A comparison in which a tuple of any length takes part; None where none does."""
-    if not any(isinstance(av, ListValue) and av.is_tuple for av in (a, b)):
+    if not any(is_any_length_tuple(av) for av in (a, b)):
         return None
     if not (is_plain_tuple(a) and is_plain_tuple(b)):
         return Known(op == "NotEq") if op in ("Eq", "NotEq") else bad_operands(reader, op, a, b)
@@ -126,8 +125,8 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
         b = present(reader, b, "TypeError", "argument of type 'NoneType' is not iterable")
     elif op in ("Lt", "LtE", "Gt", "GtE"):
         a, b = both_present(reader, op, a, b)
-    if isinstance(a, OneOf) or isinstance(b, OneOf):
-        if op in ("Is", "IsNot") and (found := is_none(reader, a, b)) is not None:
+    if has_alternatives(a) or has_alternatives(b):
+        if op in ("Is", "IsNot") and (found := none_test(reader, a, b)) is not None:
             return negated(reader, found) if op == "IsNot" else found
         return split_all(reader, [a, b], lambda avs: reader.compare(op, *avs))
     if op in ("Is", "IsNot"):
@@ -139,15 +138,15 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
     if isinstance(a, ClassOf) and op in ("Eq", "NotEq"):
         return identity(reader, a, b, negate=op == "NotEq")
     names = ("eq", name, MIRRORED.get(name, name))
-    if any(isinstance(av, Known) and defines(av, f"__{n}__") for av in (a, b) for n in names):
+    if any(is_known(av) and defines(av, f"__{n}__") for av in (a, b) for n in names):
         return compare_objects(reader, op, a, b)
-    if isinstance(a, Known) and isinstance(b, Known):
+    if is_known(a) and is_known(b):
         return call_in_python(reader, function, a.obj, b.obj)
     asked = (name, MIRRORED.get(name, name))
     named = any(isinstance(av, TupleValue) and defines(av, f"__{n}__") for av in (a, b) for n in asked)
-    if named or isinstance(a, ObjectValue) or isinstance(b, ObjectValue):
+    if named or is_object(a) or is_object(b):
         return compare_objects(reader, op, a, b)
-    if op in ("Eq", "NotEq") and any(is_text(av) or isinstance(av, Known) and av.obj is None for av in (a, b)):
+    if op in ("Eq", "NotEq") and any(is_text(av) or is_none(av) for av in (a, b)):
         return Known(op == "NotEq")
     if is_tensor(a) or is_tensor(b):
         if op in ("Eq", "NotEq") and (is_container(a) or is_container(b)):
@@ -160,7 +159,7 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
         return compare_complex(reader, op, a, b)
     if any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
         return compare_tables(reader, op, a, b)
-    if isinstance(a, (TupleValue, ListValue)) or isinstance(b, (TupleValue, ListValue)):
+    if is_sequence(a) or is_sequence(b):
         return compare_sequences(reader, op, a, b)
     if op in ("Eq", "NotEq") and (is_container(a) or is_container(b)):
         return Known(op == "NotEq")
@@ -174,10 +173,10 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
     return RuntimeValue(reader.emit.build(f"int.{name}", [to_int(reader, x), to_int(reader, y)]))
 
 
-def is_none(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
+def none_test(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
     """`a is b` where one is None and the other may be; None where neither is."""
     for one, other in ((a, b), (b, a)):
-        if isinstance(one, OneOf) and isinstance(other, Known) and other.obj is None:
+        if has_alternatives(one) and is_none(other):
             return is_kind(reader, one, Kinds.NONE) if Kinds.NONE in one.alternatives else Known(False)
     return None
 
@@ -217,7 +216,7 @@ def are_same(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValu
             identity(reader, a, b, negate=False), lambda: Known(True), lambda: equal_truth(reader, a, b)
         )
     equal = equal_truth(reader, a, b)
-    if FLOAT == type_of(a) == type_of(b) and not isinstance(equal, Known):
+    if FLOAT == type_of(a) == type_of(b) and not is_known(equal):
         both_nan = logical_and(
             reader, reader.truth(reader.compare("NotEq", a, a)), reader.truth(reader.compare("NotEq", b, b))
         )
@@ -244,19 +243,19 @@ def identity(reader: Reader, a: AbstractValue, b: AbstractValue, negate: bool) -
     result: AbstractValue
     if (found := same_record(reader, a, b)) is not None:
         result = found
-    elif isinstance(a, Known) and isinstance(b, Known):
+    elif is_known(a) and is_known(b):
         result = Known(a.obj is b.obj)
     elif is_bool(a) and is_bool(b):  # of which there are two
         result = reader.compare("Eq", a, b)
     elif a is not b and is_text(a) and is_text(b):
         reader.reject("identity_of_strings")
-    elif isinstance(a, ClassOf) and isinstance(b, Known) and isinstance(b.obj, type):
+    elif isinstance(a, ClassOf) and is_known(b) and isinstance(b.obj, type):
         result = is_exception(reader, a.exception, [b.obj], exact=True)
-    elif any(isinstance(x, Known) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
+    elif any(is_known(x) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
         result = Known(False)
     elif identity_of(a) is not None or identity_of(b) is not None:
         result = Known(identity_of(a) is identity_of(b))
-    elif a is b or (isinstance(a, RuntimeValue) and isinstance(b, RuntimeValue) and a.value is b.value):
+    elif a is b or ssa_value(a) is ssa_value(b) is not None:
         result = Known(True)
     elif None not in (names := [tensor_outside(reader, x) for x in (a, b)]):
         result = Known(names[0] == names[1])
@@ -271,19 +270,16 @@ def identity(reader: Reader, a: AbstractValue, b: AbstractValue, negate: bool) -
 
 def is_new_and_held(reader: Reader, av: AbstractValue, names: int) -> bool:
     """Whether a value is a tensor made here that so many names hold, and no loop will give again."""
-    if (
-        not isinstance(av, RuntimeValue)
-        or not is_new(reader, av)
-        or any(holds(w, av.value) > names for w in reader.position.walked)
-    ):
+    value = ssa_value(av)
+    if value is None or not is_new(reader, av) or any(holds(w, value) > names for w in reader.position.walked):
         return False
     held = (av for inner in reader.position.frames for frame in inner.chain() for av in frame.locals.values())
-    return is_held(av.value, (*held, *reader.heap.contents.values()), names)
+    return is_held(value, (*held, *reader.heap.contents.values()), names)
 
 
 def tensor_outside(reader: Reader, av: AbstractValue) -> str | None:
     """Which tensor that lives outside the call this is: the name of its param, or "" where the code reads it nowhere."""
-    if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
+    if is_known(av) and isinstance(av.obj, torch.Tensor):
         param = reader.environment.param_of.get(id(av.obj))
         return "" if param is None else param.name
     live = live_place(reader, av)

@@ -6,16 +6,8 @@ from scriptc.frontend.library.python import complexes_decomposed as complexes
 from scriptc.frontend.operations.logic import bad_operands, logical_and, negated, to_float
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    ComplexValue,
-    Known,
-    RuntimeValue,
-    TupleValue,
-    is_complex_number,
-    is_tensor,
-    tensor_type,
-)
+from scriptc.frontend.values.abstract import AbstractValue, ComplexValue, Known, RuntimeValue, TupleValue
+from scriptc.frontend.values.predicates import defining_op, is_complex_number, is_known, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize, structure_of, type_of
 from scriptc.ir.analysis import function_body, is_written
 from scriptc.ir.core import Module, Value
@@ -37,7 +29,7 @@ def complex_parts(reader: Reader, av: AbstractValue) -> list[AbstractValue] | No
         return list(structure.parts)
     if type_of(av) not in (INT, FLOAT, BOOL):
         return None
-    real = Known(float(av.obj)) if isinstance(av, Known) else RuntimeValue(to_float(reader, materialize(reader, av)))
+    real = Known(float(av.obj)) if is_known(av) else RuntimeValue(to_float(reader, materialize(reader, av)))
     return [real, Known(0.0)]
 
 
@@ -96,13 +88,13 @@ def _part(reader: Reader, tensor: AbstractValue, index: int) -> AbstractValue:
 
 def conjugated(tensor: AbstractValue) -> Value | None:
     """What a tensor is the conjugate of, if it is the result of `conj()`, or None."""
-    made = tensor.value.op if isinstance(tensor, RuntimeValue) and is_tensor(tensor) else None
+    made = defining_op(tensor) if is_tensor(tensor) else None
     return made.operands[0] if made is not None and made.name == "conj" else None
 
 
 def is_conjugate(tensor: AbstractValue) -> bool:
     """Whether a tensor is a lazy conjugate in eager, or a view of one."""
-    made = tensor.value.op if isinstance(tensor, RuntimeValue) else None
+    made = defining_op(tensor)
     while made is not None and made.has("VIEW"):
         made = made.operands[0].op
     return made is not None and made.name == "conj"

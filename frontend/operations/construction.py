@@ -24,6 +24,7 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import exception_of
 from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue, TupleValue
 from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.predicates import is_known, is_object
 from scriptc.frontend.values.user_classes import is_plain, is_plain_module
 
 
@@ -31,22 +32,22 @@ def construct(
     reader: Reader, cls: type, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     made = constructed(reader, cls, args, kwargs)
-    return as_record(reader, made) if isinstance(made, ObjectValue) else made
+    return as_record(reader, made) if is_object(made) else made
 
 
 def constructed(
     reader: Reader, cls: type, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    if (cls.__module__ == "torch.return_types" or cls is torch.Size) and args and not isinstance(args[0], Known):
+    if (cls.__module__ == "torch.return_types" or cls is torch.Size) and args and not is_known(args[0]):
         return split(reader, args[0], lambda a: TupleValue(reader.iterate(a), cls))
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return reader.call(maker_after(reader, cls, 0), [Known(cls), *args], kwargs)
     if issubclass(cls, BaseException):
         return exception_of(reader, cls, args, kwargs)
-    known = [a.obj for a in args if isinstance(a, Known)]
-    if len(known) == len(args) and all(isinstance(v, Known) for v in kwargs.values()):
+    known = [a.obj for a in args if is_known(a)]
+    if len(known) == len(args) and all(is_known(v) for v in kwargs.values()):
         if makes_constant(cls):
-            return call_in_python(reader, cls, *known, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
+            return call_in_python(reader, cls, *known, **{k: v.obj for k, v in kwargs.items() if is_known(v)})
         if (
             issubclass(cls, torch.nn.Module)
             and (made := module_without_tensors(reader, cls, known, kwargs)) is not None
@@ -54,7 +55,7 @@ def constructed(
             return made
     if issubclass(cls, enum.Enum) and len(args) == 1 and not kwargs:
         return member_of(reader, cls, args[0], list(cls))
-    if cls is super and len(args) == 2 and isinstance(args[0], Known) and isinstance(args[0].obj, type):
+    if cls is super and len(args) == 2 and is_known(args[0]) and isinstance(args[0].obj, type):
         return super_of(reader, args[0].obj, args[1])
     if cls is slice and 1 <= len(args) <= 3 and not kwargs:
         bounds = [Known(None), *args] if len(args) == 1 else list(args)

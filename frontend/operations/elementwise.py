@@ -8,14 +8,8 @@ from scriptc.frontend.operations.logic import bad_operands, check_that, negated
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.scalars import new_filled
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Known,
-    RuntimeValue,
-    is_complex_number,
-    is_tensor,
-    tensor_type,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
+from scriptc.frontend.values.predicates import is_complex_number, is_known, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import class_name_of, materialize, type_of
 from scriptc.ir.dtypes import COMPLEX as COMPLEX_DTYPES
 from scriptc.ir.dtypes import INEXACT, SCALAR_TYPES, SIZES
@@ -37,7 +31,7 @@ _NOT_OF_BOOLS = {
 
 def _number_of(av: AbstractValue) -> AbstractValue:
     """A scalar of NumPy's of 32 bits, which torch takes beside tensors as the number that it is."""
-    return Known(float(av.obj)) if isinstance(av, Known) and type(av.obj).__name__ in ("float32", "float16") else av
+    return Known(float(av.obj)) if is_known(av) and type(av.obj).__name__ in ("float32", "float16") else av
 
 
 def elementwise(reader: Reader, name: str, *operands: AbstractValue, dtype: str | None = None) -> RuntimeValue:
@@ -86,7 +80,7 @@ def check_divisor(reader: Reader, dividend: AbstractValue, divisor: AbstractValu
         dims = tuple(range(tensor_type(zero).rank))
         zero = apply_op(reader, "any", zero, dim=dims, keepdim=False, dtype="bool")
     valid = negated(reader, reader.truth(zero))
-    if is_tensor(dividend) and not (isinstance(valid, Known) and valid.obj):
+    if is_tensor(dividend) and not (is_known(valid) and valid.obj):
         none = reader.compare("Eq", reader.call(reader.attribute(dividend, "numel"), [], {}), Known(0))
         valid = RuntimeValue(reader.emit.build("bool.or_", [materialize(reader, valid), materialize(reader, none)]))
     check_that(reader, valid, "RuntimeError", "ZeroDivisionError")

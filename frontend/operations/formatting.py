@@ -25,21 +25,17 @@ from scriptc.frontend.operations.objects import special
 from scriptc.frontend.reader.dispatch import reads
 from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    DictValue,
-    Known,
-    ObjectValue,
-    OneOf,
-    RuntimeValue,
-    TupleValue,
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, ObjectValue, RuntimeValue, TupleValue
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.predicates import (
+    has_alternatives,
     has_method,
     has_one_class,
+    is_known,
     is_tensor,
     is_text,
     tensor_type,
 )
-from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.user_classes import class_of, defines, is_generated
 from scriptc.frontend.values.verbs import class_name_of, describe, materialize, python_class, text_parts, type_of
 from scriptc.ir.core import Value
@@ -60,11 +56,11 @@ def read_joined_str(reader: Reader, node: ast.JoinedStr) -> AbstractValue:
 
 def joined(reader: Reader, parts: Sequence[AbstractValue]) -> AbstractValue:
     """One string of strings and numbers; known where all are."""
-    if all(isinstance(p, Known) for p in parts):
-        return Known("".join(str(p.obj) for p in parts if isinstance(p, Known)))
+    if all(is_known(p) for p in parts):
+        return Known("".join(str(p.obj) for p in parts if is_known(p)))
     format, values = "", []
     for part in parts:
-        if isinstance(part, Known):
+        if is_known(part):
             format += str(part.obj).replace("%", "%%")
         else:
             values.append(materialize(reader, part))
@@ -92,11 +88,11 @@ def format_field(
         value = (
             text_of(reader, value) if conversion == "s" else joined(reader, [*text_parts(reader, value, quoted=True)])
         )
-    if isinstance(value, Known) and isinstance(spec, Known) and not has_own_text(value):
+    if is_known(value) and is_known(spec) and not has_own_text(value):
         yield call_in_python(reader, format, value.obj, spec.obj)
     elif is_tensor(value) and not tensor_type(value).rank:
         yield from format_field(reader, reader.call(reader.attribute(value, "item"), [], {}), None, spec)
-    elif isinstance(spec, Known) and not spec.obj:
+    elif is_known(spec) and not spec.obj:
         yield from text_parts(reader, value)
     else:
         yield formatted(reader, value, spec)
@@ -104,18 +100,18 @@ def format_field(
 
 def formatted(reader: Reader, value: AbstractValue, spec: AbstractValue) -> AbstractValue:
     """format(value, spec)"""
-    if isinstance(value, OneOf) and not is_text(value):
+    if has_alternatives(value) and not is_text(value):
         return split(reader, value, lambda v: formatted(reader, v, spec))
     if (found := special(reader, value, "__format__", [spec])) is not None:
         return found
     kind = STR if is_text(value) else type_of(value)
-    if kind == BOOL and not isinstance(spec, Known):
+    if kind == BOOL and not is_known(spec):
         as_int = lambda: formatted(reader, RuntimeValue(integer(reader, value)), spec)  # noqa: E731
         return reader.choose(reader.truth(spec), as_int, lambda: text_of(reader, value))
     if kind == BOOL:
         value, kind = RuntimeValue(integer(reader, value)), INT
     name = _FORMATS.get(kind)
-    if is_tensor(value) and isinstance(spec, Known):
+    if is_tensor(value) and is_known(spec):
         reader.emit.raise_error("TypeError", "unsupported format string passed to Tensor.__format__")
     if name is None:
         reader.reject("format_of_other", what=describe(value))
@@ -165,7 +161,7 @@ def too_deep() -> NoReturn:
 
 def format_percent(reader: Reader, template: str, given: AbstractValue) -> AbstractValue:
     """template % given"""
-    if isinstance(given, TupleValue) or (isinstance(given, Known) and isinstance(given.obj, tuple)):
+    if isinstance(given, TupleValue) or (is_known(given) and isinstance(given.obj, tuple)):
         rest = reader.iterate(given)
     else:
         rest = [given]
@@ -210,7 +206,7 @@ def percent_field(
     reader: Reader, value: AbstractValue, flags: str, width: str, precision: str | None, kind: str
 ) -> Iterator[AbstractValue]:
     """One conversion of the % operator, in terms of format specs."""
-    if isinstance(value, OneOf) and not is_text(value):
+    if has_alternatives(value) and not is_text(value):
         yield split(reader, value, lambda v: joined(reader, [*percent_field(reader, v, flags, width, precision, kind)]))
         return
     align = "<" if "-" in flags else ">"
@@ -262,7 +258,7 @@ def tensor_text(reader: Reader, value: RuntimeValue) -> AbstractValue:
     if is_parameter(reader, value):
         reader.reject("text_of_parameter")
     scientific, *options = [outside_value(reader, _OPTIONS[n], _OPTIONS, n, n, guarded=True) for n in _PRINTED]
-    assert isinstance(scientific, Known)
+    assert is_known(scientific)
     mode = -1 if scientific.obj is None else int(scientific.obj)
     return apply_op(reader, "text.tensor", value, *options, default=reader.environment.default_dtype, scientific=mode)
 
@@ -304,7 +300,7 @@ def fields_text(reader: Reader, name: str, fields: Iterable[tuple[str, AbstractV
 def message_parts(reader: Reader, made: ObjectValue) -> list[AbstractValue]:
     """What str() of an exception made here consists of."""
     args = reader.items_of(made)["args"]
-    if isinstance(args, Known):
+    if is_known(args):
         args = TupleValue([Known(a) for a in args.obj])
     assert isinstance(args, TupleValue)
     if len(args.items) == 1:
@@ -323,7 +319,7 @@ def listed_text(reader: Reader, left: str, items: list[AbstractValue], right: st
 
 def format_of(reader: Reader, text: AbstractValue) -> tuple[str, list[Value]]:
     """A text as ir/text_formats.py describes it: a format, and the values of its conversions."""
-    if isinstance(text, Known):
+    if is_known(text):
         return text.obj.replace("%", "%%"), []
     value = materialize(reader, text)
     if value.op is not None and value.op.name == "text":
@@ -334,7 +330,7 @@ def format_of(reader: Reader, text: AbstractValue) -> tuple[str, list[Value]]:
 def raise_with(reader: Reader, type: str, message: AbstractValue) -> NoReturn:
     """Raises an exception with a message."""
     text = text_of(reader, message)
-    if isinstance(text, Known):
+    if is_known(text):
         reader.emit.raise_error(type, text.obj)
     if type == "StopIteration" and reader.position.leaves_generator:
         reader.emit.raise_error(type, "")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    RuntimeValue,
-)
+from scriptc.frontend.values.abstract import AbstractValue
+from scriptc.frontend.values.predicates import ssa_value
 from scriptc.frontend.values.verbs import held_values
 from scriptc.ir.core import Value
 
@@ -21,8 +19,8 @@ def is_held(value: Value, held: Iterable[AbstractValue], names: int) -> bool:
 
 def holds(av: AbstractValue, value: Value) -> int:
     """In how many places a value stands in what a name is bound to; what cannot be looked into counts as one."""
-    if isinstance(av, RuntimeValue):
-        return int(av.value is value)
+    if (own := ssa_value(av)) is not None:
+        return int(own is value)
     parts = held_values(av)
     return 1 if parts is None else sum(holds(part, value) for part in parts)
 

@@ -13,19 +13,22 @@ from scriptc.frontend.operations.scalars import new_filled
 from scriptc.frontend.operations.sizes import size_av
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Known,
-    ListValue,
-    RangeValue,
-    RuntimeValue,
-    TupleValue,
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RangeValue, RuntimeValue, TupleValue
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.predicates import (
+    is_any_length_tuple,
     is_complex_number,
+    is_known,
+    is_list,
+    is_none,
+    is_plain_tuple,
+    is_sequence,
     is_tensor,
     is_text,
+    run_time_type,
     tensor_type,
 )
-from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.user_classes import defines
 from scriptc.frontend.values.verbs import class_name_of, describe, materialize, type_of
 from scriptc.ir.dtypes import FLOATING, INTEGRAL
@@ -48,7 +51,7 @@ def put_by_index(
 
 def is_indexed_by_ints(owner: AbstractValue) -> bool:
     """Whether what indexes a value is asked for its `__index__`."""
-    if isinstance(owner, Known):
+    if is_known(owner):
         kinds = (list, tuple, str, range, torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ParameterList)
         return isinstance(owner.obj, kinds) and not defines(owner, "__getitem__")
     return isinstance(owner, (TupleValue, ListValue, RangeValue)) or is_text(owner)
@@ -71,11 +74,10 @@ def indexed(
 ) -> tuple[AbstractValue, dict[int, AbstractValue]]:
     """What the basic parts of an index make of a tensor, and the tensors in it by the dims that they index: one mask
     alone, by the first of its dims, or tensors of places."""
-    if isinstance(index, ListValue) and index.is_tuple:
+    if is_any_length_tuple(index):
         reader.reject("index_of_unknown_length")
-    parts: list[AbstractValue] = list(index.items) if isinstance(index, TupleValue) and index.cls is tuple else [index]
-    if isinstance(index, Known) and isinstance(index.obj, tuple):
-        parts = [Known(o) for o in index.obj]
+    items = sequence_items(index) if is_plain_tuple(index) or is_known(index) else None
+    parts = [index] if items is None else items
     rank = tensor_type(tensor).rank
     consumed = sum(indexed_dims(p) for p in parts)
     if consumed > rank:
@@ -85,7 +87,7 @@ def indexed(
 
 def indexed_dims(part: AbstractValue) -> int:
     """How many dims of a tensor an index takes."""
-    if isinstance(part, Known) and (part.obj is None or part.obj is Ellipsis) or is_bool_index(part):
+    if is_known(part) and (part.obj is None or part.obj is Ellipsis) or is_bool_index(part):
         return 0
     is_mask = is_tensor(part) and tensor_type(part).dtype in ("bool", "u8")
     return tensor_type(part).rank if is_mask else 1
@@ -99,10 +101,10 @@ def basic_index(
     picked: dict[int, AbstractValue] = {}
     alone = sum(map(picks, parts)) == 1
     for part in parts:
-        obj = part.obj if isinstance(part, Known) else ...
-        if isinstance(part, Known) and obj is None:
+        obj = part.obj if is_known(part) else ...
+        if is_known(part) and obj is None:
             result, dim = apply_op(reader, "unsqueeze", result, dim=dim), dim + 1
-        elif isinstance(part, Known) and obj is Ellipsis:
+        elif is_known(part) and obj is Ellipsis:
             dim += skipped
         elif is_bool_index(part) or is_tensor(part) and tensor_type(part).dtype == "u8" and not tensor_type(part).rank:
             picked[dim] = mask_of_one(reader, part)
@@ -129,7 +131,7 @@ def basic_index(
 
 def picks(part: AbstractValue) -> bool:
     """Whether a part of an index picks elements, rather than making a view."""
-    basic = isinstance(part, Known) and (part.obj is None or part.obj is Ellipsis)
+    basic = is_known(part) and (part.obj is None or part.obj is Ellipsis)
     return not (basic or is_slice(part) or is_integer(part))
 
 
@@ -172,7 +174,7 @@ def with_places(reader: Reader, index: AbstractValue) -> AbstractValue:
         return TupleValue([with_places(reader, i) for i in index.items])
     return (
         listed_places(reader, index)
-        if isinstance(index, ListValue) and not index.is_tuple and index.items is None
+        if is_list(index) and index.items is None
         else index
     )
 
@@ -182,9 +184,9 @@ def index_tensors_of(reader: Reader, part: AbstractValue, tensor: AbstractValue,
     if isinstance(part, RangeValue):
         steps = reader.call(Known(torch.arange), [reader.call(Known(len), [part], {})], {})
         part = reader.binary("Add", reader.binary("Mult", steps, part.step), part.start)
-    if isinstance(part, Known) and isinstance(part.obj, range):
+    if is_known(part) and isinstance(part.obj, range):
         part = Known([*part.obj])
-    if isinstance(part, (ListValue, TupleValue)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple))):
+    if is_sequence(part) or (is_known(part) and isinstance(part.obj, (list, tuple))):
         part = listed_places(reader, part)
     if is_text(part):
         reader.emit.raise_error("TypeError", "new(): invalid data type 'str'")
@@ -207,20 +209,20 @@ def index_tensors_of(reader: Reader, part: AbstractValue, tensor: AbstractValue,
 
 
 def is_integer(av: AbstractValue) -> bool:
-    if isinstance(av, Known):
+    if is_known(av):
         return isinstance(av.obj, int) and not isinstance(av.obj, bool)
-    return isinstance(av, RuntimeValue) and av.type == INT
+    return run_time_type(av) == INT
 
 
 def slice_dim(reader: Reader, tensor: AbstractValue, dim: int, part: AbstractValue) -> AbstractValue:
     bounds: list[AbstractValue]
-    if isinstance(part, Known):
+    if is_known(part):
         bounds = [Known(getattr(part.obj, n)) for n in ("start", "stop", "step")]
     else:
         assert isinstance(part, TupleValue)
         bounds = list(part.items)
-    start, stop, step = (None if isinstance(b, Known) and b.obj is None else b for b in bounds)
-    if isinstance(step, Known) and isinstance(step.obj, int) and step.obj <= 0:
+    start, stop, step = (None if is_none(b) else b for b in bounds)
+    if is_known(step) and isinstance(step.obj, int) and step.obj <= 0:
         reader.emit.raise_error("ValueError", "step must be greater than zero")
     operands = [
         materialize(reader, tensor),

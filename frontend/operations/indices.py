@@ -6,8 +6,9 @@ from typing import Any
 
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, OneOf, RuntimeValue, TupleValue, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, RuntimeValue, TupleValue
 from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_none, tensor_type
 from scriptc.frontend.values.structure import slice_parts
 from scriptc.frontend.values.verbs import class_name_of, materialize
 from scriptc.ir.core import Value
@@ -30,12 +31,12 @@ def place_of(reader: Reader, tensor: AbstractValue) -> AbstractValue:
 def slice_bounds(reader: Reader, index: AbstractValue) -> list[Any]:
     """Start, stop and step of a slice of a list; what stands for None is beyond its end."""
     parts = slice_parts(index)
-    step = Known(1) if isinstance(parts[2], Known) and parts[2].obj is None else parts[2]
+    step = Known(1) if is_none(parts[2]) else parts[2]
     back = reader.compare("Lt", step, Known(0))
     ends = (Known(_BEYOND), Known(-_BEYOND - 1))
     found: list[AbstractValue] = []
     for part, (forward, backward) in zip(parts, ((Known(0), ends[0]), ends), strict=False):
-        absent = isinstance(part, Known) and part.obj is None
+        absent = is_none(part)
         pick = reader.choose(back, lambda b=backward: b, lambda f=forward: f) if absent else part  # type: ignore[misc]
         found.append(pick)
     return [integer(reader, b) for b in (*found, step)]
@@ -43,7 +44,7 @@ def slice_bounds(reader: Reader, index: AbstractValue) -> list[Any]:
 
 def is_slice(index: AbstractValue) -> bool:
     return (
-        isinstance(index, Known)
+        is_known(index)
         and isinstance(index.obj, slice)
         or isinstance(index, TupleValue)
         and index.cls is slice
@@ -53,12 +54,12 @@ def is_slice(index: AbstractValue) -> bool:
 def has_step(index: AbstractValue) -> bool:
     """Whether a slice may have another step than 1."""
     step = slice_parts(index)[2]
-    return not (isinstance(step, Known) and step.obj in (None, 1))
+    return not (is_known(step) and step.obj in (None, 1))
 
 
 def integer(reader: Reader, av: AbstractValue) -> Value:
     """The i64 value of an index or size; one-element integer tensors count, as for eager."""
-    if isinstance(av, OneOf):
+    if has_alternatives(av):
         av = split(reader, av, lambda a: RuntimeValue(integer(reader, a)))
     value = materialize(reader, av)
     if value.type == INT:

@@ -9,6 +9,7 @@ from scriptc.frontend.operations.operator_tables import COMPARE, SYMBOLS
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, OneOf, RuntimeValue
 from scriptc.frontend.values.alternatives import is_kind
+from scriptc.frontend.values.predicates import is_known
 from scriptc.frontend.values.verbs import class_name_of, materialize
 from scriptc.ir.core import Value
 from scriptc.ir.types import FLOAT, INT
@@ -17,7 +18,7 @@ from scriptc.ir.types import FLOAT, INT
 def check_that(reader: Reader, condition: AbstractValue, type: str, message: str) -> None:
     """Raises at run time unless the condition holds."""
     truth = reader.truth(condition)
-    if isinstance(truth, Known):
+    if is_known(truth):
         if not truth.obj:
             reader.emit.raise_error(type, message)
         return
@@ -64,7 +65,7 @@ def to_int(reader: Reader, v: Value) -> Value:
 def logical_and(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """Both bools, neither with effects."""
     for x, y in ((a, b), (b, a)):
-        if isinstance(x, Known):
+        if is_known(x):
             return y if x.obj else Known(False)
     return RuntimeValue(reader.emit.build("bool.and_", [materialize(reader, a), materialize(reader, b)]))
 
@@ -72,6 +73,6 @@ def logical_and(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractV
 def negated(reader: Reader, av: AbstractValue) -> AbstractValue:
     return (
         Known(not av.obj)
-        if isinstance(av, Known)
+        if is_known(av)
         else RuntimeValue(reader.emit.build("bool.not", [materialize(reader, av)]))
     )

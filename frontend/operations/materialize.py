@@ -20,10 +20,6 @@ from scriptc.frontend.values.abstract import (
     OneOf,
     RuntimeValue,
     TupleValue,
-    is_complex_number,
-    is_plain_tuple,
-    is_text,
-    of_value,
 )
 from scriptc.frontend.values.alternatives import is_kind, split
 from scriptc.frontend.values.element_types import (
@@ -35,6 +31,14 @@ from scriptc.frontend.values.element_types import (
     spelt,
     type_kind,
     unite,
+)
+from scriptc.frontend.values.predicates import (
+    has_alternatives,
+    is_complex_number,
+    is_known,
+    is_plain_tuple,
+    is_text,
+    of_value,
 )
 from scriptc.frontend.values.structure import holds_function, sequence_items
 from scriptc.frontend.values.union_kinds import NUMBERS
@@ -77,7 +81,7 @@ def refuse_kinds(reader: Reader, av: AbstractValue) -> NoReturn:
 def as_union(reader: Reader, av: AbstractValue, wanted: TupleType) -> Value:
     """A value as one of a union that has its kind, or kinds."""
     kinds = [type_kind(t) for t in wanted.items[1:]]
-    alternatives = av.alternatives if isinstance(av, OneOf) else {Kinds.NONE: av}
+    alternatives = av.alternatives if has_alternatives(av) else {Kinds.NONE: av}
     held: dict[int, Value] = {}
     number_of: dict[int, int] = {}
     for tag, alternative in alternatives.items():
@@ -85,7 +89,7 @@ def as_union(reader: Reader, av: AbstractValue, wanted: TupleType) -> Value:
         number = number_of[tag] = kinds.index(type_kind(value.type))
         value = as_type(reader, value, wanted.items[1 + number])
         if number in held:  # another string
-            assert isinstance(av, OneOf)
+            assert has_alternatives(av)
             is_it = materialize(reader, is_kind(reader, av, tag))
             value = materialize(
                 reader,
@@ -98,7 +102,7 @@ def as_union(reader: Reader, av: AbstractValue, wanted: TupleType) -> Value:
         parts.append(
             reader.emit.builder.op("undef", (), reader.position.loc, types=[t]).result if missing else held[number]
         )
-    which = split_tags(reader, av, number_of) if isinstance(av, OneOf) else reader.emit.const(number_of[Kinds.NONE])
+    which = split_tags(reader, av, number_of) if has_alternatives(av) else reader.emit.const(number_of[Kinds.NONE])
     made = TupleType((INT, *(v.type for v in parts)), wanted.cls)
     return reader.emit.builder.op("tuple", [which, *parts], reader.position.loc, types=[made]).result
 
@@ -128,8 +132,8 @@ def from_union(reader: Reader, parts: Sequence[AbstractValue]) -> AbstractValue:
 
 def make_tuple(items: list[AbstractValue]) -> AbstractValue:
     """A tuple; known as a whole where all items are."""
-    if all(isinstance(i, Known) for i in items):
-        return Known(tuple(i.obj for i in items if isinstance(i, Known)))
+    if all(is_known(i) for i in items):
+        return Known(tuple(i.obj for i in items if is_known(i)))
     return TupleValue(items)
 
 
@@ -165,7 +169,7 @@ def tuple_value(reader: Reader, items: Sequence[AbstractValue], elem: Type = NEV
 
 def any_length(reader: Reader, av: AbstractValue, elem: Type = NEVER) -> Value:
     """A tuple as one of any length."""
-    if isinstance(av, OneOf):
+    if has_alternatives(av):
         return materialize(reader, split(reader, av, lambda a: ListValue(any_length(reader, a, elem))))
     items = sequence_items(av)
     return materialize(reader, av) if items is None else tuple_value(reader, items, elem)
@@ -218,22 +222,22 @@ def materialize_complex(reader: Reader, av: AbstractValue) -> Value:
 
 def list_item(reader: Reader, av: AbstractValue) -> Value:
     """The SSA value of something that goes into a container."""
-    if isinstance(av, OneOf) and Kinds.NONE in av.alternatives and len(av.alternatives) == 2:
+    if has_alternatives(av) and Kinds.NONE in av.alternatives and len(av.alternatives) == 2:
         return optional(reader, av)
-    if isinstance(av, OneOf) and is_plain_tuple(av):
+    if has_alternatives(av) and is_plain_tuple(av):
         return any_length(reader, av)
     if is_complex_number(av):
         reader.reject("container_of_complex")
-    if isinstance(av, OneOf) and not is_text(av):
+    if has_alternatives(av) and not is_text(av):
         return union_item(reader, av)
     items = sequence_items(av)
-    if isinstance(av, Known) and isinstance(av.obj, int) and type(av.obj) not in NUMBERS:
+    if is_known(av) and isinstance(av.obj, int) and type(av.obj) not in NUMBERS:
         reader.reject("no_run_time_value", what=describe(av))  # an IntEnum is more than its number
     if items is None:
         return materialize(reader, av)
     if not items and is_plain_tuple(av):
         return any_length(reader, av)
-    cls = av.cls if isinstance(av, TupleValue) else type(av.obj) if isinstance(av, Known) else tuple
+    cls = av.cls if isinstance(av, TupleValue) else type(av.obj) if is_known(av) else tuple
     values = [list_item(reader, i) for i in items]
     made = TupleType(tuple(v.type for v in values), None if cls is tuple else cls)
     return reader.emit.builder.op("tuple", values, reader.position.loc, types=[made]).result

@@ -10,6 +10,7 @@ from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, Native, TupleValue
+from scriptc.frontend.values.predicates import is_known
 from scriptc.frontend.values.user_classes import defines
 
 
@@ -60,7 +61,7 @@ def named_tuple_of(reader: Reader, cls: Any, items: Sequence[AbstractValue]) -> 
 
 def found_in_tuple(reader: Reader, owner: TupleValue, name: str, args: Sequence[AbstractValue]) -> AbstractValue:
     """`index` and `count`, where all is known at once."""
-    known = [av.obj for av in (*owner.items, *args) if isinstance(av, Known) and isinstance(av.obj, (int, str))]
+    known = [av.obj for av in (*owner.items, *args) if is_known(av) and isinstance(av.obj, (int, str))]
     if len(known) == len(owner.items) + len(args):
         items = tuple(known[: len(owner.items)])
         return call_in_python(reader, getattr(items, name), *known[len(items) :])

@@ -9,6 +9,7 @@ from scriptc.frontend.environment.host_objects import without_numpy
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, Native, RuntimeValue
+from scriptc.frontend.values.predicates import is_known
 from scriptc.frontend.values.verbs import materialize, type_of
 from scriptc.ir.types import FLOAT, INT
 
@@ -39,7 +40,7 @@ def numpy_attribute(reader: Reader, owner: AbstractValue, name: str) -> Abstract
         reader.reject("attribute_of_numpy_number", name=name)
     if name in _TO_PYTHON:
         return Native(
-            lambda: Known(owner.obj) if isinstance(owner, Known) else RuntimeValue(materialize(reader, owner))
+            lambda: Known(owner.obj) if is_known(owner) else RuntimeValue(materialize(reader, owner))
         )
     return Native(lambda dtype: numpy_converted(reader, owner, require_known(reader, dtype, "the dtype of astype()")))
 

@@ -31,11 +31,10 @@ from scriptc.frontend.values.abstract import (
     Native,
     ObjectValue,
     RecordValue,
-    RuntimeValue,
     SuperValue,
     TupleValue,
-    Unbound,
 )
+from scriptc.frontend.values.predicates import defining_op, is_known, is_object, is_unbound, may_be_unbound, ssa_value
 from scriptc.frontend.values.user_classes import class_of, defines
 from scriptc.frontend.values.verbs import describe, python_class
 
@@ -64,7 +63,7 @@ def class_value(reader: Reader, owner: AbstractValue, cls: type, name: str) -> A
     home = next((c for c in cls.__mro__ if name in c.__dict__), None)
     if home is None:
         return None
-    if home is torch.nn.Module and isinstance(owner, ObjectValue):
+    if home is torch.nn.Module and is_object(owner):
         return of_module_class(reader, owner, name)
     raw = home.__dict__[name]
     watch_class_attribute(reader, cls, name)
@@ -117,7 +116,7 @@ def object_attribute(reader: Reader, owner: ObjectValue, name: str) -> AbstractV
         return record_attribute(reader, owner, name)
     items = reader.items_of(owner)
     if name in items and not _is_data_descriptor(inspect.getattr_static(owner.cls, name, None)):
-        return attribute_of_some(reader, owner, name, held) if isinstance(held := items[name], MaybeUnbound) else held
+        return attribute_of_some(reader, owner, name, held) if may_be_unbound(held := items[name]) else held
     if name == "__class__":
         return Known(owner.cls)
     if name == "__dict__":
@@ -145,7 +144,7 @@ def attribute_of_some(reader: Reader, owner: ObjectValue, name: str, held: Maybe
 
 def refuse_attributes_of_some(reader: Reader, owner: ObjectValue) -> None:
     """For what asks for all attributes."""
-    if any(isinstance(av, MaybeUnbound) for av in reader.items_of(owner).values()):
+    if any(may_be_unbound(av) for av in reader.items_of(owner).values()):
         reader.reject("other_keys_on_a_path", what=describe(owner))
 
 
@@ -180,7 +179,7 @@ def set_attribute(reader: Reader, owner: ObjectValue, name: str, value: Abstract
 
 
 def super_value(reader: Reader, owner: SuperValue, name: str) -> AbstractValue:
-    if name == "__new__" and isinstance(owner.obj, Known) and hasattr(owner.obj.obj, "_fields"):
+    if name == "__new__" and is_known(owner.obj) and hasattr(owner.obj.obj, "_fields"):
         made = owner.obj.obj
         return maker_after(reader, made, made.__mro__.index(owner.after) + 1)
     cls = python_class(reader, owner.obj)
@@ -188,7 +187,7 @@ def super_value(reader: Reader, owner: SuperValue, name: str) -> AbstractValue:
     for home in mro[mro.index(owner.after) + 1 :]:
         if name == "__init__" and home.__module__ == "builtins":
             return base_init(reader, owner.obj)
-        if home is torch.nn.Module and isinstance(owner.obj, ObjectValue):
+        if home is torch.nn.Module and is_object(owner.obj):
             return of_module_class(reader, owner.obj, name)
         if name in home.__dict__:
             watch_class_attribute(reader, home, name)
@@ -200,12 +199,12 @@ def special(reader: Reader, owner: AbstractValue, name: str, args: Sequence[Abst
     """owner.__name__(*args) of an object of a user's class; None where its class does not say."""
     if not defines(owner, name):
         return None
-    if isinstance(owner, ObjectValue):
+    if is_object(owner):
         return reader.call(object_attribute(reader, owner, name), args, {})
     if isinstance(owner, TupleValue):
         method = class_value(reader, owner, owner.cls, name)
         return None if method is None else reader.call(method, args, {})
-    assert isinstance(owner, Known)
+    assert is_known(owner)
     cls = type(owner.obj)
     return reader.call(class_attribute(reader, owner.obj, cls, getattr(cls, name), name), args, {})
 
@@ -217,28 +216,24 @@ def _is_data_descriptor(found: Any) -> bool:
 
 def _is_kept_aside(av: AbstractValue) -> bool:
     """Whether nn.Module keeps what is assigned to it as one of its modules or, as it may be one, its parameters."""
-    made_outside = isinstance(av, RuntimeValue) and av.value.op is not None and av.value.op.name == "param"
-    return made_outside or issubclass(class_of(av) or object, torch.nn.Module)
+    made = defining_op(av)
+    return made is not None and made.name == "param" or issubclass(class_of(av) or object, torch.nn.Module)
 
 
 def record_attribute(reader: Reader, owner: RecordValue, name: str) -> AbstractValue:
     if name in owner.record.names and not isinstance(getattr(owner.cls, name, None), property):
         held = held_field(reader, owner, name)
-        if not isinstance(held, Unbound):
-            return attribute_of_some(reader, owner, name, held) if isinstance(held, MaybeUnbound) else held
+        if not is_unbound(held):
+            return attribute_of_some(reader, owner, name, held) if may_be_unbound(held) else held
     if name == "__class__":
         return Known(owner.cls)
     return found_in_class(reader, owner, name)
 
 
 def super_of(reader: Reader, cls: type, first: AbstractValue) -> AbstractValue:
-    if isinstance(first, Known) and not hasattr(first.obj, "_fields"):
+    if is_known(first) and not hasattr(first.obj, "_fields"):
         return call_in_python(reader, super, cls, first.obj)
-    if (
-        isinstance(first, (ObjectValue, TupleValue))
-        and not issubclass(first.cls, cls)
-        or isinstance(first, RuntimeValue)
-    ):
+    if ssa_value(first) is not None or isinstance(first, (ObjectValue, TupleValue)) and not issubclass(first.cls, cls):
         reader.emit.raise_error("TypeError", "super(type, obj): obj must be an instance or subtype of type")
     return SuperValue(cls, first)
 
@@ -247,7 +242,7 @@ def base_init(reader: Reader, made: AbstractValue) -> AbstractValue:
     """The __init__ of a class of Python's own, called from one of the user's."""
 
     def init(*args: AbstractValue) -> AbstractValue:
-        if isinstance(made, ObjectValue) and issubclass(made.cls, BaseException):
+        if is_object(made) and issubclass(made.cls, BaseException):
             set_items(reader, made, {**reader.items_of(made), "args": make_tuple(list(args))})
         return Known(None)
 

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Bound,
-    DictValue,
-    Known,
-    ListValue,
-    RuntimeValue,
-    TupleValue,
-    is_tensor,
-    tensor_type,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Bound, DictValue, ListValue, TupleValue
+from scriptc.frontend.values.predicates import is_known, is_tensor, run_time_type, tensor_type
 from scriptc.frontend.values.verbs import python_class
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.types import BOOL, COMPLEX, FLOAT, INT
@@ -39,8 +30,8 @@ def _operand(r: Reader, row: OpDef, kind: str, av: AbstractValue) -> AbstractVal
 
 def _holds_no_number(av: AbstractValue) -> bool:
     """Whether a value is surely neither a number nor a tensor."""
-    if isinstance(av, Known):
+    if is_known(av):
         return av.obj is None or isinstance(av.obj, (str, tuple, list, dict, set))
-    if isinstance(av, RuntimeValue):
-        return not is_tensor(av) and av.type not in (INT, FLOAT, BOOL, COMPLEX)
+    if (t := run_time_type(av)) is not None:
+        return not is_tensor(av) and t not in (INT, FLOAT, BOOL, COMPLEX)
     return isinstance(av, (TupleValue, ListValue, DictValue))

@@ -33,15 +33,20 @@ from scriptc.frontend.values.abstract import (
     KnownLengthListValue,
     KnownSet,
     ListValue,
-    ObjectValue,
-    OneOf,
     RuntimeValue,
     TupleValue,
-    is_complex_number,
-    is_tensor,
-    is_text,
 )
 from scriptc.frontend.values.alternatives import present, split, split_all
+from scriptc.frontend.values.predicates import (
+    has_alternatives,
+    is_complex_number,
+    is_known,
+    is_none,
+    is_object,
+    is_tensor,
+    is_text,
+    run_time_type,
+)
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.user_classes import defines_outside
 from scriptc.frontend.values.verbs import class_name_of, materialize, python_class, type_of
@@ -54,20 +59,20 @@ _OF_BITS = ("BitAnd", "BitOr", "BitXor", "LShift", "RShift")
 def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     if (found := text_operator(reader, op, a, b)) is not None:
         return found
-    if isinstance(a, OneOf) or isinstance(b, OneOf):
+    if has_alternatives(a) or has_alternatives(b):
         return split_all(reader, both_present(reader, op, a, b), lambda avs: reader.binary(op, *avs))
     refuse_item_sets(reader, a, b)
     function, on_ints, on_floats, on_tensors = BINARY[op]
     if defines_outside(a, f"__{METHODS[op]}__") or defines_outside(b, f"__r{METHODS[op]}__"):
         return special_operator(reader, op, a, b)
-    if isinstance(a, Known) and isinstance(b, Known):
+    if is_known(a) and is_known(b):
         found = call_in_python(reader, function, a.obj, b.obj)
         sites = tuple(site for av in (a, b) if isinstance(av, KnownSet) for site in av.sites)
-        return KnownSet(found.obj, sites) if sites and isinstance(found, Known) else found
+        return KnownSet(found.obj, sites) if sites and is_known(found) else found
     if not is_tensor(a) and not is_tensor(b) and any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
         made = table_operator(reader, op, a, b)
         return bad_operands(reader, op, a, b) if made is None else made
-    if isinstance(a, ObjectValue) or isinstance(b, ObjectValue):
+    if is_object(a) or is_object(b):
         return special_operator(reader, op, a, b)
     if is_tensor(a) or is_tensor(b):
         own, other, prefix = (a, b, "") if is_tensor(a) else (b, a, "r")
@@ -89,7 +94,7 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
     columns = [sequence_items(av) for av in (a, b)]
     if columns[0] is not None and columns[1] is not None and op == "Add":
         return TupleValue([*columns[0], *columns[1]])
-    if isinstance(a, TupleValue) and isinstance(b, Known) and op == "Mult":
+    if isinstance(a, TupleValue) and is_known(b) and op == "Mult":
         return TupleValue(repeated(reader, a.items, b))
     if isinstance(b, ListValue) and op == "Mult":
         a, b = b, a
@@ -102,7 +107,7 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
         return RuntimeValue(reader.emit.build(on_floats, [to_float(reader, x), to_float(reader, y)]))
     if x.type == y.type == BOOL and op in ("BitAnd", "BitOr", "BitXor"):
         return RuntimeValue(reader.emit.build(on_ints.replace("int.", "bool."), [x, y]))
-    if op == "Pow" and not (isinstance(b, Known) and b.obj >= 0):  # an int, or a float where b is negative
+    if op == "Pow" and not (is_known(b) and b.obj >= 0):  # an int, or a float where b is negative
         return reader.choose(
             reader.compare("GtE", b, Known(0)),
             lambda: RuntimeValue(reader.emit.build(on_ints, [to_int(reader, x), to_int(reader, y)])),
@@ -124,7 +129,7 @@ def list_operator(reader: Reader, op: str, a: ListValue, b: AbstractValue) -> Ab
         reader.speculation.observe(a)
         return new_list(reader, repeated(reader, a.items, b), (reader.position.loc, "mult"))
     if op == "Add" and not isinstance(b, ListValue):
-        if isinstance(b, Known) and isinstance(b.obj, list):
+        if is_known(b) and isinstance(b.obj, list):
             return list_operator(reader, op, a, new_list(reader, reader.iterate(b), (reader.position.loc, "known")))
         bad_operands(reader, op, a, b)
     if op == "Add" and isinstance(b, ListValue) and a.items is not None and b.items is not None:
@@ -137,13 +142,9 @@ def list_operator(reader: Reader, op: str, a: ListValue, b: AbstractValue) -> Ab
 
 
 def number_operand(reader: Reader, av: AbstractValue, op: str, a: AbstractValue, b: AbstractValue) -> Value:
-    if isinstance(av, (Known, RuntimeValue)) and (
-        isinstance(av, RuntimeValue) or isinstance(av.obj, (bool, int, float))
-    ):
-        value = materialize(reader, av)
-        if value.type in (INT, FLOAT, BOOL):
-            return value
-    if is_text(av) or (isinstance(av, Known) and av.obj is None):
+    if is_known(av) and isinstance(av.obj, (bool, int, float)) or run_time_type(av) in (INT, FLOAT, BOOL):
+        return materialize(reader, av)
+    if is_text(av) or is_none(av):
         bad_operands(reader, op, a, b)
     reader.reject(
         "operator_on_others", operator=SYMBOLS.get(op, op), a=class_name_of(reader, a), b=class_name_of(reader, b)
@@ -164,7 +165,7 @@ def unary(reader: Reader, node: ast.unaryop, av: AbstractValue) -> AbstractValue
     name = type(node).__name__
     if name == "Not":
         return negated(reader, reader.truth(av))
-    if isinstance(av, OneOf):
+    if has_alternatives(av):
         av = present(reader, av, "TypeError", f"bad operand type for unary {SYMBOLS.get(name, name)}: 'NoneType'")
         return split(reader, av, lambda a: reader.unary(node, a))
     if (found := special(reader, av, f"__{METHODS[name]}__", [])) is not None:
@@ -180,11 +181,11 @@ def bad_operand(reader: Reader, name: str, av: AbstractValue) -> NoReturn:
 
 def inplace(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """`a op= b`: writes through a tensor, extends a list, else the plain operator."""
-    if isinstance(a, OneOf):
+    if has_alternatives(a):
         return split(reader, both_present(reader, op, a, b)[0], lambda av: reader.inplace(op, av, b))
     if isinstance(a, KnownSet):
         reader.speculation.promote(a)
-    if isinstance(a, Known) and isinstance(a.obj, (list, dict, set)):
+    if is_known(a) and isinstance(a.obj, (list, dict, set)):
         change_outside(reader, a.obj)
         return a
     if is_tensor(a):

@@ -17,7 +17,6 @@ from scriptc.frontend.reader.paths import identities
 from scriptc.frontend.reader.promotion import promote_objects, record_key
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    RECORDS,
     AbstractValue,
     Content,
     DictValue,
@@ -25,15 +24,23 @@ from scriptc.frontend.values.abstract import (
     KnownLengthListValue,
     MaybeUnbound,
     ObjectValue,
-    OneOf,
     RecordDictValue,
     RecordValue,
-    RuntimeValue,
     Unbound,
-    of_value,
 )
 from scriptc.frontend.values.alternatives import is_kind, without
 from scriptc.frontend.values.element_types import fresh, is_laid_out_anew, spelt, unite
+from scriptc.frontend.values.predicates import (
+    defining_op,
+    has_alternatives,
+    is_known,
+    is_none,
+    is_object,
+    is_record,
+    is_unbound,
+    may_be_unbound,
+    of_value,
+)
 from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
@@ -75,9 +82,9 @@ def as_record(reader: Reader, made: ObjectValue | DictValue) -> AbstractValue:
     refuse_leak(reader, made)
     if record.name not in reader.emit.module.records:
         begin_record(reader, record, tuple(dict.fromkeys((*items, *sorted(record.late)))))
-    of_some = (items.keys() ^ set(record.names)) | {name for name, av in items.items() if isinstance(av, MaybeUnbound)}
+    of_some = (items.keys() ^ set(record.names)) | {name for name, av in items.items() if may_be_unbound(av)}
     if not of_some <= record.late:
-        if isinstance(made, ObjectValue):
+        if is_object(made):
             may_lack(reader, record, of_some)
         reader.reject("record_new_key", what=describe(made), name=next(iter(of_some)))
     values = [field_value(reader, record, i, items.get(name, Unbound())) for i, name in enumerate(record.names)]
@@ -117,21 +124,20 @@ def may_lack(reader: Reader, record: Record, names: set[str]) -> NoReturn:
 def field_content(reader: Reader, record: Record, name: str, av: AbstractValue) -> AbstractValue:
     """What a field holds for the value of an attribute: see Record on those that are lacking or constant."""
     late, constant = name in record.late, is_constant(av)
-    match av:
-        case Unbound() if late:
-            return Known(None)
-        case MaybeUnbound(flag, held) if late:
-            return reader.choose(flag, lambda: field_content(reader, record, name, held), lambda: Known(None))
-        case Known(obj) if constant and name not in record.constants:
-            record.constants[name] = obj
-            reader.speculation.read_again(f"the attribute '{name}' of a {record.name} is a constant")
-        case Known(obj) if constant and obj == record.constants[name]:
-            return Known(True)
+    if late and is_unbound(av):
+        return Known(None)
+    if late and may_be_unbound(av):
+        return reader.choose(av.flag, lambda: field_content(reader, record, name, av.av), lambda: Known(None))
+    if constant and is_known(av) and name not in record.constants:
+        record.constants[name] = av.obj
+        reader.speculation.read_again(f"the attribute '{name}' of a {record.name} is a constant")
+    if constant and is_known(av) and av.obj == record.constants[name]:
+        return Known(True)
     if constant or name in record.constants:
         first = describe(Known(record.constants[name]))
         reader.reject("record_field_of_kinds", name=name, owner=record.name, held=first, item=f"another {describe(av)}")
-    kinds = av.alternatives.values() if isinstance(av, OneOf) else [av]
-    if late and any(map(_is_none, kinds)):
+    kinds = av.alternatives.values() if has_alternatives(av) else [av]
+    if late and any(map(is_none, kinds)):
         reader.reject("record_late_none", name=name, owner=record.name)
     return av
 
@@ -169,11 +175,11 @@ def held_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any) 
     """What a field holds; Unbound or MaybeUnbound where the attribute is lacking, or may be."""
     av = get_field(reader, owner, name)
     constant = Known(owner.record.constants[name]) if name in owner.record.constants else None
-    kinds = av.alternatives if isinstance(av, OneOf) else {0: av}
-    none = next((number for number, kind in kinds.items() if _is_none(kind)), None)
+    kinds = av.alternatives if has_alternatives(av) else {0: av}
+    none = next((number for number, kind in kinds.items() if is_none(kind)), None)
     if name not in owner.record.late or none is None:
         return constant or av
-    if not isinstance(av, OneOf):
+    if not has_alternatives(av):
         return Unbound()
     return MaybeUnbound(negated(reader, is_kind(reader, av, none)), constant or without(av, none))
 
@@ -181,7 +187,7 @@ def held_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any) 
 def fields_of(reader: Reader, owner: RecordValue | RecordDictValue) -> dict[Any, AbstractValue]:
     """The attributes or keys that there are, or may be (MaybeUnbound)."""
     held = {name: held_field(reader, owner, name) for name in owner.record.names}
-    return {name: av for name, av in held.items() if not isinstance(av, Unbound)}
+    return {name: av for name, av in held.items() if not is_unbound(av)}
 
 
 def set_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any, value: AbstractValue) -> None:
@@ -201,7 +207,7 @@ def set_fields(reader: Reader, owner: RecordValue | RecordDictValue, items: dict
         free_keys(reader, owner)
         reader.reject("record_loses_key", what=describe(owner))
     for name, item in items.items():
-        held = item.value.op if isinstance(item, RuntimeValue) else None
+        held = defining_op(item)
         if held is None or held.name != "object.get" or held.operands[0] is not owner.value:
             set_field(reader, owner, name, item)
 
@@ -218,20 +224,16 @@ def free_keys(reader: Reader, owner: RecordValue | RecordDictValue) -> None:
 
 def same_record(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
     """`a is b` where one of them exists at run time; None where none does."""
-    if not isinstance(a, RECORDS) and not isinstance(b, RECORDS):
+    if not is_record(a) and not is_record(b):
         return None
-    if isinstance(a, RECORDS) and isinstance(b, RECORDS) and a.record is b.record:
+    if is_record(a) and is_record(b) and a.record is b.record:
         return apply_op(reader, "object.is", a, b)
     return Known(False)
 
 
 def is_constant(av: AbstractValue) -> bool:
     """Whether something known has no value of run time."""
-    return isinstance(av, Known) and isinstance(av.obj, _CONSTANTS)
-
-
-def _is_none(av: AbstractValue) -> bool:
-    return isinstance(av, Known) and av.obj is None
+    return is_known(av) and isinstance(av.obj, _CONSTANTS)
 
 
 def _leaves(t: Type) -> int:

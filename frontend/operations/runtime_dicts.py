@@ -27,16 +27,23 @@ from scriptc.frontend.values.abstract import (
     KnownSet,
     ListValue,
     Made,
-    OneOf,
     RuntimeValue,
     TupleValue,
     ViewValue,
+)
+from scriptc.frontend.values.element_types import fresh, is_hashable, is_laid_out_anew, spelt, unite
+from scriptc.frontend.values.predicates import (
+    has_alternatives,
+    is_any_length_tuple,
     is_dict,
+    is_known,
+    is_list,
     is_set,
     is_text,
     made_of,
+    run_time_type,
+    ssa_value,
 )
-from scriptc.frontend.values.element_types import fresh, is_hashable, is_laid_out_anew, spelt, unite
 from scriptc.frontend.values.structure import holds_function, sequence_items
 from scriptc.frontend.values.verbs import class_name_of, describe, materialize, python_class, text_parts, type_of
 from scriptc.frontend.values.walk import Walk
@@ -88,9 +95,9 @@ def new_dict(
 def new_set(reader: Reader, items: Sequence[AbstractValue], site: Any, made: Made = _PLAIN[1]) -> AbstractValue:
     """A set of items made at a site of the program; one without items exists at run time."""
     if site not in reader.assumptions.tables and items:
-        if all(isinstance(i, Known) for i in items):
-            found = call_in_python(reader, made.cls, tuple(i.obj for i in items if isinstance(i, Known)))
-            return KnownSet(found.obj, (site,)) if isinstance(found, Known) and made.cls is set else found
+        if all(is_known(i) for i in items):
+            found = call_in_python(reader, made.cls, tuple(i.obj for i in items if is_known(i)))
+            return KnownSet(found.obj, (site,)) if is_known(found) and made.cls is set else found
         if not all((t := type_of_key(reader, i)) is not None and is_hashable(t) for i in items):
             return TupleValue(list(items), set)  # which can only be asked what it contains
     table = new_table(reader, "set.new", site, made)
@@ -138,16 +145,16 @@ def key_type(reader: Reader, table: AbstractValue) -> Type:
 
 def is_known_key(av: AbstractValue) -> bool:
     items = sequence_items(av)
-    return isinstance(av, Known) if items is None else all(map(is_known_key, items))
+    return is_known(av) if items is None else all(map(is_known_key, items))
 
 
 def type_of_key(reader: Reader, av: AbstractValue) -> Type | None:
     """The type of a key without building anything; None for what is no run-time key."""
     items = sequence_items(av)
-    if isinstance(av, ListValue) and av.is_tuple:
+    if is_any_length_tuple(av):
         return materialize(reader, av).type
     if items is None:
-        return STR if is_text(av) and not isinstance(av, OneOf) else type_of(av)
+        return STR if is_text(av) and not has_alternatives(av) else type_of(av)
     if not items:
         return tuple_of(NEVER)
     found = [type_of_key(reader, i) for i in items]
@@ -169,14 +176,13 @@ def key_of(reader: Reader, d: DictValue, key: AbstractValue) -> Any:
 
 def refuse_unhashable(reader: Reader, av: AbstractValue) -> None:
     """Refuses what Python does not hash, and what compiled code does not."""
-    if isinstance(av, Known):
+    if is_known(av):
         try:
             hash(av.obj)
         except TypeError as e:
             reader.emit.raise_error("TypeError", str(e))
     is_slice = isinstance(av, TupleValue) and av.cls is slice and slice.__hash__ is None
-    is_list = isinstance(av, ListValue) and not av.is_tuple or is_slice
-    if is_list or isinstance(av, DictValue) or isinstance(av, RuntimeValue) and isinstance(av.type, Container):
+    if is_slice or is_list(av) or isinstance(av, DictValue) or isinstance(run_time_type(av), Container):
         reader.emit.raise_error("TypeError", f"unhashable type: '{class_name_of(reader, av)}'")
     for item in sequence_items(av) or ():
         refuse_unhashable(reader, item)
@@ -257,11 +263,8 @@ def holds_functions(reader: Reader, d: DictValue) -> bool:
 
 def is_function_table(reader: Reader, d: DictValue, index: AbstractValue) -> bool:
     """Whether a dict with known keys holds functions, and is asked for a key of run time that is not an argument itself."""
-    if (
-        not isinstance(index, RuntimeValue)
-        or index.type not in KEY_TYPES
-        or index.value in reader.speculation.arg_places
-    ):
+    value = ssa_value(index)
+    if value is None or value.type not in KEY_TYPES or value in reader.speculation.arg_places:
         return False
     return d.made.factory is None and holds_functions(reader, d)
 
@@ -346,7 +349,7 @@ def key_place(reader: Reader, table: AbstractValue, key: AbstractValue) -> Abstr
         raise_with(reader, "KeyError", joined(reader, [*text_parts(reader, key, quoted=True)]))
 
     missing = reader.compare("Lt", place, Known(0))
-    if isinstance(missing, Known):
+    if is_known(missing):
         if missing.obj:
             fails()
         return place
@@ -484,11 +487,11 @@ def _any_length_where_fixed(asked: Type, key: Type) -> bool:
 
 
 def is_dict_like(av: AbstractValue) -> bool:
-    return is_dict(av) or isinstance(av, DictValue) or isinstance(av, Known) and isinstance(av.obj, dict)
+    return is_dict(av) or isinstance(av, DictValue) or is_known(av) and isinstance(av.obj, dict)
 
 
 def is_set_like(av: AbstractValue) -> bool:
-    return is_set(av) or isinstance(av, Known) and isinstance(av.obj, (set, frozenset))
+    return is_set(av) or is_known(av) and isinstance(av.obj, (set, frozenset))
 
 
 _SET_METHODS = {
@@ -508,7 +511,7 @@ def own_tuple_key(
     reader: Reader, av: AbstractValue, items: Sequence[AbstractValue] | None, key: ListType
 ) -> tuple[AbstractValue, AbstractValue | None]:
     """A key as a dict holds it whose keys are tuples of any length, as in `as_key`."""
-    if isinstance(av, ListValue) and av.is_tuple:
+    if is_any_length_tuple(av):
         held = materialize(reader, av).type
         if held != key and held != tuple_of(NEVER):
             reader.reject("key_of_other_type", item=spelt(held), held=spelt(key))

@@ -16,14 +16,8 @@ from scriptc.frontend.operations.logic import check_that, logical_and, negated
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Known,
-    RuntimeValue,
-    is_complex_number,
-    is_tensor,
-    tensor_type,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
+from scriptc.frontend.values.predicates import is_complex_number, is_known, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize, type_of
 from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT, INTEGRAL, NUMBER_TYPES, PARTS, compute_dtype, held, promote
 from scriptc.ir.types import BOOL, FLOAT, INT
@@ -135,7 +129,7 @@ def converted(reader: Reader, number: AbstractValue, dtype: str) -> AbstractValu
     if parts is not None:
         check_that(reader, reader.compare("Eq", parts[1], Known(0.0)), "RuntimeError", message)
         number = parts[0]
-    if isinstance(number, Known):
+    if is_known(number):
         low, high = held(dtype, isinstance(number.obj, float))
         floats = dtype in FLOATING
         if not (low <= number.obj <= high or floats and not math.isfinite(number.obj)):

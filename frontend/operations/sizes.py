@@ -9,7 +9,8 @@ import torch
 
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
+from scriptc.frontend.values.predicates import is_known, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.core import Value
 from scriptc.ir.types import Dim
@@ -17,8 +18,8 @@ from scriptc.ir.types import Dim
 
 def shape_of_tensor(reader: Reader, tensor: AbstractValue) -> AbstractValue:
     sizes = [size_av(reader, tensor, i) for i in range(tensor_type(tensor).rank)]
-    if all(isinstance(s, Known) for s in sizes):
-        return Known(torch.Size(s.obj for s in sizes if isinstance(s, Known)))
+    if all(is_known(s) for s in sizes):
+        return Known(torch.Size(s.obj for s in sizes if is_known(s)))
     return TupleValue(sizes, torch.Size)
 
 

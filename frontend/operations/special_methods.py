@@ -5,7 +5,8 @@ from __future__ import annotations
 from scriptc.frontend.operations.logic import bad_operands
 from scriptc.frontend.operations.objects import special
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known
+from scriptc.frontend.values.abstract import AbstractValue
+from scriptc.frontend.values.predicates import is_known
 from scriptc.frontend.values.user_classes import class_of
 
 METHODS = {
@@ -31,7 +32,7 @@ def special_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue
 def answer(reader: Reader, owner: AbstractValue, method: str, other: AbstractValue) -> AbstractValue | None:
     """What a method says; None where there is none, or where it leaves it to the other operand."""
     found = special(reader, owner, method, [other])
-    return None if isinstance(found, Known) and found.obj is NotImplemented else found
+    return None if is_known(found) and found.obj is NotImplemented else found
 
 
 def same_class(a: AbstractValue, b: AbstractValue) -> bool:

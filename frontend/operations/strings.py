@@ -10,15 +10,8 @@ from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.constant_demand import prefer_known, require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Known,
-    OneOf,
-    RuntimeValue,
-    TupleValue,
-    is_run_time_text,
-    is_text,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_run_time_text, is_text
 from scriptc.frontend.values.verbs import class_name_of, materialize, type_of
 from scriptc.ir.core import Value
 from scriptc.ir.types import BOOL, INT
@@ -30,7 +23,7 @@ def text_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -
     """`a op b` where it is an operator of strings of which some are made at run time; None where it is not."""
     if op == "Add" and is_text(a) and is_text(b) and (is_run_time_text(a) or is_run_time_text(b)):
         return apply_op(reader, "str.concat", a, b)
-    if isinstance(a, OneOf) or isinstance(b, OneOf) or (isinstance(a, Known) and isinstance(b, Known)):
+    if has_alternatives(a) or has_alternatives(b) or (is_known(a) and is_known(b)):
         return None
     if op == "Mult" and (is_text(a) or is_text(b)):
         text, times = (a, b) if is_text(a) else (b, a)

@@ -9,17 +9,16 @@ from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.materialize import any_length, make_tuple, wrap
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Bound,
-    Known,
-    ListValue,
+from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, ListValue
+from scriptc.frontend.values.element_types import spelt, unite
+from scriptc.frontend.values.predicates import (
+    is_any_length_tuple,
+    is_known,
     is_plain_tuple,
     is_tensor,
     is_text,
     tensor_type,
 )
-from scriptc.frontend.values.element_types import spelt, unite
 from scriptc.frontend.values.structure import LONG, UNROLL_LIMIT, sequence_items
 from scriptc.frontend.values.verbs import class_name_of, materialize, type_of
 from scriptc.ir.types import STR, JoinError, ListType, ScalarType
@@ -27,7 +26,7 @@ from scriptc.ir.types import STR, JoinError, ListType, ScalarType
 
 def tuple_of_items(reader: Reader, av: AbstractValue) -> AbstractValue:
     """tuple(av) where the number of items is not known."""
-    if isinstance(av, ListValue) and av.is_tuple:
+    if is_any_length_tuple(av):
         return av
     listed = av if isinstance(av, ListValue) else reader.call(Known(list), [av], {})
     if isinstance(listed, ListValue) and listed.items is not None:  # of a generator whose tests are known
@@ -60,7 +59,7 @@ def tuple_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) 
 
 def is_repeated_by_hand(times: AbstractValue, items: Sequence[AbstractValue]) -> TypeGuard[Known]:
     """Whether items are repeated in the compiler: numbers and tensors not where they become many."""
-    if not isinstance(times, Known):
+    if not is_known(times):
         return False
     return not isinstance(times.obj, int) or len(items) * times.obj <= LONG or not are_alike(items)
 

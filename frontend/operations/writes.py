@@ -14,16 +14,8 @@ from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.scalars import FILLING, converted, item_of, new_filled
 from scriptc.frontend.operations.sizes import shape_tuple, size_av
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Known,
-    ListValue,
-    RuntimeValue,
-    TupleValue,
-    is_complex_number,
-    is_tensor,
-    tensor_type,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue, TupleValue
+from scriptc.frontend.values.predicates import is_complex_number, is_known, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize, type_of
 from scriptc.ir.core import Op, Value
 from scriptc.ir.dtypes import COMPLEX, INTEGRAL, SCALAR_TYPES, category
@@ -109,7 +101,7 @@ def check_number(reader: Reader, value: AbstractValue, dtype: str) -> None:
     if is_tensor(value) or is_complex_number(value) or dtype in ("bool", "f16", "bf16") or dtype in COMPLEX:
         return
     kind = type_of(value)
-    known = isinstance(value, Known) and kind in (INT, FLOAT)
+    known = is_known(value) and kind in (INT, FLOAT)
     if known or kind == FLOAT and dtype in INTEGRAL or kind == INT and dtype in INTEGRAL and dtype != "i64":
         converted(reader, value, dtype)
 

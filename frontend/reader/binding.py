@@ -15,9 +15,10 @@ from scriptc.frontend.environment.lookup import live_tensor
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.scope import listed
-from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, OneOf, TupleValue, is_run_time_text
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, OneOf, TupleValue
 from scriptc.frontend.values.alternatives import present
 from scriptc.frontend.values.frame import Frame
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_run_time_text
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.verbs import describe
 
@@ -34,7 +35,7 @@ class Spread:
 def spread_argument(reader: Reader, av: AbstractValue) -> list[AbstractValue | Spread]:
     """What a starred argument gives."""
     found = present(reader, av, "TypeError", "argument after * must be an iterable, not NoneType")
-    if not isinstance(found, OneOf):
+    if not has_alternatives(found):
         return [*reader.iterate(found)]
     lengths = {None if items is None else len(items) for items in map(sequence_items, found.alternatives.values())}
     return [Spread(found)] if None in lengths or len(lengths) > 1 else [*reader.iterate(found)]
@@ -54,7 +55,7 @@ def read_arguments(reader: Reader, node: ast.Call) -> tuple[list[AbstractValue |
             kwargs[keyword.arg] = value
         elif isinstance(value, DictValue):
             kwargs |= reader.items_of(value)
-        elif isinstance(value, Known) and isinstance(value.obj, dict):
+        elif is_known(value) and isinstance(value.obj, dict):
             kwargs |= known_keywords(reader, value.obj)
         else:
             reader.reject("double_star_of_other", what=describe(value))
@@ -139,6 +140,6 @@ def bind_parameters(
 
 
 def tensor_default(reader: Reader, av: AbstractValue, name: str) -> AbstractValue:
-    if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
+    if is_known(av) and isinstance(av.obj, torch.Tensor):
         return live_tensor(reader, av.obj, {name: av.obj}, name, name)
     return av

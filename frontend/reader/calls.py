@@ -59,14 +59,12 @@ from scriptc.frontend.values.abstract import (
     Known,
     KnownSet,
     ManagerValue,
-    NoTensor,
     OneOf,
     TupleValue,
-    is_tensor,
-    tensor_type,
 )
 from scriptc.frontend.values.alternatives import is_of_ranks, split, split_all
 from scriptc.frontend.values.frame import Frame
+from scriptc.frontend.values.predicates import NoTensor, has_alternatives, is_known, is_none, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import class_name_of, demand, is_run_time, python_class
 
 _GLOBAL_HOOKS = (
@@ -98,7 +96,7 @@ def _tensor_parameters(function: FunctionType) -> frozenset[str]:
 @reads(ast.Call)
 def read_call(reader: Reader, node: ast.Call) -> AbstractValue:
     func = reader.evaluate(node.func)
-    if isinstance(func, Known) and func.obj is zip and (rows := zipped_rows(node)) is not None:
+    if is_known(func) and func.obj is zip and (rows := zipped_rows(node)) is not None:
         found = reader.evaluate(rows)
         return (
             transposed(reader, found)
@@ -106,7 +104,7 @@ def read_call(reader: Reader, node: ast.Call) -> AbstractValue:
             else call_spread(reader, func, spread_argument(reader, found), {})
         )
     args, kwargs = read_arguments(reader, node)
-    if isinstance(func, Known) and func.obj is super and not args:
+    if is_known(func) and func.obj is super and not args:
         return zero_argument_super(reader)
     return call_spread(reader, func, args, kwargs)
 
@@ -161,13 +159,13 @@ def call_bound(
     kind = "Tensor" if is_tensor(func.owner) else class_name_of(reader, func.owner)
     if kind in ("defaultdict", "OrderedDict", "Counter") and (kind, func.name) not in METHODS:
         kind = "dict"
-    if isinstance(func.owner, Known):  # a user's list or dict has the methods of lists and dicts
+    if is_known(func.owner):  # a user's list or dict has the methods of lists and dicts
         kinds = [c.__name__ for c in type(func.owner.obj).__mro__]
         kind = next((k for k in kinds if (k, func.name) in METHODS or f"{k}.{func.name}" in DECOMPOSITIONS), kind)
         if func.name in CHANGES.get(kind, ()) and not isinstance(func.owner, KnownSet):
             change_outside(reader, func.owner.obj)
             return Known(None)
-    if kind == "str" and isinstance(func.owner, Known) and all(map(is_known_throughout, (*args, *kwargs.values()))):
+    if kind == "str" and is_known(func.owner) and all(map(is_known_throughout, (*args, *kwargs.values()))):
         return call_evaluated(reader, getattr(func.owner.obj, func.name), [known_whole(reader, a) for a in args],
                                    {k: known_whole(reader, v) for k, v in kwargs.items()})  # fmt: skip
     if kind == "Tensor":
@@ -179,7 +177,7 @@ def call_bound(
     if decomposition is not None:
         args, kwargs = known_texts(reader, args, kwargs) if kind == "Tensor" else (args, kwargs)
         return call_decomposition(reader, decomposition, func.name, [func.owner, *args], kwargs)
-    if isinstance(func.owner, Known):
+    if is_known(func.owner):
         return call_evaluated(reader, getattr(func.owner.obj, func.name), args, kwargs)
     if kind == "Tensor" and func.name.endswith("_") and not func.name.endswith("__"):
         return call_inplace(reader, func, args, kwargs)
@@ -245,11 +243,11 @@ def call_known(
             if not is_call_of_modules(uncompiled(getattr(type(obj), name))):
                 return reader.call(reader.attribute(Known(obj), name), args, kwargs)
         return call_module(reader, obj, args, kwargs)
-    if is_call_of_modules(obj) and args and isinstance(args[0], Known):  # super().__call__(...)
+    if is_call_of_modules(obj) and args and is_known(args[0]):  # super().__call__(...)
         return call_module(reader, args[0].obj, args[1:], kwargs)
     if isinstance(obj, torch.jit.ScriptFunction):
         return call_known(reader, python_behind(reader, obj), args, kwargs)
-    if isinstance(obj, _WrappedCall) and obj.cls_call is None and args and isinstance(args[0], Known):
+    if isinstance(obj, _WrappedCall) and obj.cls_call is None and args and is_known(args[0]):
         return call_module(reader, args[0].obj, args[1:], kwargs)  # what torch.fx has in the place of Module.__call__
     if isinstance(obj, MethodType):
         return call_known(reader, obj.__func__, [Known(obj.__self__), *args], kwargs)
@@ -272,7 +270,7 @@ def handle(
     reader: Reader, handler: Any, name: str, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     """A function of the op library: Python code over abstract values."""
-    if name != "isinstance" and any(isinstance(a, OneOf) for a in (*args, *kwargs.values())):
+    if name != "isinstance" and any(has_alternatives(a) for a in (*args, *kwargs.values())):
         n, names = len(args), [*kwargs]
         return split_all(
             reader,
@@ -314,12 +312,12 @@ def call_evaluated(
         answer = obj()
         reader.environment.guard("CALL_GIVES", obj, None, answer)
         return Known(answer)
-    if is_pure(obj) and all(isinstance(av, Known) for av in (*args, *kwargs.values())):
+    if is_pure(obj) and all(is_known(av) for av in (*args, *kwargs.values())):
         owner = getattr(obj, "__self__", None)
         watch(reader, owner)
-        given = [av.obj for av in args if isinstance(av, Known)]
-        result = call_in_python(reader, obj, *given, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
-        if isinstance(result, Known) and not holds_tensor([result.obj]):  # a tensor is made anew at each call
+        given = [av.obj for av in args if is_known(av)]
+        result = call_in_python(reader, obj, *given, **{k: v.obj for k, v in kwargs.items() if is_known(v)})
+        if is_known(result) and not holds_tensor([result.obj]):  # a tensor is made anew at each call
             return result
     demand(reader, Known(obj), "__call__", "is not callable")
     reader.reject("function_without_source", name=spelled(reader, library_name(obj)))
@@ -341,7 +339,7 @@ def call_decomposition(
     args, kwargs = with_numbers(reader, name, *with_tensors(reader, function, args, kwargs))
     given = [*args, *kwargs.values()]
     halves = {tensor_type(av).dtype for av in given if is_tensor(av)} & {"f16", "bf16"}
-    asked = any(isinstance(av, Known) and isinstance(av.obj, torch.dtype) for av in given)
+    asked = any(is_known(av) and isinstance(av.obj, torch.dtype) for av in given)
     if function not in WIDENING or len(halves) != 1 or asked:
         return call_function(reader, function, args, kwargs)
     (half,) = halves
@@ -369,11 +367,11 @@ def with_tensors(
 
 def sure_tensor(reader: Reader, av: AbstractValue, message: str) -> AbstractValue:
     """The value where it is a tensor; where it is of another kind, TypeError."""
-    held = av.alternatives if isinstance(av, OneOf) else {0: av}
+    held = av.alternatives if has_alternatives(av) else {0: av}
     others = [tag for tag, a in held.items() if not is_tensor(a)]
     if others:
         fails = lambda: reader.emit.raise_error("TypeError", message)  # noqa: E731
-        wrong = is_one_of(reader, av, others) if isinstance(av, OneOf) else Known(True)
+        wrong = is_one_of(reader, av, others) if has_alternatives(av) else Known(True)
         reader.choose(wrong, fails, lambda: Known(None))
         found = {tag: a for tag, a in held.items() if tag not in others}
         return next(iter(found.values())) if len(found) == 1 else OneOf(av.tag, found)  # type: ignore[attr-defined]
@@ -389,7 +387,7 @@ def round_to(reader: Reader, av: AbstractValue, dtype: str) -> AbstractValue:
 
 def write_into(reader: Reader, out: AbstractValue, result: AbstractValue) -> AbstractValue:
     """What a call with `out` returns: `out`, behind the writes."""
-    if isinstance(out, Known) and out.obj is None:
+    if is_none(out):
         return result
     if not is_tensor(out):
         for target, part in zip(reader.iterate(out), reader.iterate(result), strict=True):
@@ -446,9 +444,9 @@ def call_module(
     guard_hooks(reader, module, ("_backward_hooks", "_backward_pre_hooks"))
     for hook in own_hooks(reader, module, "_forward_pre_hooks", kwargs):
         changed = reader.call(hook, [Known(module), make_tuple(list(args))], {})
-        if isinstance(changed, OneOf):
+        if has_alternatives(changed):
             reader.reject("hook_returns_sometimes")
-        if not (isinstance(changed, Known) and changed.obj is None):
+        if not is_none(changed):
             args = reader.iterate(changed) if issubclass(python_class(reader, changed), tuple) else [changed]
     result = reader.call(reader.attribute(Known(module), "forward"), args, kwargs)
     for hook in own_hooks(reader, module, "_forward_hooks", kwargs):
@@ -530,4 +528,4 @@ def follow(reader: Reader, frame: Frame, node: ast.FunctionDef | ast.Lambda) -> 
 
 
 def _unless_none(first: AbstractValue, second: AbstractValue) -> AbstractValue:
-    return first if isinstance(second, Known) and second.obj is None else second
+    return first if is_none(second) else second

@@ -22,13 +22,12 @@ from scriptc.frontend.values.abstract import (
     GeneratorValue,
     Known,
     Native,
-    OneOf,
     RangeValue,
     Scope,
     TupleValue,
     Unbound,
-    is_plain_tuple,
 )
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_plain_tuple
 from scriptc.frontend.values.verbs import is_run_time, unrolled_ranges
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Block
@@ -53,7 +52,7 @@ def elements(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]]) -> lis
 
 def is_grown(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]]) -> bool:
     """Whether something starred has a length that is known only at run time."""
-    several = [isinstance(av, OneOf) and is_plain_tuple(av) for _, av in parts]  # tuples of several lengths
+    several = [has_alternatives(av) and is_plain_tuple(av) for _, av in parts]  # tuples of several lengths
     return any(
         starred and (many or is_run_time(reader, av)) for (starred, av), many in zip(parts, several, strict=True)
     )
@@ -113,7 +112,7 @@ def known_comprehension(
 def written_out(reader: Reader, sequence: AbstractValue) -> AbstractValue:
     """The numbers of a short range written out."""
     if isinstance(sequence, RangeValue):
-        bounds = [b.obj for b in (sequence.start, sequence.stop, sequence.step) if isinstance(b, Known)]
+        bounds = [b.obj for b in (sequence.start, sequence.stop, sequence.step) if is_known(b)]
         if len(bounds) == 3 and len(range(*bounds)) > _SHORT:
             return sequence
     return unrolled_ranges(reader, sequence)
@@ -218,9 +217,9 @@ def items_inside(
     for item in walk.items:
         on_item = partial(with_target, reader, scope, first.target, item)
         tests = [on_item(lambda t=test: silent_test(reader, t)) for test in first.ifs]
-        if any(not isinstance(t, Known) for t in tests):
+        if any(not is_known(t) for t in tests):
             return None
-        if all(t.obj for t in tests if isinstance(t, Known)):
+        if all(t.obj for t in tests if is_known(t)):
             if not rest:
                 found.append(on_item(lambda: reader.evaluate(elt)))
                 continue

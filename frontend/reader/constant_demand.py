@@ -11,16 +11,9 @@ from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, UserError
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Known,
-    ListValue,
-    Poison,
-    RuntimeValue,
-    TupleValue,
-    is_run_time_text,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, Poison, RuntimeValue, TupleValue
 from scriptc.frontend.values.element_types import is_of_numbers
+from scriptc.frontend.values.predicates import is_run_time_text
 from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Op, Value
 from scriptc.ir.regions import region_argument_of

@@ -7,62 +7,36 @@ from typing import Any
 
 from scriptc.frontend.environment.state import items_changed
 from scriptc.frontend.operations.records import fields_of, set_fields
-from scriptc.frontend.reader.errors import Poisoned
 from scriptc.frontend.reader.paths import note_change
-from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    RECORDS,
-    AbstractValue,
-    Content,
-    DictValue,
-    KnownLengthListValue,
-    MaybeUnbound,
-    Moved,
-    ObjectValue,
-    OneOf,
-    Poison,
-)
-from scriptc.frontend.values.structure import holds_function
-from scriptc.frontend.values.verbs import describe
+from scriptc.frontend.values.abstract import AbstractValue, Content, HeapValue, KnownLengthListValue
+from scriptc.frontend.values.predicates import is_record
+from scriptc.frontend.values.verb import Verb
 
 
-def items_of(reader: Reader, av: DictValue | ObjectValue | KnownLengthListValue) -> dict[Any, AbstractValue]:
+def items_of(reader: Reader, av: HeapValue) -> dict[Any, AbstractValue]:
     """What an object, dict or list of known length holds now."""
-    if isinstance(av, RECORDS):
+    if is_record(av):
         return fields_of(reader, av)
     content = reader.heap.contents.get(av.ident)
-    if content is not None and not isinstance(content, Content):
-        reader.speculation.promote(av)
-    if isinstance(content, Poison):
-        raise Poisoned
-    if isinstance(content, (OneOf, MaybeUnbound, Moved)):
-        promote_objects(reader, [content, av])
-    if isinstance(content, (OneOf, MaybeUnbound)) and isinstance(av, KnownLengthListValue):
-        reader.speculation.settle_lengths(av, content)
-        reader.speculation.allow_unions()
-        if holds_function(content):
-            reader.reject("functions_in_list")
-        reader.reject(
-            "list_of_other_length", why=reader.assumptions.why_known_length.get(av.site, "its items differ in kind")
-        )
-    if isinstance(content, (OneOf, MaybeUnbound)):
-        reader.reject("other_keys_on_a_path", what=describe(av))
-    if isinstance(content, Moved):
-        reader.reject("same_object_on_a_path", what=describe(av))
-    made = av.first if isinstance(av, KnownLengthListValue) else av.items
-    return content.items if isinstance(content, Content) else made
+    return av.made_with if content is None else content_items(reader, content, av)
+
+
+@Verb
+def content_items(reader: Reader, content: AbstractValue, av: HeapValue) -> dict[Any, AbstractValue]:
+    """Return what an object, dict or list holds by its content in the heap; rejects contents that differ among paths."""
+    reader.speculation.promote(av)
+    return av.made_with
 
 
 def set_items(
-    reader: Reader, av: DictValue | ObjectValue | KnownLengthListValue, items: dict[Any, AbstractValue]
+    reader: Reader, av: HeapValue, items: dict[Any, AbstractValue]
 ) -> None:
-    if isinstance(av, RECORDS):
+    if is_record(av):
         set_fields(reader, av, items)
         return
     old = reader.items_of(av)
-    first, cls = av.first if isinstance(av, KnownLengthListValue) else av.items, getattr(av, "cls", None)
-    reader.heap.contents[av.ident] = Content(items, first, cls)
+    reader.heap.contents[av.ident] = Content(items, av.made_with, getattr(av, "cls", None))
     items_changed(reader, av, old, items)
     note_change(reader, av.ident)
 

@@ -40,23 +40,16 @@ from scriptc.frontend.reader.raised import (
 )
 from scriptc.frontend.reader.statements import bind_name
 from scriptc.frontend.source.scope import assigned
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Ident,
-    Known,
-    MaybeUnbound,
-    ObjectValue,
-    OneOf,
-    RuntimeValue,
-    Unbound,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Ident, Known, ObjectValue, RuntimeValue, Unbound
 from scriptc.frontend.values.frame import Final, Leaving, Site, Watch
 from scriptc.frontend.values.joins import Leaf, Plan
+from scriptc.frontend.values.predicates import is_known, without_flag
+from scriptc.frontend.values.verb import Question
 from scriptc.frontend.values.verbs import raise_value
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Value
 from scriptc.ir.regions import may_raise
-from scriptc.ir.types import EXC, NONE, CellType
+from scriptc.ir.types import EXC, CellType
 
 _WAYS = ("return", "break", "continue")
 _OWN_CODE = ("__new__", "__str__")
@@ -77,18 +70,10 @@ def run_raise(reader: Reader, node: ast.Raise) -> bool:
     raise_value(reader, value)
 
 
+@Question
 def may_be_cause(av: AbstractValue) -> bool:
     """Return whether `raise ... from av` takes it, where that is known: None, exceptions and their classes."""
-    match av:
-        case OneOf(alternatives=alternatives):
-            return any(map(may_be_cause, alternatives.values()))
-        case Known(type() as cls):
-            return issubclass(cls, BaseException)
-        case Known(obj):
-            return obj is None or isinstance(obj, BaseException)
-        case ObjectValue(cls):
-            return issubclass(cls, BaseException)
-    return not isinstance(av, RuntimeValue) or av.type in (EXC, NONE)
+    return True
 
 
 def raise_made(reader: Reader, made: ObjectValue) -> NoReturn:
@@ -157,7 +142,7 @@ def run_handlers(reader: Reader, handlers: Sequence[ast.ExceptHandler], e: Abstr
         classes = [BaseException] if first.type is None else classes_of(reader, reader.evaluate(first.type))
         fits = is_exception(reader, e, classes)
         here = lambda: handler(reader, first, caught_instance(reader, e, classes))  # noqa: E731
-        if isinstance(fits, Known):
+        if is_known(fits):
             return here() if fits.obj else run_handlers(reader, rest, e, names)
         return reader.branch(fits, here, lambda: run_handlers(reader, rest, e, names), names)
     finally:
@@ -358,7 +343,7 @@ def putting_off(reader: Reader, run: Callable[[], bool], leaving: Leaving) -> bo
 def go_on(reader: Reader, leaving: Leaving) -> bool:
     """Leaves as was put off."""
     left, returned = reader.heap.contents.pop(leaving.way), reader.heap.contents.pop(leaving.returned)
-    value = returned.av if isinstance(returned, MaybeUnbound) else returned
+    value = without_flag(returned)
 
     def leave(way: str) -> bool:
         leave_by(reader, way, value if way == "return" else None)
@@ -367,7 +352,7 @@ def go_on(reader: Reader, leaving: Leaving) -> bool:
     for number, way in enumerate(_WAYS, 1):
         if way in leaving.found:
             chosen = reader.truth(reader.compare("Eq", left, Known(number)))
-            if not isinstance(chosen, Known):
+            if not is_known(chosen):
                 reader.branch(chosen, lambda way=way: leave(way), lambda: True, frozenset())  # type: ignore[misc]
             elif chosen.obj:
                 return leave(way)

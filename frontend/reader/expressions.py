@@ -26,13 +26,9 @@ from scriptc.frontend.reader.names import load
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import assign, closure
 from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Known,
-    Poison,
-    TupleValue,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Known, Poison, TupleValue
 from scriptc.frontend.values.alternatives import split_all
+from scriptc.frontend.values.predicates import is_known
 from scriptc.frontend.values.verbs import class_name_of
 
 
@@ -47,9 +43,9 @@ def evaluate(reader: Reader, node: ast.expr) -> AbstractValue:
         reader.position.node = saved
     if isinstance(av, Poison):
         raise Poisoned
-    if isinstance(av, Known) and type(av.obj) is deque:
+    if is_known(av) and type(av.obj) is deque:
         open_queue(reader, av.obj)
-    if isinstance(av, Known) and isinstance(av.obj, deque):
+    if is_known(av) and isinstance(av.obj, deque):
         reader.reject("content_unguarded", kind=type(av.obj).__name__)
     return av
 
@@ -193,7 +189,7 @@ def read_named_expr(reader: Reader, node: ast.NamedExpr) -> AbstractValue:
 def read_set(reader: Reader, node: ast.Set) -> AbstractValue:
     items = elements(reader, display(reader, node.elts))
     if len(items) > 2 and all(isinstance(n, ast.Constant) for n in node.elts):
-        items = reader.iterate(call_in_python(reader, frozenset, tuple(i.obj for i in items if isinstance(i, Known))))
+        items = reader.iterate(call_in_python(reader, frozenset, tuple(i.obj for i in items if is_known(i))))
     return new_set(reader, items, (reader.position.loc, "set"))
 
 
@@ -205,8 +201,8 @@ def read_lambda(reader: Reader, node: ast.Lambda) -> AbstractValue:
 @reads(ast.Slice)
 def read_slice(reader: Reader, node: ast.Slice) -> AbstractValue:
     parts = [Known(None) if p is None else reader.evaluate(p) for p in (node.lower, node.upper, node.step)]
-    if all(isinstance(p, Known) for p in parts):
-        return Known(slice(*(p.obj for p in parts if isinstance(p, Known))))
+    if all(is_known(p) for p in parts):
+        return Known(slice(*(p.obj for p in parts if is_known(p))))
     return TupleValue(parts, slice)
 
 

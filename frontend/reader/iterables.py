@@ -10,27 +10,25 @@ from scriptc.frontend.values.abstract import (
     GeneratorValue,
     IteratorValue,
     Known,
-    OneOf,
     RangeValue,
     ReversedValue,
-    RuntimeValue,
     ZipValue,
-    is_tensor,
 )
 from scriptc.frontend.values.alternatives import present, split
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_tensor
 from scriptc.frontend.values.structure import LONG, UNROLL_LIMIT
 from scriptc.frontend.values.verbs import class_name_of, is_walked
 
 
 def known_bounds(av: RangeValue) -> tuple[int, int, int] | None:
     """Return start, stop and step of a range whose bounds are known."""
-    bounds = [b.obj for b in (av.start, av.stop, av.step) if isinstance(b, Known)]
+    bounds = [b.obj for b in (av.start, av.stop, av.step) if is_known(b)]
     return (bounds[0], bounds[1], bounds[2]) if len(bounds) == 3 else None
 
 
 def is_short(count: AbstractValue) -> bool:
     """Whether so many items are taken one by one."""
-    return isinstance(count, Known) and count.obj <= LONG
+    return is_known(count) and count.obj <= LONG
 
 
 def spend(reader: Reader, av: GeneratorValue | ZipValue | ReversedValue | IteratorValue) -> None:
@@ -45,13 +43,12 @@ def spend(reader: Reader, av: GeneratorValue | ZipValue | ReversedValue | Iterat
 def checked_iterable(reader: Reader, av: AbstractValue, quality: str = "iterable") -> AbstractValue:
     """What `iter()` takes, without None: what cannot be walked raises where an iterator over it is made."""
     av = present(reader, av, "TypeError", f"'NoneType' object is not {quality}")
-    match av:
-        case OneOf(alternatives=alternatives) if any(not is_walked(a) for a in alternatives.values()):
-            split(reader, av, lambda a: checked_iterable(reader, a, quality))
-        case RuntimeValue() if is_tensor(av) and not is_walked(av):
-            reader.emit.raise_error("TypeError", "iteration over a 0-d tensor")
-        case _ if not is_walked(av):
-            reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object is not {quality}")
+    if has_alternatives(av) and not all(map(is_walked, av.alternatives.values())):
+        split(reader, av, lambda a: checked_iterable(reader, a, quality))
+    elif is_tensor(av) and not is_walked(av):
+        reader.emit.raise_error("TypeError", "iteration over a 0-d tensor")
+    elif not is_walked(av):
+        reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object is not {quality}")
     return av
 
 

@@ -35,10 +35,10 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     TupleValue,
     ZipValue,
-    is_tensor,
 )
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.element_types import is_of_numbers, is_union
+from scriptc.frontend.values.predicates import is_known, is_list, is_object, is_tensor
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.user_classes import class_of, defines
 from scriptc.frontend.values.verbs import (
@@ -71,7 +71,7 @@ def iterate(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
         return []
     error = UserError(reader.position.loc, *rejection("length_unknown", what=describe(av)))
     walked = walked_sequence(av)
-    if isinstance(walked, ListValue) and not walked.is_tuple:
+    if is_list(walked):
         if walked.value is not None and is_of_numbers(walked.value.type):
             raise NeedsKnown(walked.value, error)
         reader.speculation.keep_length(walked, error)
@@ -179,7 +179,7 @@ def walk_queue(reader: Reader, av: ObjectValue, walk: Walk) -> Walk:
 
 def iterated_object(reader: Reader, av: ObjectValue | Known) -> AbstractValue:
     """What the __iter__ of an object returns, where that is iter() of something."""
-    if isinstance(av, ObjectValue) and av.cls is SequenceIterator:
+    if is_object(av) and av.cls is SequenceIterator:
         return rest_of(reader, av)
     found = special(reader, av, "__iter__", [])
     if found is None:
@@ -195,7 +195,7 @@ def rest_of(reader: Reader, av: ObjectValue) -> AbstractValue:
     if isinstance(items["at"], Moved):
         reader.reject("iterator_walked_again")
     sequence, at = items["sequence"], items["at"]
-    if isinstance(sequence, ObjectValue) and sequence.cls in ENDLESS:
+    if is_object(sequence) and sequence.cls in ENDLESS:
         start = reader.call(reader.attribute(sequence, "behind"), [at], {})
         rest: AbstractValue = ObjectValue(sequence.cls, {**reader.items_of(sequence), "start": start})
     else:
@@ -234,7 +234,7 @@ def row_of(reader: Reader, tensor: AbstractValue, index: AbstractValue) -> Abstr
 
 def starts_at_zero(count: tuple[AbstractValue, AbstractValue, AbstractValue]) -> bool:
     start, _, step = count
-    return isinstance(start, Known) and start.obj == 0 and isinstance(step, Known) and step.obj == 1
+    return is_known(start) and start.obj == 0 and is_known(step) and step.obj == 1
 
 
 def walk_zip(reader: Reader, av: ZipValue, site: Any) -> Walk:
@@ -253,8 +253,8 @@ def walk_zip(reader: Reader, av: ZipValue, site: Any) -> Walk:
     assert all(w.items is not None or w.count is not None and starts_at_zero(w.count) for w in walks)
 
     def least(lengths: list[AbstractValue]) -> AbstractValue:
-        if all(isinstance(length, Known) for length in lengths):
-            return Known(min(length.obj for length in lengths if isinstance(length, Known)))
+        if all(is_known(length) for length in lengths):
+            return Known(min(length.obj for length in lengths if is_known(length)))
         found = lengths[0]
         for other in lengths[1:]:
             found = RuntimeValue(reader.emit.build("int.min", [materialize(reader, found), materialize(reader, other)]))
@@ -349,7 +349,7 @@ def reversed_range(reader: Reader, av: RangeValue) -> RangeValue:
 
 def unrolled_walk(reader: Reader, walk: Walk, site: Any) -> Walk:
     """Return the items of a walk by an index one by one, where its loop is unrolled and its trip count is known."""
-    bounds = [b.obj for b in walk.count or () if isinstance(b, Known)]
+    bounds = [b.obj for b in walk.count or () if is_known(b)]
     if len(bounds) < 3 or walk.lists or walk.item is None or not reader.assumptions.unrolls(site, len(range(*bounds))):
         return walk
     return Walk(items=map(walk.item, known_numbers(reader, range(*bounds))), finish=walk.finish)

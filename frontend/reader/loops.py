@@ -31,19 +31,10 @@ from scriptc.frontend.reader.paths import (
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import assign
 from scriptc.frontend.source.scope import assigned, has_leave
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Content,
-    GeneratorValue,
-    Ident,
-    Known,
-    Moved,
-    ObjectValue,
-    OneOf,
-    RuntimeValue,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Content, GeneratorValue, Ident, Known, Moved, RuntimeValue
 from scriptc.frontend.values.frame import LoopTarget
 from scriptc.frontend.values.joins import OneOfPlan, Plan, is_number
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_object
 from scriptc.frontend.values.structure import UNROLL_LIMIT
 from scriptc.frontend.values.verbs import is_run_time, materialize
 from scriptc.frontend.values.walk import Walk
@@ -62,9 +53,9 @@ def run_while(reader: Reader, node: ast.While) -> bool:
     def loop(breaks: LoopTarget | None) -> bool:
         def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
             condition = reader.test(node.test)
-            if isinstance(condition, Known) and not isinstance(node.test, ast.Constant):
+            if is_known(condition) and not isinstance(node.test, ast.Constant):
                 reader.speculation.decided.add(site)
-            if not isinstance(condition, Known):
+            if not is_known(condition):
                 # `while c: body` is a loop that a failing test leaves
                 reader.branch(condition, lambda: True, leave, frozenset())
             elif not condition.obj:
@@ -172,7 +163,7 @@ def filter_of(reader: Reader, av: GeneratorValue) -> Callable[[ast.For, Abstract
     def take(node: ast.For, item: AbstractValue, names: frozenset[str]) -> bool:
         truth = keep(item)
         run = lambda: take_item(reader, node, make(item), names)  # noqa: E731
-        if isinstance(truth, Known):
+        if is_known(truth):
             return run() if truth.obj else True
         return reader.branch(truth, run, lambda: True, names)
 
@@ -182,7 +173,7 @@ def filter_of(reader: Reader, av: GeneratorValue) -> Callable[[ast.For, Abstract
 def is_asked(reader: Reader, av: AbstractValue) -> bool:
     """Whether a sequence is an iterator over what has a length known only at run time."""
     return (
-        isinstance(av, ObjectValue)
+        is_object(av)
         and av.cls is SequenceIterator
         and is_run_time(reader, reader.items_of(av)["sequence"])
     )
@@ -266,7 +257,7 @@ def dynamic_loop(
         rebind(reader, plans, args, [before], mark)
         header = snapshot(reader)
         target = LoopTarget(label, label, counter=block.args[0] if bounds else None)
-        if site is not None and all(isinstance(b, Known) for b in bounds or ()):
+        if site is not None and all(is_known(b) for b in bounds or ()):
             reader.speculation.counters |= dict.fromkeys(block.args[:1] if bounds else block.args, site)
         exits = target.breaks  # leaving by the test of a `while`
         if breaks is not None:
@@ -343,7 +334,7 @@ def unroll_instead(
 ) -> None:
     """No type holds what the iterations of a loop make, but each may be known where it is known how many there are: a list
     of dims that grows, say. Returns where it is not."""
-    numbers = [b.obj for b in bounds or () if isinstance(b, Known)]
+    numbers = [b.obj for b in bounds or () if is_known(b)]
     few = len(numbers) == 3 and len(range(*numbers)) <= _FEW
     if site is not None and (few or site in reader.speculation.decided) and reader.assumptions.unroll(site):
         reader.speculation.read_again("no type holds what a loop carries, so that it is unrolled")
@@ -420,7 +411,7 @@ def _has_lengths(key: Hashable, plan: Plan, envs: Sequence[Env]) -> bool:
     if not isinstance(key, Ident) or not isinstance(plan, OneOfPlan):
         return False
     held = [env[key] for env in envs if key in env]
-    parts = [part for av in held for part in (av.alternatives.values() if isinstance(av, OneOf) else [av])]
+    parts = [part for av in held for part in (av.alternatives.values() if has_alternatives(av) else [av])]
     lists = [
         p.items for p in parts if isinstance(p, Content) and p.cls is None and [*p.items] == [*range(len(p.items))]
     ]

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 from collections.abc import Callable, Sequence
 from types import FunctionType
 
-import torch
-
-from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.environment.lookup import find_source
 from scriptc.frontend.reader.binding import bind_arguments
 from scriptc.frontend.reader.dispatch import reads, runs
 from scriptc.frontend.reader.errors import Terminated
-from scriptc.frontend.reader.exceptions import classes_of, finishing, go_on, guarded, putting_off
+from scriptc.frontend.reader.exceptions import finishing, go_on, guarded, putting_off
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.reader.raised import is_exception
 from scriptc.frontend.reader.statements import assign, inline
 from scriptc.frontend.source.scope import assigned, has_leave
 from scriptc.frontend.values.abstract import (
@@ -26,11 +21,12 @@ from scriptc.frontend.values.abstract import (
     Ident,
     Known,
     ManagerValue,
-    ObjectValue,
     RuntimeValue,
     Unbound,
 )
 from scriptc.frontend.values.frame import Frame, Leaving
+from scriptc.frontend.values.predicates import is_known, ssa_value
+from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import describe, raise_value
 
 
@@ -50,37 +46,19 @@ def with_items(reader: Reader, node: ast.With, items: Sequence[ast.withitem]) ->
             assign(reader, item.optional_vars, value)
         return with_items(reader, node, rest)
 
-    match manager:
-        case Known(torch.enable_grad()) if reader.position.frame.func is not None and is_library(
-            reader.position.frame.func.__module__
-        ):
-            return enter(Known(None))  # what requires grad is found from the arguments
-        case Known(torch.no_grad() | torch.inference_mode()):
-            return without_grad(reader, lambda: enter(Known(None)))
-        case Known(torch.autocast() as cast):  # of a decorator
-            if cast.device == "cpu" and cast._enabled:
-                reader.reject("autocast")
-            return enter(manager)
-        case ObjectValue(contextlib.nullcontext, items=held):
-            return enter(held["enter_result"])
-        case ObjectValue(contextlib.suppress, items=held):
-            classes = classes_of(reader, held["classes"])
-            return suppressing(reader, node, lambda: enter(Known(None)), lambda e: is_exception(reader, e, classes))
-        case ManagerValue():
-            return generated(reader, node, manager, enter)
-        case ObjectValue(cls) if _is_manager(cls):
-            return managed(reader, node, manager, enter)
-        case Known(obj) if _is_manager(type(obj)) and not is_library(type(obj).__module__):
-            return managed(reader, node, manager, enter)
+    return run_within(reader, manager, node, enter)
+
+
+@Verb
+def run_within(reader: Reader, manager: AbstractValue, node: ast.With, enter: Callable[[AbstractValue], bool]) -> bool:
+    """Read a `with` statement over a manager; `enter` reads the body for what `__enter__` returns."""
     reader.reject("with_of_other", what=describe(manager))
 
 
 def without_grad(reader: Reader, body: Callable[[], bool]) -> bool:
     """A body in which names are bound to new tensors without gradients. Those that were there before keep theirs."""
-    saved, reader.emit.graded = (
-        reader.emit.graded,
-        {av.value for av in reader.position.frame.locals.values() if isinstance(av, RuntimeValue)},
-    )
+    held = (ssa_value(av) for av in reader.position.frame.locals.values())
+    saved, reader.emit.graded = reader.emit.graded, {value for value in held if value is not None}
     try:
         return body()
     finally:
@@ -100,7 +78,7 @@ def suppressing(
 
 def swallow(reader: Reader, e: AbstractValue, answer: AbstractValue) -> bool:
     """The exception goes on unless the answer is true."""
-    if isinstance(answer, Known):
+    if is_known(answer):
         return True if answer.obj else raise_value(reader, e)
     return reader.branch(answer, lambda: True, lambda: raise_value(reader, e), frozenset())
 
@@ -201,5 +179,5 @@ def _returns(stmts: Sequence[ast.stmt]) -> bool:
     return False
 
 
-def _is_manager(cls: type) -> bool:
+def is_manager(cls: type) -> bool:
     return all(isinstance(getattr(cls, name, None), FunctionType) for name in ("__enter__", "__exit__"))

@@ -11,17 +11,9 @@ from scriptc.frontend.reader.iterables import item_at
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import bind_name
 from scriptc.frontend.source.scope import assigned
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    DictValue,
-    Known,
-    ListValue,
-    OneOf,
-    Poison,
-    RuntimeValue,
-    TupleValue,
-)
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, Poison
 from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_sequence, ssa_value
 
 _CAPTURED = "·captured "  # in front of names that a pattern captures, until it is known to fit
 _SELF_MATCHED = (bool, bytes, dict, float, frozenset, int, list, set, str, tuple)
@@ -39,7 +31,7 @@ def run_cases(reader: Reader, subject: AbstractValue, cases: Sequence[ast.match_
         return True
     case, *rest = cases
     fits = case_fits(reader, subject, case)
-    if isinstance(fits, Known):
+    if is_known(fits):
         return reader.run(case.body) if fits.obj else run_cases(reader, subject, rest, live)
     names = frozenset().union(*(assigned([*c.body, c.pattern]) for c in cases)) & live
     return reader.branch(fits, lambda: reader.run(case.body), lambda: run_cases(reader, subject, rest, live), names)
@@ -60,7 +52,7 @@ def case_fits(reader: Reader, subject: AbstractValue, case: ast.match_case) -> A
 
 def matches(reader: Reader, subject: AbstractValue, pattern: ast.pattern) -> AbstractValue:
     """A bool; captures are kept under hidden names."""
-    if isinstance(subject, OneOf):
+    if has_alternatives(subject):
         return split(reader, subject, lambda s: matches(reader, s, pattern))
     match pattern:
         case ast.MatchValue(value=value):
@@ -88,7 +80,7 @@ def matches(reader: Reader, subject: AbstractValue, pattern: ast.pattern) -> Abs
 
 
 def may_be(subject: AbstractValue, value: object) -> bool:
-    return isinstance(subject, Known) or (isinstance(value, bool) and isinstance(subject, RuntimeValue))
+    return is_known(subject) or (isinstance(value, bool) and ssa_value(subject) is not None)
 
 
 def capture(reader: Reader, name: str | None, subject: AbstractValue) -> AbstractValue:
@@ -115,8 +107,8 @@ def all_of(reader: Reader, subjects: Sequence[AbstractValue], patterns: Sequence
 
 
 def sequence(reader: Reader, subject: AbstractValue, patterns: Sequence[ast.pattern]) -> AbstractValue:
-    if not isinstance(subject, (TupleValue, ListValue)) and not (
-        isinstance(subject, Known) and isinstance(subject.obj, (tuple, list, range))
+    if not is_sequence(subject) and not (
+        is_known(subject) and isinstance(subject.obj, (tuple, list, range))
     ):
         return Known(False)
     stars = [i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)]

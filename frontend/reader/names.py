@@ -9,8 +9,9 @@ from typing import NoReturn
 from scriptc.frontend.environment.lookup import free_name
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.scope import local_names
-from scriptc.frontend.values.abstract import AbstractValue, Known, MaybeUnbound, Unbound
+from scriptc.frontend.values.abstract import AbstractValue, Known
 from scriptc.frontend.values.frame import Frame
+from scriptc.frontend.values.predicates import is_unbound, may_be_unbound
 from scriptc.frontend.values.verbs import materialize
 
 _COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)  # so that names around them are free variables in them
@@ -58,9 +59,9 @@ def bound(reader: Reader, frame: Frame, name: str) -> AbstractValue:
         reader.reject("function_as_value", who=f"the function with the variable '{name}'")
     av = reader.heap.contents[cell] if cell is not None else frame.locals[name]
     free = frame is not reader.position.frame or in_function_of_comprehension(frame)
-    if isinstance(av, Unbound):
+    if is_unbound(av):
         unbound(reader, name, free=free)
-    if isinstance(av, MaybeUnbound):
+    if may_be_unbound(av):
         reader.emit.effect("check.free" if free else "check.bound", [materialize(reader, av.flag)], name=name)
         if frame is reader.position.frame and cell is None:
             frame.locals[name] = av.av  # bound from here on

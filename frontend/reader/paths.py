@@ -12,29 +12,30 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.source.scope import declared
 from scriptc.frontend.values.abstract import (
-    RECORDS,
     AbstractValue,
     Closure,
     Content,
-    DictValue,
+    HeapValue,
     Ident,
-    Known,
-    KnownLengthListValue,
-    MaybeUnbound,
     Moved,
-    ObjectValue,
     OneOf,
     Poison,
     Unbound,
-    home_of,
-    is_function,
 )
 from scriptc.frontend.values.alternatives import without
 from scriptc.frontend.values.closures import reframed
 from scriptc.frontend.values.frame import Site
 from scriptc.frontend.values.joins import Plan, unify
+from scriptc.frontend.values.predicates import (
+    has_alternatives,
+    home_of,
+    is_function,
+    is_known,
+    is_on_heap,
+    without_flag,
+)
 from scriptc.frontend.values.structure import identity_of, parts_of, replaced
-from scriptc.frontend.values.verbs import describe, materialize
+from scriptc.frontend.values.verbs import describe, materialize, with_content
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 
@@ -112,7 +113,7 @@ def choose(
     reader: Reader, condition: AbstractValue, then: Callable[[], AbstractValue], orelse: Callable[[], AbstractValue]
 ) -> AbstractValue:
     """The value of one of two expressions."""
-    if isinstance(condition, Known):
+    if is_known(condition):
         return then() if condition.obj else orelse()
 
     def keep(run: Callable[[], AbstractValue]) -> Callable[[], bool]:
@@ -142,7 +143,7 @@ def learn(reader: Reader, condition: Value, truth: bool) -> None:
     for tag, number, is_it in _facts(condition, truth):
 
         def swap(av: AbstractValue, tag: Value = tag, number: int = number, is_it: bool = is_it) -> AbstractValue:
-            if not isinstance(av, OneOf) or av.tag is not tag or number not in av.alternatives:
+            if not has_alternatives(av) or av.tag is not tag or number not in av.alternatives:
                 return av
             return av.alternatives[number] if is_it else without(av, number)
 
@@ -166,12 +167,12 @@ def settle(reader: Reader, av: AbstractValue, env: Env) -> AbstractValue:
     """The value with what its objects hold in `env`."""
 
     def swap(part: AbstractValue) -> AbstractValue:
-        if not isinstance(part, (DictValue, KnownLengthListValue, ObjectValue)) or isinstance(part, RECORDS):
+        if not is_on_heap(part):
             return part
         if part.home is not None and part.home.place is not None:
             return part  # arguments may hold one another; each is joined by itself
         content = env.get(part.ident)
-        if isinstance(content, OneOf):  # other keys on other paths
+        if has_alternatives(content):  # other keys on other paths
             return OneOf(content.tag, {t: holding(reader, part, c, env) for t, c in content.alternatives.items()})
         return holding(reader, part, content, env)
 
@@ -179,12 +180,12 @@ def settle(reader: Reader, av: AbstractValue, env: Env) -> AbstractValue:
 
 
 def holding(
-    reader: Reader, part: DictValue | KnownLengthListValue | ObjectValue, content: AbstractValue | None, env: Env
+    reader: Reader, part: HeapValue, content: AbstractValue | None, env: Env
 ) -> AbstractValue:
     """An object with what it holds, None for what it was made with."""
     if isinstance(content, (Moved, Poison)):
         return part
-    made: dict[Any, AbstractValue] = part.first if isinstance(part, KnownLengthListValue) else part.items
+    made: dict[Any, AbstractValue] = part.made_with
     assert content is None or isinstance(content, Content)
     items = made if content is None else content.items
     if part.ident in reader.heap.settling:
@@ -195,11 +196,7 @@ def holding(
         held = {k: settle(reader, v, env) for k, v in items.items()}
     finally:
         reader.heap.settling.discard(part.ident)
-    if isinstance(part, DictValue):
-        return DictValue(held, part.ident, part.home, part.sites, part.made)
-    if isinstance(part, KnownLengthListValue):
-        return KnownLengthListValue(held, part.reader, part.ident, part.home, part.site)
-    return ObjectValue(part.cls, held, part.ident, part.home)
+    return with_content(part, held)
 
 
 def held_in(reader: Reader, env: Env, key: Hashable, envs: Sequence[Env]) -> AbstractValue:
@@ -223,8 +220,8 @@ def keep_variables(reader: Reader, av: AbstractValue) -> AbstractValue:
         ident = identity_of(part)
         if ident is not None and ident not in seen and ident not in reader.heap.contents:
             seen.add(ident)
-            assert isinstance(part, (DictValue, KnownLengthListValue, ObjectValue))
-            first: dict[Any, AbstractValue] = part.first if isinstance(part, KnownLengthListValue) else part.items
+            assert is_on_heap(part)
+            first: dict[Any, AbstractValue] = part.made_with
             held = {k: replaced(v, swap) for k, v in first.items()}
             if any(held[k] is not v for k, v in first.items()):
                 reader.heap.contents[ident] = Content(held, first, getattr(part, "cls", None))
@@ -369,7 +366,7 @@ def splice_block(reader: Reader, block: Block) -> None:
 
 def _contents(av: AbstractValue) -> Iterator[Content]:
     """What an object holds, on one path or another."""
-    parts = av.alternatives.values() if isinstance(av, OneOf) else [av.av if isinstance(av, MaybeUnbound) else av]
+    parts = av.alternatives.values() if has_alternatives(av) else [without_flag(av)]
     return (part for part in parts if isinstance(part, Content))
 
 

@@ -17,16 +17,8 @@ from scriptc.frontend.operations.materialize import apply_op, make_tuple
 from scriptc.frontend.operations.objects import object_attribute
 from scriptc.frontend.reader.paths import note_change
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Ident,
-    Known,
-    MaybeUnbound,
-    ObjectValue,
-    RuntimeValue,
-    TupleValue,
-    Unbound,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Ident, Known, ObjectValue, RuntimeValue, TupleValue
+from scriptc.frontend.values.predicates import is_object, is_unbound, without_flag
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.core import Value
 from scriptc.ir.exceptions import own_class
@@ -108,9 +100,9 @@ def caught_instance(reader: Reader, e: AbstractValue, classes: Sequence[type]) -
         return e
     instances: dict[type, ObjectValue] = {}
     for cls, place in reader.raised.held_places.items():
-        held = reader.heap.contents.get(place)
-        held = held.av if isinstance(held, MaybeUnbound) else held
-        if issubclass(cls, tuple(classes)) and held is not None and not isinstance(held, Unbound):
+        found = reader.heap.contents.get(place)
+        held = None if found is None else without_flag(found)
+        if issubclass(cls, tuple(classes)) and held is not None and not is_unbound(held):
             instances[cls] = ObjectValue(
                 cls, dict(zip(reader.raised.held_names[cls], reader.iterate(held), strict=True))
             )
@@ -182,7 +174,7 @@ def is_exception(
     reader: Reader, av: AbstractValue, classes: Sequence[type[BaseException]], *, exact: bool = False
 ) -> AbstractValue:
     """Whether an exception is an instance of one of the classes, and if `exact` of none derived from them."""
-    if isinstance(av, ObjectValue):
+    if is_object(av):
         return Known(av.cls in classes if exact else issubclass(av.cls, tuple(classes)))
     if not exact and BaseException in classes:
         return Known(True)

@@ -14,7 +14,7 @@ import ast
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.errors import Terminated
@@ -25,7 +25,6 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import enter
 from scriptc.frontend.source.scope import captured_names
 from scriptc.frontend.values.abstract import (
-    RECORDS,
     AbstractValue,
     Closure,
     Content,
@@ -34,21 +33,24 @@ from scriptc.frontend.values.abstract import (
     Ident,
     Known,
     ListValue,
-    MaybeUnbound,
     ObjectValue,
-    OneOf,
     RuntimeValue,
-    Unbound,
-    home_of,
-    is_tensor,
-    tensor_type,
 )
 from scriptc.frontend.values.element_types import unite
 from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.joins import Plan
+from scriptc.frontend.values.predicates import (
+    home_of,
+    is_known,
+    is_list,
+    is_record,
+    is_tensor,
+    place_of_caller,
+    tensor_type,
+)
 from scriptc.frontend.values.structure import identity_of, parts_of, replaced
 from scriptc.frontend.values.union_kinds import NUMBERS
-from scriptc.frontend.values.verbs import describe, kind_of, structure_of
+from scriptc.frontend.values.verbs import describe, leaf_kinds, structure_of
 from scriptc.ir.core import Block, Func, Value
 from scriptc.ir.types import ListType, TensorType
 
@@ -86,39 +88,22 @@ class RecursiveFunctions:
 
 def kinds_of_arguments(reader: Reader, avs: Sequence[AbstractValue]) -> _Signature:
     """The leaves of arguments: what is known of each, or its kind."""
-    return tuple(leaf for av in avs for leaf in leaf_kinds(settle(reader, av, {**reader.heap.contents})))
+    return tuple(leaf for av in avs for leaf in kinds_of_leaves(settle(reader, av, {**reader.heap.contents})))
 
 
-def leaf_kinds(av: AbstractValue) -> Iterator[Hashable]:
-    home = home_of(av)
-    if home is not None and home.place is not None:  # an object of the caller is known as which one it is
-        yield "known", home.place
+def kinds_of_leaves(av: AbstractValue) -> Iterator[Hashable]:
+    """Yield what is known of each leaf of an argument, or its kind."""
+    place = place_of_caller(av)
+    if place is not None:  # an object of the caller is known as which one it is
+        yield "known", place
         return
     structure = structure_of(av)
-    if isinstance(av, MaybeUnbound):
-        yield "maybe"
-        yield from leaf_kinds(av.av)
-    elif isinstance(av, Unbound):
-        yield "unbound"
-    elif isinstance(av, OneOf):
-        for tag, alternative in av.alternatives.items():
-            yield tag
-            yield from leaf_kinds(alternative)
-    elif structure is not None:
-        yield structure.key
-        for part in structure.parts:
-            yield from leaf_kinds(part)
-    elif isinstance(av, Known):
-        by_value = type(av.obj) in NUMBERS or isinstance(av.obj, str)
-        yield "known", type(av.obj), av.obj if by_value else id(av.obj)
-    elif isinstance(av, ListValue) and av.value is None:
-        yield "list of kinds"
-        for item in av.items or ():
-            yield from leaf_kinds(item)
-    elif isinstance(av, (RuntimeValue, ListValue, *RECORDS)):
-        yield kind_of(av)
-    else:
-        yield id(av)
+    if structure is None:
+        yield from leaf_kinds(av)
+        return
+    yield structure.key
+    for part in structure.parts:
+        yield from kinds_of_leaves(part)
 
 
 def calls_itself(reader: Reader, frame: Frame) -> bool:
@@ -395,23 +380,28 @@ def erased(av: AbstractValue) -> AbstractValue:
             t = tensor_type(part)
             sizes = None if t.dims is None else (None,) * len(t.dims)
             return RuntimeValue(Value(TensorType(t.dtype, sizes), Block()))
-        if isinstance(part, Known) and type(part.obj) in NUMBERS:
+        if is_known(part) and type(part.obj) in NUMBERS:
             return RuntimeValue(Value(NUMBERS[type(part.obj)], Block()))
         return part
 
     return _replaced_within(av, swap)
 
 
+def is_settled_object(av: AbstractValue) -> TypeGuard[ObjectValue | DictValue]:
+    """Return whether a settled value is an object, or a dict with known keys, that exists in the compiler alone."""
+    return isinstance(av, (ObjectValue, DictValue)) and not is_record(av)
+
+
 def _replaced_within(av: AbstractValue, swap: Any) -> AbstractValue:
     """As `replaced`, going into objects and dicts, which must be settled."""
-    if isinstance(av, (ObjectValue, DictValue)) and not isinstance(av, RECORDS):
+    if is_settled_object(av):
         return replace(av, items={k: _replaced_within(v, swap) for k, v in av.items.items()})
     return replaced(av, swap)
 
 
 def objects_in(av: AbstractValue) -> Iterator[ObjectValue | DictValue]:
     """The objects and dicts that a settled value leads to."""
-    if isinstance(av, (ObjectValue, DictValue)) and not isinstance(av, RECORDS):
+    if is_settled_object(av):
         yield av
     for part in parts_of(av):
         yield from objects_in(part)
@@ -424,7 +414,7 @@ def has_argument(av: AbstractValue) -> bool:
 
 
 def lists_in(av: AbstractValue) -> Iterator[ListValue]:
-    if isinstance(av, ListValue) and not av.is_tuple:
+    if is_list(av):
         yield av
     for part in parts_of(av):
         yield from lists_in(part)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 
 from scriptc.frontend.environment.state import delete_attribute, is_plain_attribute
 from scriptc.frontend.operations.formatting import joined, raise_with
 from scriptc.frontend.operations.materialize import any_length, apply_op, new_list
 from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
-from scriptc.frontend.operations.sizes import size_of
 from scriptc.frontend.reader.constant_demand import make_known
 from scriptc.frontend.reader.dispatch import STATEMENTS, runs
 from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, Terminated, UserError
-from scriptc.frontend.reader.iterables import item_at, spend
+from scriptc.frontend.reader.iterables import item_at
 from scriptc.frontend.reader.jumps import leave_with
 from scriptc.frontend.reader.names import load
 from scriptc.frontend.reader.paths import Env, changed, fill_exits, note_change, plan_joins, rebind, splice_block
@@ -26,24 +24,21 @@ from scriptc.frontend.values.abstract import (
     AbstractValue,
     Closure,
     DictValue,
-    GeneratorValue,
     Ident,
-    IteratorValue,
     Known,
     ListValue,
-    OneOf,
     Poison,
     RuntimeValue,
     TupleValue,
     Unbound,
-    is_plain_tuple,
-    is_tensor,
 )
-from scriptc.frontend.values.alternatives import present, split
+from scriptc.frontend.values.alternatives import present
 from scriptc.frontend.values.frame import Frame
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_plain_tuple, is_tensor
+from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import is_run_time, materialize
 from scriptc.ir.analysis import is_fresh, shares_memory
-from scriptc.ir.core import Block
+from scriptc.ir.core import Block, Value
 
 
 def run(reader: Reader, stmts: Sequence[ast.stmt]) -> bool:
@@ -153,7 +148,7 @@ def delete(reader: Reader, target: ast.expr) -> None:
                 delete(reader, t)
         case ast.Subscript():
             reader.delete_item(reader.evaluate(target.value), reader.evaluate(target.slice))
-        case ast.Attribute() if isinstance(owner := reader.evaluate(target.value), Known):
+        case ast.Attribute() if is_known(owner := reader.evaluate(target.value)):
             delete_attribute(reader, owner.obj, target.attr)
         case _:
             reader.reject("attribute_deleted")
@@ -164,7 +159,7 @@ def run_assert(reader: Reader, node: ast.Assert) -> bool:
     if not __debug__:  # `python -O` compiles none
         return True
     condition = reader.test(node.test)
-    if isinstance(condition, Known) and condition.obj:
+    if is_known(condition) and condition.obj:
         return True
 
     def fails() -> bool:
@@ -172,7 +167,7 @@ def run_assert(reader: Reader, node: ast.Assert) -> bool:
             reader.emit.raise_error("AssertionError", "")
         raise_with(reader, "AssertionError", reader.evaluate(node.msg))
 
-    if isinstance(condition, Known):
+    if is_known(condition):
         return fails()
     return reader.branch(condition, lambda: True, fails, frozenset())
 
@@ -207,7 +202,7 @@ def run_function_def(reader: Reader, node: ast.FunctionDef) -> bool:
     decorators = [reader.evaluate(d) for d in node.decorator_list]
     made: AbstractValue = closure(reader, node)
     for decorator in reversed(decorators):
-        if isinstance(decorator, Known) and hasattr(decorator.obj, "__enter__"):
+        if is_known(decorator) and hasattr(decorator.obj, "__enter__"):
             reader.reject("decorator_inside")
         made = reader.call(decorator, [made], {})
     reader.position.frame.locals[node.name] = made
@@ -228,7 +223,7 @@ def closure(reader: Reader, node: ast.FunctionDef | ast.Lambda) -> Closure:
 @runs(ast.If)
 def run_if(reader: Reader, node: ast.If) -> bool:
     condition = reader.test(node.test)
-    if isinstance(condition, Known):
+    if is_known(condition):
         return reader.run(node.body if condition.obj else node.orelse)
     names = assigned([*node.body, *node.orelse]) & reader.position.frame.live.after[node]
     return reader.branch(condition, lambda: reader.run(node.body), lambda: reader.run(node.orelse), names)
@@ -292,7 +287,7 @@ def run_global(reader: Reader, node: ast.Global | ast.Nonlocal) -> bool:
 
 def unpack(reader: Reader, targets: list[ast.expr], value: AbstractValue) -> None:
     starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
-    if starred and isinstance(value, OneOf) and is_plain_tuple(value):
+    if starred and has_alternatives(value) and is_plain_tuple(value):
         value = ListValue(any_length(reader, value))  # of several lengths
     if starred and isinstance(value, ListValue) and is_run_time(reader, value):
         items = unpacked_around(reader, value, starred[0], len(targets) - starred[0] - 1)
@@ -329,35 +324,23 @@ def unpacked_around(reader: Reader, value: ListValue, before: int, after: int) -
     ]  # fmt: skip
 
 
+@Verb
+def unpacked_items(reader: Reader, value: AbstractValue, count: int | None) -> list[AbstractValue]:
+    """Return the items of a value that is unpacked; where the length is known only at run time, a check and `count` items."""
+    return reader.iterate(value)
+
+
+def counted_items(reader: Reader, value: AbstractValue, length: Value, count: int) -> list[AbstractValue]:
+    """Return so many items of a value of a length that is known only at run time."""
+    reader.emit.effect("check.unpack", [length], count=count)
+    return [item_at(reader, value, i) for i in range(count)]
+
+
 def unpacked(reader: Reader, value: AbstractValue, count: int | None) -> list[AbstractValue]:
     """The items of a value that is unpacked into `count` targets, None where any number will do."""
     value = present(reader, value, "TypeError", "cannot unpack non-iterable NoneType object")
     refuse_item_sets(reader, value)
-    if isinstance(value, IteratorValue):
-        spend(reader, value)
-        value = value.part
-    if isinstance(value, GeneratorValue) and isinstance(value.sequence, IteratorValue):  # map(list, zip(*rows))
-        spend(reader, value.sequence)
-        walk = value
-        value = split(
-            reader, value.sequence.part, lambda part: TupleValue(unpacked(reader, replace(walk, sequence=part), count))
-        )
-    if isinstance(value, OneOf) and count is not None:
-        value = split(reader, value, lambda a: TupleValue(unpacked(reader, a, count)))
-    match value:
-        case TupleValue(items=items):
-            found: list[AbstractValue] = list(items)
-        case ListValue(items=list() as known):
-            reader.speculation.observe(value)
-            found = list(known)
-        case ListValue(value=list_value) if list_value is not None and count is not None:
-            reader.emit.effect("check.unpack", [reader.emit.build("list.len", [list_value])], count=count)
-            return [item_at(reader, value, i) for i in range(count)]
-        case RuntimeValue() if is_tensor(value) and count is not None:
-            reader.emit.effect("check.unpack", [size_of(reader, value, 0)], count=count)
-            return [item_at(reader, value, i) for i in range(count)]
-        case _:
-            found = reader.iterate(value)
+    found = unpacked_items(reader, value, count)
     if count is not None and len(found) != count:
         if len(found) > count:
             reader.emit.raise_error("ValueError", f"too many values to unpack (expected {count})")

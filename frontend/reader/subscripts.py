@@ -20,15 +20,13 @@ from scriptc.frontend.values.abstract import (
     Known,
     KnownLengthListValue,
     ListValue,
-    OneOf,
     RangeValue,
     RuntimeValue,
     TupleValue,
-    has_kinds,
-    is_tensor,
 )
 from scriptc.frontend.values.alternatives import present, split_all, split_index
 from scriptc.frontend.values.element_types import is_laid_out_anew
+from scriptc.frontend.values.predicates import has_alternatives, has_kinds, is_known, is_sequence, is_tensor, ssa_value
 from scriptc.frontend.values.structure import slice_parts
 from scriptc.frontend.values.verbs import class_name_of, demand, describe, materialize, type_of
 from scriptc.ir.core import Value
@@ -36,7 +34,7 @@ from scriptc.ir.types import BOOL, INT, NEVER, ListType
 
 
 def subscript(reader: Reader, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
-    if isinstance(owner, OneOf) or isinstance(index, OneOf):
+    if has_alternatives(owner) or has_alternatives(index):
         owner = present(reader, owner, "TypeError", "'NoneType' object is not subscriptable")
         return split_all(reader, [owner, index], lambda avs: reader.subscript(*avs))
     demand(reader, owner, "__getitem__", "is not subscriptable")
@@ -53,7 +51,7 @@ def store_item(reader: Reader, owner: AbstractValue, index: AbstractValue, value
         reader.store_item(avs[0], avs[1], value)
         return Known(None)
 
-    if isinstance(owner, OneOf) or isinstance(index, OneOf):
+    if has_alternatives(owner) or has_alternatives(index):
         owner = present(reader, owner, "TypeError", "'NoneType' object does not support item assignment")
         split_all(reader, [owner, index], store)
         return
@@ -68,7 +66,7 @@ def store_item(reader: Reader, owner: AbstractValue, index: AbstractValue, value
 
 
 def delete_item(reader: Reader, owner: AbstractValue, index: AbstractValue) -> None:
-    does_not = "doesn't" if isinstance(owner, (TupleValue, ListValue)) else "does not"
+    does_not = "doesn't" if is_sequence(owner) else "does not"
     demand(reader, owner, "__delitem__", f"{does_not} support item deletion")
     verbs.delete_item(reader, owner, index)
 
@@ -83,7 +81,7 @@ def delete_by_method(reader: Reader, owner: AbstractValue, index: AbstractValue)
 
 
 def is_known_index(index: AbstractValue) -> bool:
-    return isinstance(index, Known) and isinstance(index.obj, (int, slice))
+    return is_known(index) and isinstance(index.obj, (int, slice))
 
 
 def is_known_place(index: AbstractValue) -> bool:
@@ -93,7 +91,8 @@ def is_known_place(index: AbstractValue) -> bool:
 def is_never_known(reader: Reader, index: AbstractValue) -> bool:
     """Whether an index, or a bound of a slice, depends on what no reading can know."""
     parts = slice_parts(index) if is_slice(index) else [index]
-    return any(isinstance(p, RuntimeValue) and p.type == INT and knowable(reader, p.value) is None for p in parts)
+    values = [v for v in map(ssa_value, parts) if v is not None and v.type == INT]
+    return any(knowable(reader, v) is None for v in values)
 
 
 def known_index(reader: Reader, owner: AbstractValue, index: AbstractValue) -> int | slice:

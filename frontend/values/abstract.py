@@ -13,24 +13,14 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import TypeIs
-
 from scriptc.frontend.environment.dependencies import meet
 from scriptc.frontend.environment.specs import PlaceSpec
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
-    BOOL,
-    EXC,
-    STR,
-    DictType,
-    ListType,
-    NeverType,
     ObjectType,
     OpaqueType,
     Record,
     ScalarType,
-    SetType,
-    TensorType,
     Type,
     is_tuple,
 )
@@ -203,6 +193,10 @@ class DictValue(AbstractValue):
     sites: tuple[Any, ...] = ()  # where it may be made as a dict with run-time keys
     made: Made = Made(dict)
 
+    @property
+    def made_with(self) -> dict[Any, AbstractValue]:
+        return self.items
+
 
 @dataclass(eq=False, slots=True)
 class ViewValue(AbstractValue):
@@ -220,6 +214,10 @@ class ObjectValue(AbstractValue):
     items: dict[str, AbstractValue] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
     home: CallerLocation | None = None  # of the caller: changes are written back to it
+
+    @property
+    def made_with(self) -> dict[str, AbstractValue]:
+        return self.items
 
 
 class RecordValue(ObjectValue):
@@ -285,6 +283,13 @@ class KnownLengthListValue(ListValue):
     def items(self) -> list[AbstractValue]:  # type: ignore[override]
         held = self.first if self.reader is None else self.reader.items_of(self)
         return list(held.values())
+
+    @property
+    def made_with(self) -> dict[Any, AbstractValue]:
+        return self.first
+
+
+HeapValue = DictValue | KnownLengthListValue | ObjectValue  # what it holds now stands in the reader's heap
 
 
 @dataclass(eq=False, slots=True)
@@ -424,139 +429,3 @@ class Unbound(AbstractValue):
 @dataclass(eq=False, slots=True)
 class Poison(AbstractValue):
     """The value of an expression in error: never reported again."""
-
-
-def is_known(av: AbstractValue) -> TypeIs[Known]:
-    """Return whether a value is a Python object known at compile time."""
-    return isinstance(av, Known)
-
-
-def has_alternatives(av: AbstractValue) -> TypeIs[OneOf]:
-    """Return whether a value is one of several kinds, which a tag tells apart at run time."""
-    return isinstance(av, OneOf)
-
-
-def is_tensor(av: AbstractValue) -> bool:
-    return isinstance(av, RuntimeValue) and isinstance(av.type, TensorType)
-
-
-class NoTensor(Exception):
-    """Something else stands where a function takes a tensor."""
-
-    def __init__(self, av: AbstractValue):
-        super().__init__(av)
-        self.av = av
-
-
-def tensor_type(av: AbstractValue) -> TensorType:
-    if not (isinstance(av, RuntimeValue) and isinstance(av.type, TensorType)):
-        raise NoTensor(av)
-    return av.type
-
-
-def of_value(value: Value) -> AbstractValue:
-    """What an SSA value is for the front end."""
-    if isinstance(value.type, ListType):
-        return ListValue(value)
-    if isinstance(value.type, ObjectType):
-        cls = value.type.record.cls
-        return RecordDictValue(value) if cls is dict else RecordValue(cls, value)
-    return RuntimeValue(value)
-
-
-def home_of(av: AbstractValue) -> CallerLocation | None:
-    return av.home if isinstance(av, (DictValue, KnownLengthListValue, ObjectValue)) else None
-
-
-def place_of_caller(av: AbstractValue) -> PlaceSpec | None:
-    """Return the argument that a dict, object or list is."""
-    home = home_of(av)
-    return None if home is None else home.place
-
-
-def is_of_caller(av: AbstractValue) -> bool:
-    return place_of_caller(av) is not None
-
-
-def is_plain_tuple(av: AbstractValue) -> bool:
-    """Whether a value is a tuple of no class of its own: of known length, of any, or one of several."""
-    match av:
-        case OneOf():
-            return all(map(is_plain_tuple, av.alternatives.values()))
-        case TupleValue():
-            return av.cls is tuple
-        case ListValue():
-            return av.is_tuple
-    return isinstance(av, Known) and type(av.obj) is tuple
-
-
-def is_dict(av: AbstractValue) -> bool:
-    """Whether it is a dict with run-time keys."""
-    return isinstance(av, RuntimeValue) and isinstance(av.type, DictType)
-
-
-def is_set(av: AbstractValue) -> bool:
-    """Whether it is a set with run-time keys."""
-    return isinstance(av, RuntimeValue) and isinstance(av.type, SetType)
-
-
-def made_of(t: Type) -> Made:
-    """The class of a run-time dict or set, and its factory."""
-    assert isinstance(t, (DictType, SetType))
-    found: Made | None = t.key_cell.find().python
-    return found or Made(dict if isinstance(t, DictType) else set)
-
-
-def python_of(t: Type) -> type:
-    return made_of(t).cls
-
-
-def has_kinds(av: AbstractValue) -> bool:
-    """Whether a value, or a part of a tuple or a slice, is one of several kinds."""
-    return isinstance(av, OneOf) or isinstance(av, TupleValue) and any(map(has_kinds, av.items))
-
-
-def is_text(av: AbstractValue) -> bool:
-    """Whether a value is a string: a known one, one made at run time, or one of several."""
-    if isinstance(av, OneOf):
-        return all(map(is_text, av.alternatives.values()))
-    return isinstance(av.obj, str) if isinstance(av, Known) else isinstance(av, RuntimeValue) and av.type == STR
-
-
-def is_run_time_text(av: AbstractValue) -> bool:
-    return isinstance(av, RuntimeValue) and av.type == STR
-
-
-def is_empty_list(av: AbstractValue) -> bool:
-    """A list of which the signature says that it is empty."""
-    return isinstance(av, ListValue) and av.value is not None and isinstance(av.value.type, ListType) and isinstance(
-        av.value.type.elem, NeverType
-    ) and av.value.type.cell.find().fixed  # fmt: skip
-
-
-def is_function(av: AbstractValue) -> bool:
-    """Whether a value is a function, a method or a module."""
-    if isinstance(av, Known):
-        return callable(av.obj) and not isinstance(av.obj, type)
-    return isinstance(av, (Closure, Bound, PartialValue, Native))
-
-
-def is_bool(av: AbstractValue) -> bool:
-    return type(av.obj) is bool if isinstance(av, Known) else isinstance(av, RuntimeValue) and av.type == BOOL
-
-
-def is_complex_number(av: AbstractValue) -> bool:
-    return isinstance(av, ComplexValue) or isinstance(av, Known) and type(av.obj) is complex
-
-
-def has_one_class(av: AbstractValue) -> bool:
-    """Whether the Python class of a value is known, and is that of data: no function, iterator or exception."""
-    if isinstance(av, RuntimeValue):
-        return av.type != EXC
-    return isinstance(av, (Known, TupleValue, ListValue, DictValue, ObjectValue, RangeValue, ComplexValue))
-
-
-def has_method(cls: type, name: str) -> bool:
-    """Whether instances of a class have a method; hasattr would find those of its metaclass as well."""
-    return any(name in vars(base) for base in cls.__mro__)
-

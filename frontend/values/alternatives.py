@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Kinds,
-    OneOf,
-    RuntimeValue,
-    TupleValue,
-    has_alternatives,
-    has_kinds,
-    is_tensor,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Kinds, OneOf, RuntimeValue, TupleValue
+from scriptc.frontend.values.predicates import has_alternatives, has_kinds, is_tensor
 
 
 def is_of_ranks(av: AbstractValue) -> bool:
     """Return whether a value may be one of several kinds of tensors, whose ranks decompositions ask for as they are read."""
-    return isinstance(av, OneOf) and sum(map(is_tensor, av.alternatives.values())) > 1
+    return has_alternatives(av) and sum(map(is_tensor, av.alternatives.values())) > 1
 
 
 def is_kind(reader: Reader, av: OneOf, number: int) -> AbstractValue:
@@ -28,7 +20,7 @@ def is_kind(reader: Reader, av: OneOf, number: int) -> AbstractValue:
 
 def split(reader: Reader, av: AbstractValue, run: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
     """run(av), each alternative for itself."""
-    if not isinstance(av, OneOf):
+    if not has_alternatives(av):
         return run(av)
     number, first = next(iter(av.alternatives.items()))
     if len(av.alternatives) == 1:
@@ -53,7 +45,7 @@ def split_all(
 
 def split_index(reader: Reader, index: AbstractValue, run: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
     """run(index), for each alternative of the index, or of a part of it."""
-    if isinstance(index, OneOf):
+    if has_alternatives(index):
         return split(reader, index, lambda i: split_index(reader, i, run))
     if not has_kinds(index):
         return run(index)
@@ -66,7 +58,7 @@ def split_index(reader: Reader, index: AbstractValue, run: Callable[[AbstractVal
 
 def present(reader: Reader, av: AbstractValue, type: str, message: str) -> AbstractValue:
     """The value where it is not None; where it is, Python raises."""
-    if not isinstance(av, OneOf) or Kinds.NONE not in av.alternatives:
+    if not has_alternatives(av) or Kinds.NONE not in av.alternatives:
         return av
 
     def fails() -> bool:

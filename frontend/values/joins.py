@@ -25,15 +25,19 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     Structure,
     Unbound,
+)
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.element_types import unite
+from scriptc.frontend.values.predicates import (
+    has_alternatives,
     home_of,
+    is_known,
     is_plain_tuple,
     is_run_time_text,
     is_text,
     made_of,
     of_value,
 )
-from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.element_types import unite
 from scriptc.frontend.values.structure import attributes_of, identity_of, with_attributes
 from scriptc.frontend.values.union_kinds import NUMBERS, TEXT_KIND, TUPLE_KIND, is_run_time_value, kind_of_tuples
 from scriptc.frontend.values.verbs import describe, joined_type, kind_of, materialize, structure_of
@@ -87,7 +91,7 @@ class Same(Plan):
         ident = identity_of(self.av)
         if ident is not None:
             return f"same object {ident.serial}"
-        return f"same {id(self.av.obj) if isinstance(self.av, Known) else id(self.av)}"
+        return f"same {id(self.av.obj) if is_known(self.av) else id(self.av)}"
 
     def rebuild(self, values: Iterator[Value], name: str) -> AbstractValue:
         return self.av
@@ -213,7 +217,7 @@ class OneOfPlan(Plan):
             av = self.gathered(
                 reader, av, kind, belongs, lambda a, plan: plan.rebuild(iter([*plan.flatten(reader, a)]), "")
             )
-        if isinstance(av, OneOf):
+        if has_alternatives(av):
             yield av.tag
             held = av.alternatives
         elif isinstance(av, (Unbound, Poison)):
@@ -233,7 +237,7 @@ class OneOfPlan(Plan):
 
     def is_tuple_of(self, kind: Hashable, av: AbstractValue) -> bool:
         """Whether a value is handed over as a tuple of this kind. Empty ones belong to the first kind."""
-        if isinstance(av, OneOf):
+        if has_alternatives(av):
             return all(self.is_tuple_of(kind, a) for a in av.alternatives.values())
         if not is_plain_tuple(av) or self.kinds.tag(kind_of(av)) in dict(self.alternatives):
             return isinstance(av, ListValue) and av.is_tuple and kind_of(av) == kind
@@ -255,7 +259,7 @@ class OneOfPlan(Plan):
             return av
         if belongs(av):
             return make(av, plan)
-        if not isinstance(av, OneOf):
+        if not has_alternatives(av):
             return av
         held = {tag: a for tag, a in av.alternatives.items() if belongs(a)}
         if not held or list(held) == [number]:
@@ -288,7 +292,7 @@ def unify(
     if any(isinstance(a, (Unbound, MaybeUnbound)) for a in avs):
         inner = [a.av if isinstance(a, MaybeUnbound) else a for a in avs if not isinstance(a, Unbound)]
         return MaybePlan(unify(inner, kinds, force=force, fresh=True, mark=mark))
-    if all(isinstance(a, Known) and isinstance(first, Known) and same_known(a.obj, first.obj) for a in avs) and not (
+    if all(is_known(a) and is_known(first) and same_known(a.obj, first.obj) for a in avs) and not (
         force and is_number(first)
     ):
         return Same(first)
@@ -317,7 +321,7 @@ def unify(
             return Same(first)
     if all(map(is_text, avs)) and (any(map(is_run_time_text, avs)) or len(_kinds(avs, kinds)) > _MOST):
         return Leaf(STR)
-    if not any(isinstance(a, OneOf) for a in avs) and len({kind_of(a) for a in avs}) == 1:
+    if not any(has_alternatives(a) for a in avs) and len({kind_of(a) for a in avs}) == 1:
         return Leaf(_join_types(avs, kinds))
     return _alternatives(avs, kinds, force=force, mark=mark)
 
@@ -338,7 +342,7 @@ def _attributes_by_name(avs: Sequence[AbstractValue]) -> dict[str, list[Abstract
 def _alternatives(avs: Sequence[AbstractValue], kinds: Kinds, *, force: bool, mark: float) -> Plan:
     groups: dict[int, list[AbstractValue]] = {}
     for av in avs:
-        held = av.alternatives.items() if isinstance(av, OneOf) else [(kinds.tag(kind_of(av)), av)]
+        held = av.alternatives.items() if has_alternatives(av) else [(kinds.tag(kind_of(av)), av)]
         for tag, alternative in held:
             groups.setdefault(tag, []).append(alternative)
     kinds.beside_tables += _beside_tables([a for group in groups.values() for a in group])
@@ -392,13 +396,13 @@ def _any_length(avs: Sequence[AbstractValue]) -> Type:
 
 
 def _kinds(avs: Sequence[AbstractValue], kinds: Kinds) -> set[int]:
-    return {t for a in avs for t in (a.alternatives if isinstance(a, OneOf) else [kinds.tag(kind_of(a))])}
+    return {t for a in avs for t in (a.alternatives if has_alternatives(a) else [kinds.tag(kind_of(a))])}
 
 
 def is_number(av: AbstractValue) -> bool:
     return (
         type(av.obj) in NUMBERS
-        if isinstance(av, Known)
+        if is_known(av)
         else isinstance(av, RuntimeValue) and isinstance(av.type, ScalarType)
     )
 

@@ -21,9 +21,8 @@ from scriptc.frontend.values.abstract import (
     RecordValue,
     Structure,
     TupleValue,
-    is_complex_number,
-    is_function,
 )
+from scriptc.frontend.values.predicates import has_alternatives, is_complex_number, is_function, is_known
 from scriptc.frontend.values.verbs import structure_of
 
 LONG = 128  # items beyond which numbers and tensors of known number are walked and kept as those of any number
@@ -61,7 +60,7 @@ def location_key(home: CallerLocation | None) -> Hashable:
 
 def parts_of(av: AbstractValue) -> Sequence[AbstractValue]:
     """Return what a value consists of, or may be."""
-    if isinstance(av, OneOf):
+    if has_alternatives(av):
         return list(av.alternatives.values())
     if isinstance(av, MaybeUnbound):
         return [av.av]
@@ -100,7 +99,7 @@ def identity_of(av: AbstractValue) -> Ident | None:
 def replaced(av: AbstractValue, swap: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
     """Return the value with `swap` applied to it, or where that changes nothing to its parts."""
     new = swap(av)
-    if new is av and isinstance(av, OneOf):
+    if new is av and has_alternatives(av):
         held = {tag: replaced(a, swap) for tag, a in av.alternatives.items()}
         return OneOf(av.tag, held) if any(held[t] is not a for t, a in av.alternatives.items()) else av
     if new is av and isinstance(av, MaybeUnbound):
@@ -116,7 +115,7 @@ def replaced(av: AbstractValue, swap: Callable[[AbstractValue], AbstractValue]) 
 
 def slice_parts(av: AbstractValue) -> list[AbstractValue]:
     """Return start, stop and step of a slice."""
-    if isinstance(av, Known):
+    if is_known(av):
         return [Known(getattr(av.obj, n)) for n in ("start", "stop", "step")]
     assert isinstance(av, TupleValue)
     return list(av.items)

@@ -12,13 +12,14 @@ import torch
 from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.library.torch.futures_decomposed import Future
 from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue, TupleValue
+from scriptc.frontend.values.predicates import is_known
 
 
 def class_of(av: AbstractValue) -> type | None:
     """The class of an object that is made here, or known, or of a named tuple."""
     if isinstance(av, ObjectValue) or isinstance(av, TupleValue) and hasattr(av.cls, "_fields"):
         return av.cls
-    return type(av.obj) if isinstance(av, Known) else None
+    return type(av.obj) if is_known(av) else None
 
 
 def defines(av: AbstractValue, name: str) -> bool:

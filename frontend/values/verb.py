@@ -34,6 +34,10 @@ class _Answers(Generic[_R]):
 
         return register
 
+    def answered(self) -> set[object]:
+        """Return the kinds that have an answer of their own."""
+        return set(self._given)
+
     def find(self, value: AbstractValue) -> Callable[..., _R]:
         """Return the answer of the most special kind that the value is of, else the default."""
         category = value.category

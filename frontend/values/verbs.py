@@ -18,7 +18,8 @@ from scriptc.frontend.environment.specs import Spec
 from scriptc.frontend.operations.operator_tables import SYMBOLS
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, Structure, has_method, has_one_class
+from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, Structure
+from scriptc.frontend.values.predicates import has_method, has_one_class, is_known
 from scriptc.frontend.values.verb import Question, Verb
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Value
@@ -99,7 +100,7 @@ def class_name_of(reader: Reader, owner: AbstractValue) -> str:
 
 def demand(reader: Reader, owner: AbstractValue, method: str, complaint: str) -> None:
     """Raise what Python does where the class of a value lacks a method that an operator stands for."""
-    is_class = isinstance(owner, Known) and isinstance(owner.obj, type)  # whose own class says nothing: list[int]
+    is_class = is_known(owner) and isinstance(owner.obj, type)  # whose own class says nothing: list[int]
     if has_one_class(owner) and not is_class and not has_method(python_class(reader, owner), method):
         reader.emit.raise_error("TypeError", f"'{class_name_of(reader, owner)}' object {complaint}")
 
@@ -199,3 +200,15 @@ def kind_of(value: AbstractValue) -> Hashable:
     if structure is None:
         raise Conflict(describe(value))
     return structure.key
+
+
+@Question
+def with_content(value: AbstractValue, held: dict[Any, AbstractValue]) -> AbstractValue:
+    """Return the same object, dict or list of known length, which was made with other content."""
+    raise AssertionError(value)
+
+
+@Question
+def leaf_kinds(value: AbstractValue) -> Iterator[Hashable]:
+    """Yield what tells a value without parts from others, as an argument of a function that calls itself."""
+    yield id(value)

@@ -1,0 +1,234 @@
+"""What is often asked of abstract values: which kind they are of, what they are at run time, where they live."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from typing_extensions import TypeIs
+
+from scriptc.frontend.environment.specs import PlaceSpec
+from scriptc.frontend.values.abstract import (
+    RECORDS,
+    AbstractValue,
+    Bound,
+    CallerLocation,
+    Closure,
+    ComplexValue,
+    DictValue,
+    HeapValue,
+    Known,
+    KnownLengthListValue,
+    ListValue,
+    Made,
+    MaybeUnbound,
+    Native,
+    ObjectValue,
+    OneOf,
+    PartialValue,
+    RangeValue,
+    RecordDictValue,
+    RecordValue,
+    RuntimeValue,
+    TupleValue,
+    Unbound,
+)
+from scriptc.ir.core import Op, Value
+from scriptc.ir.types import BOOL, EXC, STR, DictType, ListType, NeverType, ObjectType, SetType, TensorType, Type
+
+
+def is_known(av: AbstractValue | None) -> TypeIs[Known]:
+    """Return whether a value is a Python object known at compile time."""
+    return isinstance(av, Known)
+
+
+def has_alternatives(av: AbstractValue | None) -> TypeIs[OneOf]:
+    """Return whether a value is one of several kinds, which a tag tells apart at run time."""
+    return isinstance(av, OneOf)
+
+
+def is_none(av: AbstractValue) -> bool:
+    return isinstance(av, Known) and av.obj is None
+
+
+def is_object(av: AbstractValue) -> TypeIs[ObjectValue]:
+    """Return whether a value is an instance of a user's class, made in compiled code or an argument."""
+    return isinstance(av, ObjectValue)
+
+
+def is_record(av: AbstractValue) -> TypeIs[RecordValue | RecordDictValue]:
+    """Return whether a value is an object or a dict that exists at run time."""
+    return isinstance(av, RECORDS)
+
+
+def is_on_heap(av: AbstractValue) -> TypeGuard[HeapValue]:
+    """Return whether the reader's heap has the content of a value."""
+    return isinstance(av, (DictValue, KnownLengthListValue, ObjectValue)) and not isinstance(av, RECORDS)
+
+
+def is_sequence(av: AbstractValue) -> TypeIs[TupleValue | ListValue]:
+    """Return whether a value is a tuple or a list that is not known as a whole."""
+    return isinstance(av, (TupleValue, ListValue))
+
+
+def is_any_length_tuple(av: AbstractValue) -> TypeGuard[ListValue]:
+    """Return whether a value is a tuple whose length is known only at run time."""
+    return isinstance(av, ListValue) and av.is_tuple
+
+
+def is_list(av: AbstractValue) -> TypeGuard[ListValue]:
+    """Return whether a value is a list that compiled code made or gets."""
+    return isinstance(av, ListValue) and not av.is_tuple
+
+
+def is_unbound(av: AbstractValue) -> TypeIs[Unbound]:
+    return isinstance(av, Unbound)
+
+
+def may_be_unbound(av: AbstractValue) -> TypeIs[MaybeUnbound]:
+    """Return whether some paths leave a name, an attribute or a key unbound, and others do not."""
+    return isinstance(av, MaybeUnbound)
+
+
+def without_flag(av: AbstractValue) -> AbstractValue:
+    """Return the value of a name where the name is bound."""
+    return av.av if isinstance(av, MaybeUnbound) else av
+
+
+def ssa_value(av: AbstractValue) -> Value | None:
+    """Return the SSA value of a number, string, tensor, or dict or set with run-time keys; None for other values."""
+    return av.value if isinstance(av, RuntimeValue) else None
+
+
+def run_time_type(av: AbstractValue) -> Type | None:
+    """Return the type of an SSA value; None for values that are none."""
+    return av.value.type if isinstance(av, RuntimeValue) else None
+
+
+def defining_op(av: AbstractValue) -> Op | None:
+    """Return the op that computes a value; None for values that no op computes."""
+    return av.value.op if isinstance(av, RuntimeValue) else None
+
+
+def is_tensor(av: AbstractValue) -> bool:
+    return isinstance(av, RuntimeValue) and isinstance(av.type, TensorType)
+
+
+class NoTensor(Exception):
+    """Something else stands where a function takes a tensor."""
+
+    def __init__(self, av: AbstractValue):
+        super().__init__(av)
+        self.av = av
+
+
+def tensor_type(av: AbstractValue) -> TensorType:
+    if not (isinstance(av, RuntimeValue) and isinstance(av.type, TensorType)):
+        raise NoTensor(av)
+    return av.type
+
+
+def of_value(value: Value) -> AbstractValue:
+    """What an SSA value is for the front end."""
+    if isinstance(value.type, ListType):
+        return ListValue(value)
+    if isinstance(value.type, ObjectType):
+        cls = value.type.record.cls
+        return RecordDictValue(value) if cls is dict else RecordValue(cls, value)
+    return RuntimeValue(value)
+
+
+def home_of(av: AbstractValue) -> CallerLocation | None:
+    return av.home if isinstance(av, (DictValue, KnownLengthListValue, ObjectValue)) else None
+
+
+def place_of_caller(av: AbstractValue) -> PlaceSpec | None:
+    """Return the argument that a dict, object or list is."""
+    home = home_of(av)
+    return None if home is None else home.place
+
+
+def is_of_caller(av: AbstractValue) -> bool:
+    return place_of_caller(av) is not None
+
+
+def is_plain_tuple(av: AbstractValue) -> bool:
+    """Whether a value is a tuple of no class of its own: of known length, of any, or one of several."""
+    match av:
+        case OneOf():
+            return all(map(is_plain_tuple, av.alternatives.values()))
+        case TupleValue():
+            return av.cls is tuple
+        case ListValue():
+            return av.is_tuple
+    return isinstance(av, Known) and type(av.obj) is tuple
+
+
+def is_dict(av: AbstractValue) -> bool:
+    """Whether it is a dict with run-time keys."""
+    return isinstance(av, RuntimeValue) and isinstance(av.type, DictType)
+
+
+def is_set(av: AbstractValue) -> bool:
+    """Whether it is a set with run-time keys."""
+    return isinstance(av, RuntimeValue) and isinstance(av.type, SetType)
+
+
+def made_of(t: Type) -> Made:
+    """The class of a run-time dict or set, and its factory."""
+    assert isinstance(t, (DictType, SetType))
+    found: Made | None = t.key_cell.find().python
+    return found or Made(dict if isinstance(t, DictType) else set)
+
+
+def python_of(t: Type) -> type:
+    return made_of(t).cls
+
+
+def has_kinds(av: AbstractValue) -> bool:
+    """Whether a value, or a part of a tuple or a slice, is one of several kinds."""
+    return isinstance(av, OneOf) or isinstance(av, TupleValue) and any(map(has_kinds, av.items))
+
+
+def is_text(av: AbstractValue) -> bool:
+    """Whether a value is a string: a known one, one made at run time, or one of several."""
+    if isinstance(av, OneOf):
+        return all(map(is_text, av.alternatives.values()))
+    return isinstance(av.obj, str) if isinstance(av, Known) else isinstance(av, RuntimeValue) and av.type == STR
+
+
+def is_run_time_text(av: AbstractValue) -> bool:
+    return isinstance(av, RuntimeValue) and av.type == STR
+
+
+def is_empty_list(av: AbstractValue) -> bool:
+    """A list of which the signature says that it is empty."""
+    return isinstance(av, ListValue) and av.value is not None and isinstance(av.value.type, ListType) and isinstance(
+        av.value.type.elem, NeverType
+    ) and av.value.type.cell.find().fixed  # fmt: skip
+
+
+def is_function(av: AbstractValue) -> bool:
+    """Whether a value is a function, a method or a module."""
+    if isinstance(av, Known):
+        return callable(av.obj) and not isinstance(av.obj, type)
+    return isinstance(av, (Closure, Bound, PartialValue, Native))
+
+
+def is_bool(av: AbstractValue) -> bool:
+    return type(av.obj) is bool if isinstance(av, Known) else isinstance(av, RuntimeValue) and av.type == BOOL
+
+
+def is_complex_number(av: AbstractValue) -> bool:
+    return isinstance(av, ComplexValue) or isinstance(av, Known) and type(av.obj) is complex
+
+
+def has_one_class(av: AbstractValue) -> bool:
+    """Whether the Python class of a value is known, and is that of data: no function, iterator or exception."""
+    if isinstance(av, RuntimeValue):
+        return av.type != EXC
+    return isinstance(av, (Known, TupleValue, ListValue, DictValue, ObjectValue, RangeValue, ComplexValue))
+
+
+def has_method(cls: type, name: str) -> bool:
+    """Whether instances of a class have a method; hasattr would find those of its metaclass as well."""
+    return any(name in vars(base) for base in cls.__mro__)
