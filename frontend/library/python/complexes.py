@@ -12,15 +12,8 @@ from scriptc.frontend.library.torch.complexes import item
 from scriptc.frontend.operations.complexes import complex_parts, complex_result
 from scriptc.frontend.operations.logic import bad_operands
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    ComplexValue,
-    Known,
-    RuntimeValue,
-    TupleValue,
-    is_complex_number,
-    is_tensor,
-)
+from scriptc.frontend.values.abstract import AbstractValue, ComplexValue, Known, RuntimeValue, TupleValue
+from scriptc.frontend.values.predicates import is_complex_number, is_tensor
 from scriptc.frontend.values.verbs import class_name_of, materialize
 
 

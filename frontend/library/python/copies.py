@@ -25,11 +25,9 @@ from scriptc.frontend.values.abstract import (
     OneOf,
     RuntimeValue,
     TupleValue,
-    is_dict,
-    is_set,
-    is_tensor,
 )
 from scriptc.frontend.values.alternatives import split, without
+from scriptc.frontend.values.predicates import is_dict, is_set, is_tensor
 from scriptc.frontend.values.user_classes import defines
 from scriptc.frontend.values.verbs import is_run_time
 from scriptc.ir.types import BOOL, FLOAT, INT, STR

@@ -32,9 +32,8 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     TupleValue,
     ViewValue,
-    is_dict,
-    made_of,
 )
+from scriptc.frontend.values.predicates import is_dict, made_of
 from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize
 
 _OWN_COPIES = (

@@ -20,8 +20,8 @@ from scriptc.frontend.values.abstract import (
     ReversedValue,
     TupleValue,
     ZipValue,
-    is_tensor,
 )
+from scriptc.frontend.values.predicates import is_tensor
 from scriptc.frontend.values.verbs import class_name_of, describe, is_run_time
 
 

@@ -24,11 +24,8 @@ from scriptc.frontend.values.abstract import (
     RangeValue,
     RuntimeValue,
     TupleValue,
-    is_dict,
-    is_set,
-    is_tensor,
-    is_text,
 )
+from scriptc.frontend.values.predicates import is_dict, is_set, is_tensor, is_text
 from scriptc.frontend.values.verbs import class_name_of, materialize, python_class
 from scriptc.ir.core import Value
 from scriptc.ir.types import FLOAT, INT

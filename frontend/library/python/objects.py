@@ -36,11 +36,10 @@ from scriptc.frontend.values.abstract import (
     OneOf,
     RuntimeValue,
     TupleValue,
-    is_tensor,
-    tensor_type,
 )
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.element_types import is_hashable
+from scriptc.frontend.values.predicates import is_tensor, tensor_type
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.union_kinds import NUMBERS
 from scriptc.frontend.values.user_classes import is_generated

@@ -38,11 +38,8 @@ from scriptc.frontend.values.abstract import (
     Unbound,
     ViewValue,
     ZipValue,
-    is_dict,
-    is_set,
-    is_tensor,
-    tensor_type,
 )
+from scriptc.frontend.values.predicates import is_dict, is_set, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize, python_class, type_of
 from scriptc.ir.core import Block
 from scriptc.ir.ops.rules import elem_of

@@ -20,18 +20,9 @@ from scriptc.frontend.operations.runtime_dicts import (
     table_of,
 )
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Known,
-    KnownSet,
-    Made,
-    Native,
-    TupleValue,
-    is_dict,
-    is_set,
-    made_of,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Known, KnownSet, Made, Native, TupleValue
 from scriptc.frontend.values.element_types import is_laid_out_anew
+from scriptc.frontend.values.predicates import is_dict, is_set, made_of
 from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize, python_class
 
 

@@ -15,8 +15,9 @@ from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.strings import character
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue, TupleValue, is_text
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue, TupleValue
 from scriptc.frontend.values.element_types import is_union
+from scriptc.frontend.values.predicates import is_text
 from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize, text_parts
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.ops.strings import CLASSES, MAPPINGS

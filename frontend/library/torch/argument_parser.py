@@ -28,10 +28,9 @@ from scriptc.frontend.values.abstract import (
     OneOf,
     RuntimeValue,
     TupleValue,
-    is_tensor,
-    tensor_type,
 )
 from scriptc.frontend.values.alternatives import is_kind
+from scriptc.frontend.values.predicates import is_tensor, tensor_type
 from scriptc.ir.types import BOOL, FLOAT, INT, ListType, ScalarType, TensorType, Type
 
 _HOMES = (None, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft)  # None: of torch itself

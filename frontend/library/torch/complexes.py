@@ -9,7 +9,8 @@ from scriptc.frontend.operations.elementwise import elementwise, multiply_matric
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, ComplexValue, Known, RuntimeValue, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, ComplexValue, Known, RuntimeValue
+from scriptc.frontend.values.predicates import is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import COMPLEX, SCALAR_TYPES
 

@@ -15,7 +15,8 @@ from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.options import options
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, TupleValue, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, TupleValue
+from scriptc.frontend.values.predicates import is_tensor, tensor_type
 from scriptc.frontend.values.verbs import class_name_of
 from scriptc.ir.dtypes import TORCH_NAMES
 

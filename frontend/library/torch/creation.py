@@ -17,16 +17,8 @@ from scriptc.frontend.operations.scalars import converted, new_filled
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Known,
-    ListValue,
-    TupleValue,
-    is_complex_number,
-    is_tensor,
-    is_text,
-    tensor_type,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, TupleValue
+from scriptc.frontend.values.predicates import is_complex_number, is_tensor, is_text, tensor_type
 from scriptc.frontend.values.verbs import is_run_time, materialize, type_of
 from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT
 from scriptc.ir.ops.rules import elem_of

@@ -14,15 +14,8 @@ from scriptc.frontend.operations.materialize import apply_op, make_tuple
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Known,
-    ObjectValue,
-    RuntimeValue,
-    TupleValue,
-    is_tensor,
-    tensor_type,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue, RuntimeValue, TupleValue
+from scriptc.frontend.values.predicates import is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import INEXACT
 

@@ -18,11 +18,9 @@ from scriptc.frontend.values.abstract import (
     OneOf,
     RuntimeValue,
     TupleValue,
-    is_dict,
-    is_set,
-    is_text,
 )
 from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.predicates import is_dict, is_set, is_text
 from scriptc.frontend.values.verbs import describe, python_class
 
 

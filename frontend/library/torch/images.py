@@ -12,7 +12,8 @@ from scriptc.frontend.operations.elementwise import multiply_matrices
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known
+from scriptc.frontend.values.predicates import tensor_type
 
 _NONE, _ONE, _ZERO, _FALSE, _TRUE = Known(None), Known(1), Known(0), Known(False), Known(True)
 

@@ -22,7 +22,8 @@ from scriptc.frontend.operations.scalars import converted, new_filled
 from scriptc.frontend.operations.sizes import shape_of_tensor, shape_tuple, size_av
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
+from scriptc.frontend.values.predicates import is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import COMPLEX, INEXACT, INTEGRAL
 from scriptc.ir.ops.views import OWN_OFFSET

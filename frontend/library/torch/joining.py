@@ -13,17 +13,10 @@ from scriptc.frontend.operations.materialize import apply_op, new_list
 from scriptc.frontend.operations.sizes import size_av
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    Known,
-    ListValue,
-    Native,
-    RuntimeValue,
-    is_tensor,
-    tensor_type,
-)
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, Native, RuntimeValue
 from scriptc.frontend.values.alternatives import split, split_all
 from scriptc.frontend.values.element_types import is_union
+from scriptc.frontend.values.predicates import is_tensor, tensor_type
 from scriptc.frontend.values.verbs import class_name_of, materialize
 from scriptc.ir.types import NONE, ListType, OptionalType, TensorType, Type
 

@@ -17,7 +17,8 @@ from scriptc.frontend.operations.sizes import shape_of_tensor, size_av
 from scriptc.frontend.operations.writes import copy_into, spread_into
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
+from scriptc.frontend.values.predicates import is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import COMPLEX, FLOATING, SIZES, TORCH_NAMES
 from scriptc.ir.opdef import TypeRuleError

@@ -13,7 +13,8 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.options import options
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, TupleValue, is_tensor
+from scriptc.frontend.values.abstract import AbstractValue, Known, TupleValue
+from scriptc.frontend.values.predicates import is_tensor
 
 
 @serves("torch.nn.Module.to")

@@ -8,7 +8,8 @@ from scriptc.frontend.library.torch.memory import axis
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known
+from scriptc.frontend.values.predicates import tensor_type
 
 _NONE, _EPS, _TRUE = Known(None), Known(1e-5), Known(True)
 

@@ -14,7 +14,8 @@ from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.scalars import converted, new_filled
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, TupleValue, is_complex_number, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, TupleValue
+from scriptc.frontend.values.predicates import is_complex_number, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import type_of
 from scriptc.ir.dtypes import COMPLEX, DTYPES, FLOATING, INEXACT, INTEGRAL, TORCH_NAMES
 from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER

@@ -14,7 +14,8 @@ from scriptc.frontend.operations.options import options
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.operations.writes import write
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known
+from scriptc.frontend.values.predicates import is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import FLOATING
 

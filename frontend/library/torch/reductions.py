@@ -15,7 +15,8 @@ from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
+from scriptc.frontend.values.predicates import tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import COMPLEX, INEXACT
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.formatting import raise_with
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, is_tensor
+from scriptc.frontend.values.abstract import AbstractValue, Known
+from scriptc.frontend.values.predicates import is_tensor
 
 
 @serves(

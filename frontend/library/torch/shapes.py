@@ -18,7 +18,8 @@ from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.iterables import is_short
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue
+from scriptc.frontend.values.predicates import tensor_type
 from scriptc.frontend.values.verbs import is_run_time, materialize
 
 _NONE = Known(None)
