@@ -86,7 +86,8 @@ def method_or_error(reader: Reader, owner: AbstractValue, name: str) -> Abstract
 
 
 def patched_method(reader: Reader, tensor: AbstractValue, name: str) -> AbstractValue | None:
-    """What somebody put in the place of a method of torch.Tensor, None for torch's own; which it is is guarded."""
+    """Return what somebody put in the place of a method of torch.Tensor, None for torch's own; a guard watches the
+    method."""
     if in_own_code(reader):
         return None
     watch_class_attribute(reader, torch.Tensor, name)
@@ -97,7 +98,7 @@ def patched_method(reader: Reader, tensor: AbstractValue, name: str) -> Abstract
 
 
 def replaced_operator(reader: Reader, name: str, tensor: AbstractValue, *args: AbstractValue) -> AbstractValue | None:
-    """What an operator gives that somebody put in the place of torch.Tensor's; None for torch's own."""
+    """Return the result of an operator that somebody put in the place of torch.Tensor's; None for torch's own."""
     replaced = patched_method(reader, tensor, name)
     return None if replaced is None else reader.call(replaced, args, {})
 
@@ -176,7 +177,8 @@ def known_attribute(reader: Reader, obj: Any, name: str) -> AbstractValue:
 
 
 def attribute_of_object(reader: Reader, obj: Any, name: str) -> AbstractValue:
-    """An attribute of an object that is neither a class nor a module, found as object.__getattribute__ finds it."""
+    """Return an attribute of an object that is neither a class nor a module, found as object.__getattribute__ finds
+    it."""
     own, raw = getattr(obj, "__dict__", None), static_attribute(type(obj), name)
     if isinstance(obj, threading.local):  # each thread has other attributes
         reader.reject("content_unguarded", kind=type(obj).__name__)
@@ -241,14 +243,14 @@ def super_attribute(reader: Reader, proxy: super, name: str) -> AbstractValue:
 
 
 def method_of_builtin(reader: Reader, owner: Known, name: str) -> AbstractValue:
-    """What a class of the user's inherits from Python's container, and may have another in the place of."""
+    """Return a method that a user's class inherits from a container of Python's and may have replaced."""
     if name == "__getitem__":
         return Native(lambda index: outside_subscript(reader, owner, index))
     return Bound(owner, name)
 
 
 def reads_patched(reader: Reader, func: Any) -> bool:
-    """Whether a function of torch's that is known as a whole reads what somebody has replaced; what it reads is guarded."""
+    """Return whether a function of torch reads something that was replaced; guards watch what the function reads."""
     if (
         not isinstance(func, FunctionType)
         or not is_library(func.__module__)

@@ -11,7 +11,7 @@ from scriptc.ir.dtypes import result_dtype
 
 
 def dtype_of_result(reader: Reader, *operands: AbstractValue) -> str:
-    """torch.result_type of tensors and numbers."""
+    """Return the torch.result_type of tensors and numbers."""
     dimensioned: list[str] = []
     zero_dim: list[str] = []
     numbers: list[str] = []
@@ -30,7 +30,7 @@ def dtype_of_result(reader: Reader, *operands: AbstractValue) -> str:
 
 
 def cast_to(reader: Reader, av: AbstractValue, dtype: str) -> AbstractValue:
-    """The tensor in a dtype: itself where it has it. Numbers stay what they are."""
+    """Return a tensor in a dtype, or the tensor itself where it has the dtype. Numbers stay as they are."""
     if not is_tensor(av) or tensor_type(av).dtype == dtype:
         return av
     return apply_op(reader, "cast", av, dtype=dtype)

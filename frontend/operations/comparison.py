@@ -56,7 +56,7 @@ from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType
 
 
 def is_container(av: AbstractValue) -> bool:
-    """Whether a value is a list, a tuple, a dict or a set, none of which equals a number or a tensor."""
+    """Return whether a value is a list, a tuple, a dict or a set, none of which equals a number or a tensor."""
     if is_known(av):
         return type(av.obj) in (tuple, list, dict, set, frozenset)
     return is_sequence(av) or is_dict_like(av) or is_set_like(av)
@@ -73,7 +73,7 @@ def compare_objects(reader: Reader, op: str, a: AbstractValue, b: AbstractValue)
 
 
 def compared_by(reader: Reader, op: str, owner: AbstractValue, other: AbstractValue) -> AbstractValue | None:
-    """What the class of one operand says to a comparison; None where it says nothing."""
+    """Return what the class of one operand answers to a comparison; None where the class has no answer."""
     method = f"__{METHODS[op]}__"
     if is_generated(owner, method):  # what `dataclass` writes
         if not same_class(owner, other):
@@ -87,7 +87,7 @@ def compared_by(reader: Reader, op: str, owner: AbstractValue, other: AbstractVa
 
 
 def compare_tuples(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    """A comparison in which a tuple of any length takes part; None where none does."""
+    """Compare operands of which one is a tuple of any length; return None where none is."""
     if not any(is_any_length_tuple(av) for av in (a, b)):
         return None
     if not (is_plain_tuple(a) and is_plain_tuple(b)):
@@ -102,7 +102,7 @@ def compare_tuples(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) 
 
 
 def equals_items(reader: Reader, av: ListValue, items: Sequence[AbstractValue]) -> AbstractValue:
-    """av == (*items,)"""
+    """Return `av == (*items,)`."""
     value = materialize(reader, av)
 
     def same() -> AbstractValue:
@@ -174,7 +174,7 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
 
 
 def none_test(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    """`a is b` where one is None and the other may be; None where neither is."""
+    """Return `a is b` where one is None and the other may be None; None where that is not so."""
     for one, other in ((a, b), (b, a)):
         if has_alternatives(one) and is_none(other):
             return is_kind(reader, one, Kinds.NONE) if Kinds.NONE in one.alternatives else Known(False)
@@ -199,7 +199,7 @@ def compare_sequences(reader: Reader, op: str, a: AbstractValue, b: AbstractValu
 
 
 def all_same(reader: Reader, pairs: Sequence[tuple[AbstractValue, AbstractValue]]) -> AbstractValue:
-    """Whether the items of two sequences are the same, where nothing is asked of those behind two that are not."""
+    """Return whether the items of two sequences are the same. Pairs after the first that differs are not compared."""
     result: AbstractValue = Known(True)
     for x, y in pairs:
         if {type_of(x), type_of(y)} <= {INT, FLOAT, BOOL}:
@@ -210,7 +210,8 @@ def all_same(reader: Reader, pairs: Sequence[tuple[AbstractValue, AbstractValue]
 
 
 def are_same(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """`a is b or a == b`, by which Python finds items. Numbers have no identity: two NaN count as one object."""
+    """Return `a is b or a == b`, by which Python finds items. Numbers have no identity: two NaN count as one
+    object."""
     if is_tensor(a) and is_tensor(b):
         return reader.choose(
             identity(reader, a, b, negate=False), lambda: Known(True), lambda: equal_truth(reader, a, b)
@@ -229,7 +230,7 @@ def equal_truth(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractV
 
 
 def compare_in_order(reader: Reader, op: str, left: list[AbstractValue], right: list[AbstractValue]) -> AbstractValue:
-    """Sequences are ordered by the first items that differ, else by length."""
+    """Order two sequences by the first items that differ, else by length."""
     if not left or not right:
         return reader.compare(op, Known(len(left)), Known(len(right)))
     return reader.choose(
@@ -269,7 +270,7 @@ def identity(reader: Reader, a: AbstractValue, b: AbstractValue, negate: bool) -
 
 
 def is_new_and_held(reader: Reader, av: AbstractValue, names: int) -> bool:
-    """Whether a value is a tensor made here that so many names hold, and no loop will give again."""
+    """Return whether a value is a tensor made here that `names` names hold, and that no loop gives again."""
     value = ssa_value(av)
     if value is None or not is_new(reader, av) or any(holds(w, value) > names for w in reader.position.walked):
         return False
@@ -278,7 +279,8 @@ def is_new_and_held(reader: Reader, av: AbstractValue, names: int) -> bool:
 
 
 def tensor_outside(reader: Reader, av: AbstractValue) -> str | None:
-    """Which tensor that lives outside the call this is: the name of its param, or "" where the code reads it nowhere."""
+    """Return which tensor outside of the call a value is: the name of its param, "" where the code never reads the
+    tensor."""
     if is_known(av) and isinstance(av.obj, torch.Tensor):
         param = reader.environment.param_of.get(id(av.obj))
         return "" if param is None else param.name

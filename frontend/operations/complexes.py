@@ -22,7 +22,7 @@ _OPERATORS = {
 
 
 def complex_parts(reader: Reader, av: AbstractValue) -> list[AbstractValue] | None:
-    """Real and imaginary part of a number, as floats; None for all else."""
+    """Return the real and the imaginary part of a number, as floats; None for other values."""
     if is_complex_number(av):
         structure = structure_of(av)
         assert structure is not None
@@ -34,7 +34,8 @@ def complex_parts(reader: Reader, av: AbstractValue) -> list[AbstractValue] | No
 
 
 def complex_result(reader: Reader, function: object, *operands: AbstractValue) -> AbstractValue | None:
-    """A function of the parts of numbers, which returns the parts of one; None where an operand is no number."""
+    """Apply a function of the parts of numbers, which returns the parts of one; return None where an operand is no
+    number."""
     parts = [complex_parts(reader, av) for av in operands]
     if None in parts:
         return None
@@ -44,7 +45,7 @@ def complex_result(reader: Reader, function: object, *operands: AbstractValue) -
 
 
 def complex_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """An operator of which at least one operand is a complex number, and none a tensor."""
+    """Return the result of an operator of which an operand is a complex number, and none a tensor."""
     found = complex_result(reader, _OPERATORS[op], a, b) if op in _OPERATORS else None
     return bad_operands(reader, op, a, b) if found is None else found
 
@@ -87,13 +88,13 @@ def _part(reader: Reader, tensor: AbstractValue, index: int) -> AbstractValue:
 
 
 def conjugated(tensor: AbstractValue) -> Value | None:
-    """What a tensor is the conjugate of, if it is the result of `conj()`, or None."""
+    """Return the operand of the `conj()` that made a tensor, or None."""
     made = defining_op(tensor) if is_tensor(tensor) else None
     return made.operands[0] if made is not None and made.name == "conj" else None
 
 
 def is_conjugate(tensor: AbstractValue) -> bool:
-    """Whether a tensor is a lazy conjugate in eager, or a view of one."""
+    """Return whether a tensor is a lazy conjugate in eager, or a view of one."""
     made = defining_op(tensor)
     while made is not None and made.has("VIEW"):
         made = made.operands[0].op
@@ -101,7 +102,7 @@ def is_conjugate(tensor: AbstractValue) -> bool:
 
 
 def refuse_writes_to_conjugates(module: Module) -> None:
-    """Eager's conj() is a view, ours a copy: which of them it is shows where either side is written. CompileError there."""
+    """Raise CompileError where a conjugate or its operand is written: eager's conj() is a view, ours a copy."""
     found = [
         Diagnostic(
             op.loc, "conj() of a tensor that is written, or whose conjugate is, is not supported", "use conj_physical()"

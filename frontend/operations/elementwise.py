@@ -30,12 +30,12 @@ _NOT_OF_BOOLS = {
 
 
 def _number_of(av: AbstractValue) -> AbstractValue:
-    """A scalar of NumPy's of 32 bits, which torch takes beside tensors as the number that it is."""
+    """Return the number that a 32-bit scalar of NumPy is, as torch takes it beside tensors."""
     return Known(float(av.obj)) if is_known(av) and type(av.obj).__name__ in ("float32", "float16") else av
 
 
 def elementwise(reader: Reader, name: str, *operands: AbstractValue, dtype: str | None = None) -> RuntimeValue:
-    """An elementwise op with eager's type promotion. `dtype` overrides the dtype that it computes in."""
+    """Build an elementwise op with eager's type promotion. `dtype` overrides the dtype that the op computes in."""
     operands = tuple(
         RuntimeValue(materialize(reader, av)) if is_complex_number(av) else _number_of(av) for av in operands
     )
@@ -72,7 +72,7 @@ def refuse_bools(reader: Reader, *operands: AbstractValue) -> None:
 
 
 def check_divisor(reader: Reader, dividend: AbstractValue, divisor: AbstractValue, dtype: str) -> None:
-    """Integers divided by zero raise, whatever else is in the tensor; where there is none nothing is divided."""
+    """Raise where integers are divided by a zero number and the tensor has elements."""
     if not is_tensor(divisor) and type_of(divisor) == INT and SIZES[dtype] < 8:  # which wraps
         divisor = reader.binary("BitAnd", divisor, Known(2 ** (8 * SIZES[dtype]) - 1))
     zero = reader.compare("Eq", divisor, Known(0))

@@ -55,7 +55,7 @@ def read_joined_str(reader: Reader, node: ast.JoinedStr) -> AbstractValue:
 
 
 def joined(reader: Reader, parts: Sequence[AbstractValue]) -> AbstractValue:
-    """One string of strings and numbers; known where all are."""
+    """Return one string of strings and numbers, known where all are known."""
     if all(is_known(p) for p in parts):
         return Known("".join(str(p.obj) for p in parts if is_known(p)))
     format, values = "", []
@@ -81,7 +81,7 @@ def format_piece(reader: Reader, node: ast.expr) -> Iterator[AbstractValue]:
 def format_field(
     reader: Reader, value: AbstractValue, conversion: str | None, spec: AbstractValue
 ) -> Iterator[AbstractValue]:
-    """A replacement field of an f-string or of str.format."""
+    """Return the text of a replacement field of an f-string or of str.format."""
     if conversion == "a":
         value = reader.call(Known(ascii), [value], {})
     elif conversion is not None:
@@ -99,7 +99,7 @@ def format_field(
 
 
 def formatted(reader: Reader, value: AbstractValue, spec: AbstractValue) -> AbstractValue:
-    """format(value, spec)"""
+    """Return `format(value, spec)`."""
     if has_alternatives(value) and not is_text(value):
         return split(reader, value, lambda v: formatted(reader, v, spec))
     if (found := special(reader, value, "__format__", [spec])) is not None:
@@ -121,7 +121,7 @@ def formatted(reader: Reader, value: AbstractValue, spec: AbstractValue) -> Abst
 def format_text(
     reader: Reader, template: str, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """template.format(*args, **kwargs); fields are numbers or names."""
+    """Return `template.format(*args, **kwargs)`; fields are numbers or names."""
     return format_fields(reader, template, args, kwargs, itertools.count(), [], 2)
 
 
@@ -160,7 +160,7 @@ def too_deep() -> NoReturn:
 
 
 def format_percent(reader: Reader, template: str, given: AbstractValue) -> AbstractValue:
-    """template % given"""
+    """Return `template % given`."""
     if isinstance(given, TupleValue) or (is_known(given) and isinstance(given.obj, tuple)):
         rest = reader.iterate(given)
     else:
@@ -194,7 +194,7 @@ def format_percent(reader: Reader, template: str, given: AbstractValue) -> Abstr
 
 
 def percent_literal(reader: Reader, text: str) -> AbstractValue:
-    """What stands between conversions."""
+    """Return the text between two conversions."""
     if text.endswith("%") and text.count("%") == 1:
         reader.emit.raise_error("ValueError", "incomplete format")
     if "%" in text:
@@ -205,7 +205,7 @@ def percent_literal(reader: Reader, text: str) -> AbstractValue:
 def percent_field(
     reader: Reader, value: AbstractValue, flags: str, width: str, precision: str | None, kind: str
 ) -> Iterator[AbstractValue]:
-    """One conversion of the % operator, in terms of format specs."""
+    """Return the parts of one conversion of the % operator, by format specs."""
     if has_alternatives(value) and not is_text(value):
         yield split(reader, value, lambda v: joined(reader, [*percent_field(reader, v, flags, width, precision, kind)]))
         return
@@ -240,7 +240,7 @@ def percent_field(
 
 
 def percent_number(reader: Reader, value: AbstractValue, kind: str) -> AbstractValue:
-    """The number that a tensor, or an object whose class converts to numbers, is for a conversion."""
+    """Return the number of a tensor, or of an object whose class converts to numbers, for a conversion."""
     convert = float if kind in "fFeEgG" else int if kind in "diu" else operator.index
     if type_of(value) in (INT, FLOAT, BOOL, STR) or not has_one_class(value):
         return value
@@ -249,12 +249,12 @@ def percent_number(reader: Reader, value: AbstractValue, kind: str) -> AbstractV
 
 
 def text_of(reader: Reader, value: AbstractValue) -> AbstractValue:
-    """str(value)"""
+    """Return `str(value)`."""
     return joined(reader, [*text_parts(reader, value)])
 
 
 def tensor_text(reader: Reader, value: RuntimeValue) -> AbstractValue:
-    """The text of a tensor that does not require grad, under the print options that hold outside."""
+    """Return the text of a tensor that does not require grad, under the current print options."""
     if is_parameter(reader, value):
         reader.reject("text_of_parameter")
     scientific, *options = [outside_value(reader, _OPTIONS[n], _OPTIONS, n, n, guarded=True) for n in _PRINTED]
@@ -264,7 +264,7 @@ def tensor_text(reader: Reader, value: RuntimeValue) -> AbstractValue:
 
 
 def own_text(reader: Reader, value: AbstractValue, quoted: bool) -> AbstractValue | None:
-    """What the __str__ or __repr__ of a user's class gives."""
+    """Return the result of a user's __str__ or __repr__; None where the class has none."""
     names: Any = ("__repr__",) if quoted else ("__str__", "__repr__")
     for name in names:
         if name == "__repr__" and is_generated(value, name):
@@ -275,7 +275,7 @@ def own_text(reader: Reader, value: AbstractValue, quoted: bool) -> AbstractValu
 
 
 def dataclass_text(reader: Reader, value: AbstractValue) -> AbstractValue:
-    """What the __repr__ that `dataclass` writes gives."""
+    """Return the result of the __repr__ that `dataclass` writes."""
     cls: Any = class_of(value)
     names = [f.name for f in dataclasses.fields(cls) if f.repr]
     return fields_text(reader, cls.__qualname__, ((name, reader.attribute(value, name)) for name in names))
@@ -290,7 +290,7 @@ def named_tuple_text(reader: Reader, value: TupleValue, cls: Any, quoted: bool) 
 
 
 def fields_text(reader: Reader, name: str, fields: Iterable[tuple[str, AbstractValue]]) -> AbstractValue:
-    """The text of an object of a class with that name."""
+    """Return the text of an object of a class with that name."""
     parts: list[AbstractValue] = [Known(f"{name}(")]
     for i, (field, item) in enumerate(fields):
         parts += [Known(f"{', ' if i else ''}{field}="), *text_parts(reader, item, quoted=True)]
@@ -298,7 +298,7 @@ def fields_text(reader: Reader, name: str, fields: Iterable[tuple[str, AbstractV
 
 
 def message_parts(reader: Reader, made: ObjectValue) -> list[AbstractValue]:
-    """What str() of an exception made here consists of."""
+    """Return the parts of `str()` of an exception made here."""
     args = reader.items_of(made)["args"]
     if is_known(args):
         args = TupleValue([Known(a) for a in args.obj])
@@ -318,7 +318,7 @@ def listed_text(reader: Reader, left: str, items: list[AbstractValue], right: st
 
 
 def format_of(reader: Reader, text: AbstractValue) -> tuple[str, list[Value]]:
-    """A text as ir/text_formats.py describes it: a format, and the values of its conversions."""
+    """Return a text as ir/text_formats.py describes it: a format, and the values of its conversions."""
     if is_known(text):
         return text.obj.replace("%", "%%"), []
     value = materialize(reader, text)
@@ -328,7 +328,7 @@ def format_of(reader: Reader, text: AbstractValue) -> tuple[str, list[Value]]:
 
 
 def raise_with(reader: Reader, type: str, message: AbstractValue) -> NoReturn:
-    """Raises an exception with a message."""
+    """Raise an exception with a message at run time."""
     text = text_of(reader, message)
     if is_known(text):
         reader.emit.raise_error(type, text.obj)
@@ -345,5 +345,5 @@ def printed(reader: Reader, parts: list[AbstractValue]) -> None:
 
 
 def has_own_text(av: AbstractValue) -> bool:
-    """Whether a user's class says what the text of an object is."""
+    """Return whether the class of an object defines the object's text."""
     return any(defines(av, name) for name in ("__str__", "__repr__", "__format__"))

@@ -38,7 +38,7 @@ from scriptc.ir.types import BOOL, FLOAT, INT, STR, ListType
 def put_by_index(
     reader: Reader, view: AbstractValue, picked: dict[int, AbstractValue], value: AbstractValue, *, accumulate: bool
 ) -> AbstractValue:
-    """A copy of a tensor with a value where tensors index it."""
+    """Return a copy of a tensor with a value where tensors index it."""
     from scriptc.frontend.library.torch.indexing_decomposed import put_mask, put_tensors
 
     if not is_tensor(value):
@@ -50,7 +50,7 @@ def put_by_index(
 
 
 def is_indexed_by_ints(owner: AbstractValue) -> bool:
-    """Whether what indexes a value is asked for its `__index__`."""
+    """Return whether a value asks its index for `__index__`."""
     if is_known(owner):
         kinds = (list, tuple, str, range, torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ParameterList)
         return isinstance(owner.obj, kinds) and not defines(owner, "__getitem__")
@@ -58,7 +58,7 @@ def is_indexed_by_ints(owner: AbstractValue) -> bool:
 
 
 def index_tensor(reader: Reader, tensor: AbstractValue, index: AbstractValue) -> AbstractValue:
-    """Ints, slices, None and `...` make views; tensors, lists and masks pick elements."""
+    """Return `tensor[index]`. Ints, slices, None and `...` make views; tensors, lists and masks pick elements."""
     view, picked = indexed(reader, tensor, index)
     if not picked:
         return view
@@ -72,8 +72,8 @@ def index_tensor(reader: Reader, tensor: AbstractValue, index: AbstractValue) ->
 def indexed(
     reader: Reader, tensor: AbstractValue, index: AbstractValue
 ) -> tuple[AbstractValue, dict[int, AbstractValue]]:
-    """What the basic parts of an index make of a tensor, and the tensors in it by the dims that they index: one mask
-    alone, by the first of its dims, or tensors of places."""
+    """Return the view that the basic parts of an index make of a tensor, and the tensors in the index by the dim that
+    they index: one mask alone, by its first dim, or tensors of places."""
     if is_any_length_tuple(index):
         reader.reject("index_of_unknown_length")
     items = sequence_items(index) if is_plain_tuple(index) or is_known(index) else None
@@ -86,7 +86,7 @@ def indexed(
 
 
 def indexed_dims(part: AbstractValue) -> int:
-    """How many dims of a tensor an index takes."""
+    """Return how many dims of a tensor a part of an index takes."""
     if is_known(part) and (part.obj is None or part.obj is Ellipsis) or is_bool_index(part):
         return 0
     is_mask = is_tensor(part) and tensor_type(part).dtype in ("bool", "u8")
@@ -96,7 +96,7 @@ def indexed_dims(part: AbstractValue) -> int:
 def basic_index(
     reader: Reader, tensor: AbstractValue, parts: list[AbstractValue], skipped: int
 ) -> tuple[AbstractValue, dict[int, AbstractValue]]:
-    """The view that ints, slices, None and `...` give, and the tensors that index it further, by dim."""
+    """Return the view that ints, slices, None and `...` give, and the tensors that index it further, by dim."""
     dim, result = 0, tensor
     picked: dict[int, AbstractValue] = {}
     alone = sum(map(picks, parts)) == 1
@@ -130,7 +130,7 @@ def basic_index(
 
 
 def picks(part: AbstractValue) -> bool:
-    """Whether a part of an index picks elements, rather than making a view."""
+    """Return whether a part of an index picks elements, rather than making a view."""
     basic = is_known(part) and (part.obj is None or part.obj is Ellipsis)
     return not (basic or is_slice(part) or is_integer(part))
 
@@ -140,27 +140,27 @@ def is_mask(part: AbstractValue) -> bool:
 
 
 def check_mask(reader: Reader, mask: AbstractValue, tensor: AbstractValue, dim: int) -> None:
-    """That a mask has the sizes of the dims from `dim` on."""
+    """Check that a mask has the sizes of the dims from `dim` on."""
     for i in range(tensor_type(mask).rank):
         same = reader.compare("Eq", size_av(reader, mask, i), size_av(reader, tensor, dim + i))
         check_that(reader, same, "IndexError", "The shape of the mask does not match the shape of the indexed tensor")
 
 
 def is_bool_index(part: AbstractValue) -> bool:
-    """Whether an index is a bool, or a tensor of one: a mask without dims."""
+    """Return whether an index is a bool, or a bool tensor without dims."""
     if is_tensor(part):
         return tensor_type(part).dtype == "bool" and not tensor_type(part).rank
     return type_of(part) == BOOL
 
 
 def mask_of_one(reader: Reader, part: AbstractValue) -> AbstractValue:
-    """The places that a mask without dims stands for, in a dim of one: that one, or none."""
+    """Return the places that a mask without dims stands for in a dim of size one: the place 0, or none."""
     count = reader.call(Known(int), [reader.truth(part)], {})
     return new_filled(reader, [count], Known(0), "i64")
 
 
 def listed_places(reader: Reader, part: AbstractValue) -> AbstractValue:
-    """A list in an index as a tensor, or one of several ranks; one without items is a tensor of floats."""
+    """Return a list in an index as a tensor, or as one of several ranks. An empty list is a tensor of floats."""
     held = materialize(reader, part).type if isinstance(part, ListValue) and part.items is None else None
     if isinstance(held, ListType) and held.elem == STR:
         reader.emit.raise_error("TypeError", "new(): invalid data type 'str'")
@@ -169,7 +169,7 @@ def listed_places(reader: Reader, part: AbstractValue) -> AbstractValue:
 
 
 def with_places(reader: Reader, index: AbstractValue) -> AbstractValue:
-    """The index of a tensor with lists whose length is known only at run time as tensors."""
+    """Return an index of a tensor whose lists of run-time length are tensors."""
     if isinstance(index, TupleValue) and index.cls is tuple:
         return TupleValue([with_places(reader, i) for i in index.items])
     return (
@@ -180,7 +180,7 @@ def with_places(reader: Reader, index: AbstractValue) -> AbstractValue:
 
 
 def index_tensors_of(reader: Reader, part: AbstractValue, tensor: AbstractValue, dim: int) -> list[AbstractValue]:
-    """The tensors of places that an index of `tensor` from `dim` on stands for: a mask stands for one per dim."""
+    """Return the tensors of places that an index of `tensor` from `dim` on stands for: one per dim of a mask."""
     if isinstance(part, RangeValue):
         steps = reader.call(Known(torch.arange), [reader.call(Known(len), [part], {})], {})
         part = reader.binary("Add", reader.binary("Mult", steps, part.step), part.start)
@@ -234,5 +234,5 @@ def slice_dim(reader: Reader, tensor: AbstractValue, dim: int, part: AbstractVal
 
 
 def _mask_in(picked: dict[int, AbstractValue]) -> list[AbstractValue] | None:
-    """The dim and the mask, where a mask alone picks."""
+    """Return the dim and the mask, where a mask alone picks."""
     return next(([Known(dim), index] for dim, index in picked.items() if tensor_type(index).dtype == "bool"), None)

@@ -19,7 +19,7 @@ _BEYOND = 2**63 - 1
 
 
 def place_of(reader: Reader, tensor: AbstractValue) -> AbstractValue:
-    """The int that a tensor gives as an index or size."""
+    """Return the int that a tensor gives as an index or size."""
     refusal = "TypeError", "only integer tensors of a single element can be converted to an index"
     if tensor_type(tensor).dtype in INEXACT:
         reader.emit.raise_error(*refusal)
@@ -52,13 +52,13 @@ def is_slice(index: AbstractValue) -> bool:
 
 
 def has_step(index: AbstractValue) -> bool:
-    """Whether a slice may have another step than 1."""
+    """Return whether a slice may have another step than 1."""
     step = slice_parts(index)[2]
     return not (is_known(step) and step.obj in (None, 1))
 
 
 def integer(reader: Reader, av: AbstractValue) -> Value:
-    """The i64 value of an index or size; one-element integer tensors count, as for eager."""
+    """Return the i64 value of an index or size. Integer tensors of one element count, as for eager."""
     if has_alternatives(av):
         av = split(reader, av, lambda a: RuntimeValue(integer(reader, a)))
     value = materialize(reader, av)

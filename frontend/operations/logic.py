@@ -16,7 +16,7 @@ from scriptc.ir.types import FLOAT, INT
 
 
 def check_that(reader: Reader, condition: AbstractValue, type: str, message: str) -> None:
-    """Raises at run time unless the condition holds."""
+    """Raise at run time unless the condition holds."""
     truth = reader.truth(condition)
     if is_known(truth):
         if not truth.obj:
@@ -30,7 +30,8 @@ def check_that(reader: Reader, condition: AbstractValue, type: str, message: str
 
 
 def is_one_of(reader: Reader, av: OneOf, numbers: Sequence[int]) -> AbstractValue:
-    """Whether a value is of one of some of its kinds, so that what follows from either answer is known."""
+    """Return whether a value is of one of some of its kinds, as a condition from which both answers narrow the
+    kinds."""
     others = [n for n in av.alternatives if n not in numbers]
     if not numbers or not others:
         return Known(bool(numbers))
@@ -63,7 +64,7 @@ def to_int(reader: Reader, v: Value) -> Value:
 
 
 def logical_and(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """Both bools, neither with effects."""
+    """Return `a and b` of two bools without effects."""
     for x, y in ((a, b), (b, a)):
         if is_known(x):
             return y if x.obj else Known(False)

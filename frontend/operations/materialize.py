@@ -49,7 +49,7 @@ from scriptc.ir.types import INT, NEVER, NONE, JoinError, ListType, OptionalType
 
 
 def refuse_value(reader: Reader, av: ListValue) -> NoReturn:
-    """A list whose items are only known one by one is needed as a value of run time."""
+    """Reject a list that exists in the compiler alone where a run-time list is needed."""
     promote_objects(reader, av.items or [])
     if any(map(holds_function, av.items or ())):
         reader.reject("functions_in_list")
@@ -61,7 +61,7 @@ def refuse_value(reader: Reader, av: ListValue) -> NoReturn:
 
 
 def union_item(reader: Reader, av: OneOf) -> Value:
-    """The SSA value of one of several kinds."""
+    """Return the SSA value of a value of several kinds, which goes into a container."""
     if not reader.assumptions.unions:
         refuse_kinds(reader, av)
     held = [list_item(reader, a) for a in av.alternatives.values()]
@@ -79,7 +79,7 @@ def refuse_kinds(reader: Reader, av: AbstractValue) -> NoReturn:
 
 
 def as_union(reader: Reader, av: AbstractValue, wanted: TupleType) -> Value:
-    """A value as one of a union that has its kind, or kinds."""
+    """Return a value as one of a union that has its kind, or kinds."""
     kinds = [type_kind(t) for t in wanted.items[1:]]
     alternatives = av.alternatives if has_alternatives(av) else {Kinds.NONE: av}
     held: dict[int, Value] = {}
@@ -116,7 +116,7 @@ def split_tags(reader: Reader, av: OneOf, number_of: dict[int, int]) -> Value:
 
 
 def from_union(reader: Reader, parts: Sequence[AbstractValue]) -> AbstractValue:
-    """The value that the parts of a union stand for."""
+    """Return the value that the parts of a union stand for."""
     number, *alternatives = parts
     tags = [reader.kinds.tag(kind_of(a)) for a in alternatives]
     assert isinstance(number, RuntimeValue)
@@ -131,7 +131,7 @@ def from_union(reader: Reader, parts: Sequence[AbstractValue]) -> AbstractValue:
 
 
 def make_tuple(items: list[AbstractValue]) -> AbstractValue:
-    """A tuple; known as a whole where all items are."""
+    """Return a tuple, known as a whole where all items are known."""
     if all(is_known(i) for i in items):
         return Known(tuple(i.obj for i in items if is_known(i)))
     return TupleValue(items)
@@ -152,7 +152,7 @@ def wrap(reader: Reader, value: Any) -> AbstractValue:
 
 
 def tuple_value(reader: Reader, items: Sequence[AbstractValue], elem: Type = NEVER) -> Value:
-    """A tuple of any length, of which `elem` is the type of the items."""
+    """Return the SSA value of a tuple of any length; `elem` is a type that the items must fit."""
     values = [list_item(reader, i) for i in items]
     try:
         for v in values:
@@ -168,7 +168,7 @@ def tuple_value(reader: Reader, items: Sequence[AbstractValue], elem: Type = NEV
 
 
 def any_length(reader: Reader, av: AbstractValue, elem: Type = NEVER) -> Value:
-    """A tuple as one of any length."""
+    """Return the SSA value of a tuple as a tuple of any length."""
     if has_alternatives(av):
         return materialize(reader, split(reader, av, lambda a: ListValue(any_length(reader, a, elem))))
     items = sequence_items(av)
@@ -176,7 +176,7 @@ def any_length(reader: Reader, av: AbstractValue, elem: Type = NEVER) -> Value:
 
 
 def as_type(reader: Reader, value: Value, wanted: Type) -> Value:
-    """A value as a container holds it whose tuples are of any length."""
+    """Return a value as a container holds it whose tuples are of any length."""
     held = value.type
     if not is_laid_out_anew(held, wanted):
         return value
@@ -199,13 +199,13 @@ def as_type(reader: Reader, value: Value, wanted: Type) -> Value:
 
 
 def item_for(reader: Reader, container: Value, value: Value) -> Value:
-    """A value as a list holds it."""
+    """Return a value as a list holds it."""
     assert isinstance(container.type, ListType)
     return as_type(reader, value, container.type.elem)
 
 
 def apply_op(reader: Reader, name: str, /, *operands: AbstractValue, hint: str = "", **attrs: Attr) -> RuntimeValue:
-    """An op over abstract values, numbers or tensors."""
+    """Build an op over abstract values, numbers or tensors."""
     return RuntimeValue(
         reader.emit.build(
             name, [materialize(reader, a) for a in operands_of(reader, OPS[name], operands)], hint, **attrs
@@ -221,7 +221,7 @@ def materialize_complex(reader: Reader, av: AbstractValue) -> Value:
 
 
 def list_item(reader: Reader, av: AbstractValue) -> Value:
-    """The SSA value of something that goes into a container."""
+    """Return the SSA value of an item that goes into a container."""
     if has_alternatives(av) and Kinds.NONE in av.alternatives and len(av.alternatives) == 2:
         return optional(reader, av)
     if has_alternatives(av) and is_plain_tuple(av):
@@ -244,7 +244,7 @@ def list_item(reader: Reader, av: AbstractValue) -> Value:
 
 
 def optional(reader: Reader, av: OneOf) -> Value:
-    """None or a value of one type, as one value."""
+    """Return the optional of a value that is None or of one type."""
     (held,) = (a for tag, a in av.alternatives.items() if tag != Kinds.NONE)
     is_none = reader.emit.build("int.eq", [av.tag, reader.emit.const(Kinds.NONE)])
     with reader.emit.builder.at(Block()) as absent:
@@ -258,7 +258,8 @@ def optional(reader: Reader, av: OneOf) -> Value:
 
 
 def stored(reader: Reader, target: ListValue, item: AbstractValue) -> Value:
-    """The SSA value of an item that goes into a list; one that has none makes it a list of known length."""
+    """Return the SSA value of an item that goes into a list. An item without one makes the list one of known
+    length."""
     try:
         return list_item(reader, item)
     except UserError as e:
@@ -268,7 +269,7 @@ def stored(reader: Reader, target: ListValue, item: AbstractValue) -> Value:
 
 
 def new_list(reader: Reader, items: Sequence[AbstractValue], site: Any) -> ListValue:
-    """A list display at a site of the program."""
+    """Make a list at a site of the program."""
     if site in reader.assumptions.known_length:
         return KnownLengthListValue(dict(enumerate(items)), reader, site=site)
     elem = fresh(reader.assumptions.elements.get(site, NEVER))

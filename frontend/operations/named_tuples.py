@@ -31,7 +31,7 @@ def named_tuple(
 
 
 def tuple_method(reader: Reader, owner: TupleValue, name: str) -> AbstractValue | None:
-    """What `namedtuple` and `tuple` define; None for all else."""
+    """Return a method that `namedtuple` or `tuple` defines; None for other names."""
     fields = list(getattr(owner.cls, "_fields", ()))
     match name:
         case "_replace" if fields:
@@ -53,14 +53,14 @@ def replace_fields(
 
 
 def named_tuple_of(reader: Reader, cls: Any, items: Sequence[AbstractValue]) -> AbstractValue:
-    """cls._make(items) of a named tuple's class."""
+    """Return `cls._make(items)` of a named tuple's class."""
     if len(items) != len(cls._fields):
         reader.emit.raise_error("TypeError", f"Expected {len(cls._fields)} arguments, got {len(items)}")
     return TupleValue(items, cls)
 
 
 def found_in_tuple(reader: Reader, owner: TupleValue, name: str, args: Sequence[AbstractValue]) -> AbstractValue:
-    """`index` and `count`, where all is known at once."""
+    """Return the result of `index` or `count`, at compile time where all is known."""
     known = [av.obj for av in (*owner.items, *args) if is_known(av) and isinstance(av.obj, (int, str))]
     if len(known) == len(owner.items) + len(args):
         items = tuple(known[: len(owner.items)])

@@ -18,14 +18,14 @@ _OF_NUMPY = frozenset(("astype", *_TO_PYTHON))
 
 
 def made_by(reader: Reader, function: Any, av: AbstractValue) -> AbstractValue:
-    """What a function gave, noted where that is NumPy's."""
+    """Note that a function of NumPy made a value, and return the value."""
     if (getattr(function, "__module__", None) or type(function).__module__) == "numpy":
         reader.environment.numpy_numbers[id(av)] = av
     return av
 
 
 def as_python(reader: Reader, obj: Any) -> Known:
-    """What is found outside, a number of NumPy's as Python's."""
+    """Return an object found outside, numbers of NumPy as numbers of Python."""
     found = Known(without_numpy(obj))
     if found.obj is not obj:
         reader.environment.numpy_numbers[id(found)] = found
@@ -33,7 +33,7 @@ def as_python(reader: Reader, obj: Any) -> Known:
 
 
 def numpy_attribute(reader: Reader, owner: AbstractValue, name: str) -> AbstractValue | None:
-    """An attribute that NumPy's numbers have and Python's lack; None where that is not asked for."""
+    """Return an attribute that NumPy's numbers have and Python's lack; None for other attributes."""
     if name not in _OF_NUMPY or not reader.environment.numpy_numbers or type_of(owner) not in (INT, FLOAT):
         return None
     if id(owner) not in reader.environment.numpy_numbers:

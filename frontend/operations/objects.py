@@ -40,7 +40,7 @@ from scriptc.frontend.values.verbs import describe, python_class
 
 
 def maker_after(reader: Reader, cls: type, place: int) -> AbstractValue:
-    """The `__new__` that is found from a place in the order of bases of a named tuple's class on."""
+    """Return the `__new__` that a named tuple's class finds among its bases from a position on."""
     home = next(b for b in cls.__mro__[place:] if "__new__" in b.__dict__)
     if "_fields" in home.__dict__:  # the one that `namedtuple` wrote
         return Native(
@@ -51,7 +51,7 @@ def maker_after(reader: Reader, cls: type, place: int) -> AbstractValue:
 
 
 def compared_fields(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
-    """What the comparisons that `dataclass` writes compare."""
+    """Return the fields that the comparisons written by `dataclass` compare."""
     return [reader.attribute(av, f.name) for f in dataclasses.fields(class_of(av)) if f.compare]  # type: ignore[arg-type]
 
 
@@ -59,7 +59,8 @@ def compared_fields(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
 
 
 def class_value(reader: Reader, owner: AbstractValue, cls: type, name: str) -> AbstractValue | None:
-    """What the class of an object made here gives for an attribute, bound to the object; None where it has none."""
+    """Return what the class of an object made here has for an attribute, bound to the object; None where it has
+    none."""
     home = next((c for c in cls.__mro__ if name in c.__dict__), None)
     if home is None:
         return None
@@ -71,7 +72,8 @@ def class_value(reader: Reader, owner: AbstractValue, cls: type, name: str) -> A
 
 
 def of_module_class(reader: Reader, made: ObjectValue, name: str) -> AbstractValue:
-    """What nn.Module itself says of a module that is made here: it is an object with a `forward`."""
+    """Return what nn.Module itself has for an attribute of a module made here, which is an object with a
+    `forward`."""
     if name == "__init__":
         return Native(lambda: begin_module(reader, made))
     if name == "__call__":
@@ -85,7 +87,8 @@ def begin_module(reader: Reader, made: ObjectValue) -> AbstractValue:
 
 
 def check_module_attribute(reader: Reader, made: ObjectValue, name: str, value: AbstractValue) -> None:
-    """nn.Module keeps modules and parameters aside, from __init__ on, and lets nothing else take their places."""
+    """Reject modules and parameters as attributes of a module made here, which nn.Module keeps in tables of its
+    own."""
     items = reader.items_of(made)
     placed = [*([items[name]] if name in items else []), *([] if "training" in items else [value])]
     if any(_is_kept_aside(av) for av in placed):
@@ -133,7 +136,7 @@ def found_in_class(reader: Reader, owner: ObjectValue, name: str) -> AbstractVal
 
 
 def attribute_of_some(reader: Reader, owner: ObjectValue, name: str, held: MaybeUnbound) -> AbstractValue:
-    """An attribute that only some paths have set: elsewhere it is what the class has, or an error."""
+    """Return an attribute that only some paths have set: elsewhere it is the class's, or AttributeError."""
     if hasattr(owner.cls, name):
         return reader.choose(held.flag, lambda: held.av, lambda: found_in_class(reader, owner, name))
     check_that(reader, held.flag, "AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
@@ -143,7 +146,7 @@ def attribute_of_some(reader: Reader, owner: ObjectValue, name: str, held: Maybe
 
 
 def refuse_attributes_of_some(reader: Reader, owner: ObjectValue) -> None:
-    """For what asks for all attributes."""
+    """Reject an object of which all attributes are asked for, and some paths have not set one."""
     if any(may_be_unbound(av) for av in reader.items_of(owner).values()):
         reader.reject("other_keys_on_a_path", what=describe(owner))
 
@@ -196,7 +199,7 @@ def super_value(reader: Reader, owner: SuperValue, name: str) -> AbstractValue:
 
 
 def special(reader: Reader, owner: AbstractValue, name: str, args: Sequence[AbstractValue]) -> AbstractValue | None:
-    """owner.__name__(*args) of an object of a user's class; None where its class does not say."""
+    """Return `owner.__name__(*args)` of an object of a user's class; None where the class lacks the method."""
     if not defines(owner, name):
         return None
     if is_object(owner):
@@ -215,7 +218,7 @@ def _is_data_descriptor(found: Any) -> bool:
 
 
 def _is_kept_aside(av: AbstractValue) -> bool:
-    """Whether nn.Module keeps what is assigned to it as one of its modules or, as it may be one, its parameters."""
+    """Return whether nn.Module keeps a value in its tables, as a module or, possibly, as a parameter."""
     made = defining_op(av)
     return made is not None and made.name == "param" or issubclass(class_of(av) or object, torch.nn.Module)
 
@@ -239,7 +242,7 @@ def super_of(reader: Reader, cls: type, first: AbstractValue) -> AbstractValue:
 
 
 def base_init(reader: Reader, made: AbstractValue) -> AbstractValue:
-    """The __init__ of a class of Python's own, called from one of the user's."""
+    """Return the `__init__` of a class of Python's own, called from a user's."""
 
     def init(*args: AbstractValue) -> AbstractValue:
         if is_object(made) and issubclass(made.cls, BaseException):

@@ -29,7 +29,7 @@ def _operand(r: Reader, row: OpDef, kind: str, av: AbstractValue) -> AbstractVal
 
 
 def _holds_no_number(av: AbstractValue) -> bool:
-    """Whether a value is surely neither a number nor a tensor."""
+    """Return whether a value is surely neither a number nor a tensor."""
     if is_known(av):
         return av.obj is None or isinstance(av.obj, (str, tuple, list, dict, set))
     if (t := run_time_type(av)) is not None:

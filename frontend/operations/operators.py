@@ -119,7 +119,7 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
 
 
 def both_present(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> list[AbstractValue]:
-    """Operands of an operator that refuses None."""
+    """Return the operands of an operator that refuses None, without None."""
     message = f"unsupported operand type(s) for {SYMBOLS.get(op, op)}: 'NoneType'"
     return [present(reader, av, "TypeError", message) for av in (a, b)]
 
@@ -180,7 +180,7 @@ def bad_operand(reader: Reader, name: str, av: AbstractValue) -> NoReturn:
 
 
 def inplace(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """`a op= b`: writes through a tensor, extends a list, else the plain operator."""
+    """Return `a op= b`: write through a tensor, extend a list, else apply the plain operator."""
     if has_alternatives(a):
         return split(reader, both_present(reader, op, a, b)[0], lambda av: reader.inplace(op, av, b))
     if isinstance(a, KnownSet):

@@ -22,7 +22,7 @@ def _is_cpu(r: Reader, device: Any) -> bool:
 
 
 def options(r: Reader, kwargs: dict[str, AbstractValue]) -> None:
-    """Refuses arguments that do not matter on the CPU, where they ask for something else."""
+    """Refuse arguments that do not matter on the CPU, where they ask for something else."""
     for key, av in kwargs.items():
         obj = require_known(r, av, f"the argument {key}")
         cpu = key == "device" and _is_cpu(r, obj)
@@ -35,8 +35,8 @@ def options(r: Reader, kwargs: dict[str, AbstractValue]) -> None:
 
 
 def without_options(r: Reader, function: Any, kwargs: dict[str, AbstractValue]) -> dict[str, AbstractValue]:
-    """The keywords that a decomposition has. Torch has more of those that it takes here: options, which are checked.
-    What else a decomposition of a function of torch lacks is refused, rather than a TypeError that eager does not raise."""
+    """Return the keywords that a decomposition has. Options that only torch has are checked and dropped; other
+    keywords that the decomposition lacks are rejected, rather than raising a TypeError that eager does not raise."""
     params = inspect.signature(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in params.values()):
         return kwargs

@@ -60,7 +60,7 @@ _CONSTANTS = (torch.dtype, torch.device, type, FunctionType, torch.nn.Module)
 
 
 def run_time_item(reader: Reader, av: AbstractValue) -> Value:
-    """The SSA value of an item, as `list_item`, of what only exists at run time."""
+    """Return the SSA value of an item, as `list_item`, that must exist at run time."""
     try:
         return list_item(reader, av)
     except UserError:
@@ -74,7 +74,7 @@ def run_time_item(reader: Reader, av: AbstractValue) -> Value:
 
 
 def as_record(reader: Reader, made: ObjectValue | DictValue) -> AbstractValue:
-    """An object that has just been made, as one that exists at run time, where its class asks for that."""
+    """Return an object that has just been made as a record, where its class is one of records."""
     record = reader.assumptions.records.get(record_key(made))
     if record is None:
         return made
@@ -96,7 +96,8 @@ def as_record(reader: Reader, made: ObjectValue | DictValue) -> AbstractValue:
 
 
 def refuse_leak(reader: Reader, made: ObjectValue | DictValue) -> None:
-    """What refers to an object from within its own __init__ would go on to refer to what it was then."""
+    """Reject an object that something refers to from within its own __init__: the reference would keep the old
+    content."""
     held = [*(av for f in reader.position.frames for av in f.locals.values()), *reader.heap.contents.values()]
     for av in held:
         parts = av.items.values() if isinstance(av, Content) else [av]
@@ -105,7 +106,8 @@ def refuse_leak(reader: Reader, made: ObjectValue | DictValue) -> None:
 
 
 def begin_record(reader: Reader, record: Record, names: tuple[str, ...]) -> None:
-    """The fields of a class, when the first instance is made. Their types name the record, which is one in all readings."""
+    """Declare the fields of a class when its first instance is made. Their types name the record, which is one in all
+    readings."""
     reader.emit.module.records[record.name] = record
     record.names, record.fields = names, []
     for name in names:
@@ -116,13 +118,14 @@ def begin_record(reader: Reader, record: Record, names: tuple[str, ...]) -> None
 
 
 def may_lack(reader: Reader, record: Record, names: set[str]) -> NoReturn:
-    """From the next reading on, these are attributes that some instances of a class do not have."""
+    """Read again, with these attributes as ones that some instances of the class lack."""
     record.late |= names
     reader.speculation.read_again(f"some {record.name} lack the attributes {', '.join(sorted(map(str, names)))}")
 
 
 def field_content(reader: Reader, record: Record, name: str, av: AbstractValue) -> AbstractValue:
-    """What a field holds for the value of an attribute: see Record on those that are lacking or constant."""
+    """Return what a field holds for the value of an attribute. `Record` tells how lacking and constant ones are
+    held."""
     late, constant = name in record.late, is_constant(av)
     if late and is_unbound(av):
         return Known(None)
@@ -143,7 +146,7 @@ def field_content(reader: Reader, record: Record, name: str, av: AbstractValue) 
 
 
 def field_value(reader: Reader, record: Record, index: int, av: AbstractValue) -> Value:
-    """The SSA value of what goes into a field."""
+    """Return the SSA value that goes into a field."""
     name = record.names[index]
     value = run_time_item(reader, field_content(reader, record, name, av))
     cell = record.fields[index].find()
@@ -172,7 +175,7 @@ def get_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any) -
 
 
 def held_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any) -> AbstractValue:
-    """What a field holds; Unbound or MaybeUnbound where the attribute is lacking, or may be."""
+    """Return what a field holds; Unbound or MaybeUnbound where the attribute is lacking, or may be."""
     av = get_field(reader, owner, name)
     constant = Known(owner.record.constants[name]) if name in owner.record.constants else None
     kinds = av.alternatives if has_alternatives(av) else {0: av}
@@ -185,7 +188,7 @@ def held_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any) 
 
 
 def fields_of(reader: Reader, owner: RecordValue | RecordDictValue) -> dict[Any, AbstractValue]:
-    """The attributes or keys that there are, or may be (MaybeUnbound)."""
+    """Return the attributes or keys that there are, or may be (MaybeUnbound)."""
     held = {name: held_field(reader, owner, name) for name in owner.record.names}
     return {name: av for name, av in held.items() if not is_unbound(av)}
 
@@ -202,7 +205,7 @@ def set_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any, v
 
 
 def set_fields(reader: Reader, owner: RecordValue | RecordDictValue, items: dict[Any, AbstractValue]) -> None:
-    """Changes what differs from what the fields hold."""
+    """Set the fields whose content differs from what they hold."""
     if set(owner.record.names) - items.keys():
         free_keys(reader, owner)
         reader.reject("record_loses_key", what=describe(owner))
@@ -213,7 +216,7 @@ def set_fields(reader: Reader, owner: RecordValue | RecordDictValue, items: dict
 
 
 def free_keys(reader: Reader, owner: RecordValue | RecordDictValue) -> None:
-    """From the next reading on, the dicts of a class have keys that come and go; returns where they cannot."""
+    """Read again, with keys that come and go in the dicts of this class; return where that is assumed already."""
     if isinstance(owner, RecordDictValue):
         key = next(k for k, record in reader.assumptions.records.items() if record is owner.record)
         if key not in reader.assumptions.free_keys:
@@ -223,7 +226,7 @@ def free_keys(reader: Reader, owner: RecordValue | RecordDictValue) -> None:
 
 
 def same_record(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    """`a is b` where one of them exists at run time; None where none does."""
+    """Return `a is b` where one of them exists at run time; None where none does."""
     if not is_record(a) and not is_record(b):
         return None
     if is_record(a) and is_record(b) and a.record is b.record:
@@ -232,7 +235,7 @@ def same_record(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractV
 
 
 def is_constant(av: AbstractValue) -> bool:
-    """Whether something known has no value of run time."""
+    """Return whether a known value has no run-time form: a dtype, a device, a class, a function or a module."""
     return is_known(av) and isinstance(av.obj, _CONSTANTS)
 
 

@@ -78,7 +78,7 @@ KEY_TYPES = (*_NUMBERS, STR)
 def new_dict(
     reader: Reader, pairs: Sequence[tuple[AbstractValue, AbstractValue]], site: Any, made: Made = _PLAIN[0]
 ) -> AbstractValue:
-    """A dict made at a site of the program."""
+    """Make a dict at a site of the program."""
     if site not in reader.assumptions.tables and (
         all(is_known_key(k) for k, _ in pairs) or not may_table(reader, site)
     ):
@@ -93,7 +93,7 @@ def new_dict(
 
 
 def new_set(reader: Reader, items: Sequence[AbstractValue], site: Any, made: Made = _PLAIN[1]) -> AbstractValue:
-    """A set of items made at a site of the program; one without items exists at run time."""
+    """Make a set of items at a site of the program. An empty set exists at run time."""
     if site not in reader.assumptions.tables and items:
         if all(is_known(i) for i in items):
             found = call_in_python(reader, made.cls, tuple(i.obj for i in items if is_known(i)))
@@ -107,7 +107,7 @@ def new_set(reader: Reader, items: Sequence[AbstractValue], site: Any, made: Mad
 
 
 def may_table(reader: Reader, site: Any) -> bool:
-    """Whether a dict or set may have run-time keys; from here on it does."""
+    """Let a dict or set have run-time keys; return whether it may."""
     if site in reader.assumptions.untabled:
         return False
     reader.assumptions.tables.add(site)
@@ -119,7 +119,7 @@ def new_table(reader: Reader, op: str, site: Any, made: Made) -> RuntimeValue:
 
 
 def table_of(reader: Reader, value: Value, site: Any, made: Made) -> RuntimeValue:
-    """A dict or set that an op at a site has made; what it holds is found from here on."""
+    """Return a dict or set that an op at a site has made. Its types are found from here on."""
     assert isinstance(value.type, (DictType, SetType))
     parts = [("key", value.type.key_cell)]
     parts += [("item", value.type.cell)] if isinstance(value.type, DictType) else []
@@ -149,7 +149,7 @@ def is_known_key(av: AbstractValue) -> bool:
 
 
 def type_of_key(reader: Reader, av: AbstractValue) -> Type | None:
-    """The type of a key without building anything; None for what is no run-time key."""
+    """Return the type of a key without building anything; None for a value that is no run-time key."""
     items = sequence_items(av)
     if is_any_length_tuple(av):
         return materialize(reader, av).type
@@ -162,7 +162,7 @@ def type_of_key(reader: Reader, av: AbstractValue) -> Type | None:
 
 
 def key_of(reader: Reader, d: DictValue, key: AbstractValue) -> Any:
-    """The key of a dict whose keys are known; where it is not known itself, the dict gets run-time keys."""
+    """Return the key of a dict with known keys. A key that is not known makes the dict one of run-time keys."""
     refuse_unhashable(reader, key)
     if not is_known_key(key) and type_of_key(reader, key) is not None and not holds_functions(reader, d):
         reader.speculation.promote(d)
@@ -175,7 +175,7 @@ def key_of(reader: Reader, d: DictValue, key: AbstractValue) -> Any:
 
 
 def refuse_unhashable(reader: Reader, av: AbstractValue) -> None:
-    """Refuses what Python does not hash, and what compiled code does not."""
+    """Raise TypeError for a key that Python does not hash."""
     if is_known(av):
         try:
             hash(av.obj)
@@ -189,7 +189,7 @@ def refuse_unhashable(reader: Reader, av: AbstractValue) -> None:
 
 
 def own_key(reader: Reader, table: AbstractValue, av: AbstractValue) -> Value:
-    """The value of a key that is put into a run-time dict or set."""
+    """Return the SSA value of a key that is put into a run-time dict or set."""
     refuse_unhashable(reader, av)
     t, held = type_of_key(reader, av), materialize(reader, table).type
     if t is None or not is_hashable(t):
@@ -199,7 +199,7 @@ def own_key(reader: Reader, table: AbstractValue, av: AbstractValue) -> Value:
 
 
 def as_key(reader: Reader, av: AbstractValue, key: Type) -> tuple[AbstractValue, AbstractValue | None]:
-    """A key as a dict with keys of a type would hold it, and whether there is an equal one of that type at all."""
+    """Return whether an equal key of a type exists, and the key in that type; None where it never does."""
     items = sequence_items(av)
     if isinstance(key, ListType):
         return own_tuple_key(reader, av, items, key)
@@ -242,7 +242,7 @@ def as_key(reader: Reader, av: AbstractValue, key: Type) -> tuple[AbstractValue,
 
 
 def known_get(reader: Reader, d: DictValue, index: AbstractValue) -> AbstractValue:
-    """d[index] of a dict whose keys are known."""
+    """Return `d[index]` of a dict with known keys."""
     if (item := function_at(reader, d, index)) is not None:
         return item
     key, items = key_of(reader, d, index), reader.items_of(d)
@@ -257,12 +257,12 @@ def known_get(reader: Reader, d: DictValue, index: AbstractValue) -> AbstractVal
 
 
 def holds_functions(reader: Reader, d: DictValue) -> bool:
-    """Whether a dict cannot have run-time keys: functions are told apart where the program is read."""
+    """Return whether a dict holds functions, so that it cannot have run-time keys."""
     return any(map(holds_function, reader.items_of(d).values()))
 
 
 def is_function_table(reader: Reader, d: DictValue, index: AbstractValue) -> bool:
-    """Whether a dict with known keys holds functions, and is asked for a key of run time that is not an argument itself."""
+    """Return whether a dict with known keys holds functions, and the index is a run-time key that is no argument."""
     value = ssa_value(index)
     if value is None or value.type not in KEY_TYPES or value in reader.speculation.arg_places:
         return False
@@ -272,7 +272,7 @@ def is_function_table(reader: Reader, d: DictValue, index: AbstractValue) -> boo
 def function_at(
     reader: Reader, d: DictValue, index: AbstractValue, absent: Callable[[], AbstractValue] | None = None
 ) -> AbstractValue | None:
-    """An item of a dict of functions with known keys, at a key of run time; None for other dicts and keys."""
+    """Return the item of a dict of functions at a run-time key; None for other dicts and keys."""
     if not is_function_table(reader, d, index):
         return None
     keys = [*reader.items_of(d)]
@@ -287,7 +287,7 @@ def choose_by_key(
     at: Callable[[Any], AbstractValue],
     absent: Callable[[], AbstractValue],
 ) -> AbstractValue:
-    """What stands at one of some keys, told by comparing with one after the other."""
+    """Return the item at one of some keys, which are compared one after the other."""
     if not keys:
         return absent()
     rest = lambda: choose_by_key(reader, index, keys[1:], at, absent)  # noqa: E731
@@ -306,7 +306,7 @@ def raise_not_there(reader: Reader, obj: Any, index: AbstractValue) -> NoReturn:
 
 
 def place_of_key(reader: Reader, table: AbstractValue, av: AbstractValue) -> AbstractValue:
-    """Where a dict or set has a key; -1 where it has not."""
+    """Return the position of a key in a dict or set; -1 where there is none."""
     refuse_unhashable(reader, av)
     value = materialize(reader, table)
     assert isinstance(value.type, (DictType, SetType))
@@ -342,7 +342,7 @@ def key_at(reader: Reader, table: AbstractValue, place: AbstractValue) -> Abstra
 
 
 def key_place(reader: Reader, table: AbstractValue, key: AbstractValue) -> AbstractValue:
-    """The place of a key; KeyError."""
+    """Return the position of a key; raise KeyError where there is none."""
     place = place_of_key(reader, table, key)
 
     def fails() -> bool:
@@ -358,7 +358,7 @@ def key_place(reader: Reader, table: AbstractValue, key: AbstractValue) -> Abstr
 
 
 def table_get(reader: Reader, table: RuntimeValue, key: AbstractValue) -> AbstractValue:
-    """table[key]"""
+    """Return `table[key]`."""
     made = made_of(table.type)
     if made.factory is None:
         return item_at_place(reader, table, key_place(reader, table, key))
@@ -409,7 +409,7 @@ def in_any_order(reader: Reader) -> Iterator[None]:
 
 
 def walk_table(reader: Reader, av: AbstractValue) -> Walk:
-    """Over a run-time dict or set, or a view: keys must neither come nor go meanwhile."""
+    """Return how a run-time dict or set, or a view, is walked. Keys must not be added or removed meanwhile."""
     table, part = (av.table, av.part) if isinstance(av, ViewValue) else (av, "keys")
     value = materialize(reader, table)
     if isinstance(value.type, SetType) and _has_text(value.type.key) and not reader.position.any_order:
@@ -445,7 +445,7 @@ def walk_table(reader: Reader, av: AbstractValue) -> Walk:
 def table_operator(
     reader: Reader, op: str, a: AbstractValue, b: AbstractValue, *, inplace: bool = False
 ) -> AbstractValue | None:
-    """a | b and the like; None where Python refuses them. In place, the value is a."""
+    """Return `a | b` and the like; None where Python refuses them. In place, the result is `a`."""
     if op == "BitOr" and is_dict_like(a) and (is_dict_like(b) or inplace):
         target = a if inplace else reader.call(reader.attribute(a, "copy"), [], {})
         reader.call(reader.attribute(target, "update"), [b], {})
@@ -460,7 +460,7 @@ def table_operator(
 
 
 def compare_tables(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """== and !=, and for sets also the orders."""
+    """Return `a == b`, `a != b`, and for sets also the orders."""
     same = is_dict_like(a) and is_dict_like(b) or is_set_like(a) and is_set_like(b)
     if op in ("Eq", "NotEq"):
         with in_any_order(reader):
@@ -480,7 +480,7 @@ def _has_text(key: Type) -> bool:
 
 
 def _any_length_where_fixed(asked: Type, key: Type) -> bool:
-    """Whether a key to be found holds a tuple of any length where the keys of a dict have one of a fixed length."""
+    """Return whether a key holds a tuple of any length where the keys of a dict have one of a fixed length."""
     if isinstance(key, TupleType) and isinstance(asked, TupleType) and len(asked.items) == len(key.items):
         return any(map(_any_length_where_fixed, asked.items, key.items))
     return isinstance(key, TupleType) and is_tuple(asked) and asked != tuple_of(NEVER)
@@ -500,7 +500,7 @@ _SET_METHODS = {
 
 
 def has_free_keys(reader: Reader, made: DictValue, site: Any) -> bool:
-    """Whether keys come to a dict with known keys, or go, where nobody knows which dict it is."""
+    """Return whether keys are added to a dict with known keys, or removed, where several dicts may be meant."""
     if not may_be_record(made) or record_key(made) not in reader.assumptions.free_keys:
         return False
     free_sites(reader, [site])
@@ -510,7 +510,7 @@ def has_free_keys(reader: Reader, made: DictValue, site: Any) -> bool:
 def own_tuple_key(
     reader: Reader, av: AbstractValue, items: Sequence[AbstractValue] | None, key: ListType
 ) -> tuple[AbstractValue, AbstractValue | None]:
-    """A key as a dict holds it whose keys are tuples of any length, as in `as_key`."""
+    """Return a key as a dict holds it whose keys are tuples of any length, as in `as_key`."""
     if is_any_length_tuple(av):
         held = materialize(reader, av).type
         if held != key and held != tuple_of(NEVER):
@@ -529,6 +529,6 @@ def own_tuple_key(
 
 
 def refuse_item_sets(reader: Reader, *avs: AbstractValue) -> None:
-    """Refuses sets of which nobody knows how many of their items are equal."""
+    """Reject sets of items of which some may be equal at run time."""
     if any(isinstance(av, TupleValue) and av.cls is set for av in avs):
         reader.reject("set_of_items")

@@ -54,7 +54,7 @@ _OF_FIRST = FILLING | {"index_add", "scatter"}  # other tensors than the first m
 def with_numbers(
     reader: Reader, name: str, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> tuple[Sequence[AbstractValue], dict[str, AbstractValue]]:  # fmt: skip
-    """The arguments of an ATen function, with its numbers converted; RuntimeError where eager raises it."""
+    """Return the arguments of an ATen function with its numbers converted; raise RuntimeError where eager does."""
     tensors = [av for av in (*args, *kwargs.values()) if is_tensor(av)]
     if not tensors or len(tensors) == len(args) + len(kwargs) and name not in FILLING:
         return args, kwargs
@@ -96,7 +96,7 @@ def as_parameter(
 
 
 def item_of(reader: Reader, tensor: AbstractValue) -> AbstractValue:
-    """The element of a tensor without dims."""
+    """Return the element of a tensor without dims."""
     return reader.call(reader.attribute(tensor, "item"), [], {})
 
 
@@ -117,7 +117,7 @@ def check_kind(reader: Reader, name: str, parameter: str, number: AbstractValue,
 
 
 def converted(reader: Reader, number: AbstractValue, dtype: str) -> AbstractValue:
-    """The number as an element of the dtype would be read again; RuntimeError where it does not fit."""
+    """Return the number as an element of the dtype would be read again; raise RuntimeError where it does not fit."""
     if dtype == "bool":
         return reader.truth(number)
     message = f"value cannot be converted to type {NUMBER_TYPES[dtype]} without overflow"
@@ -146,7 +146,7 @@ def converted(reader: Reader, number: AbstractValue, dtype: str) -> AbstractValu
 
 
 def fits_dtype(reader: Reader, number: AbstractValue, dtype: str) -> AbstractValue:
-    """Whether a number that the program computes fits a dtype; infinity and NaN fit all that float."""
+    """Return whether a computed number fits a dtype. Infinity and NaN fit all floating dtypes."""
     low, high = (Known(bound) for bound in held(dtype, type_of(number) == FLOAT))
     if dtype in INTEGRAL:
         return logical_and(reader, reader.compare("LtE", low, number), reader.compare("LtE", number, high))
@@ -161,8 +161,8 @@ def fits_dtype(reader: Reader, number: AbstractValue, dtype: str) -> AbstractVal
 
 @cache
 def _parameters(name: str, count: int, keywords: frozenset[str]) -> dict[str, str]:
-    """What a function calls its arguments, and their types, "" where overloads differ that take as many; first those that are
-    given by position."""
+    """Return the names of a function's parameters and their types, "" where overloads of the same length differ;
+    positional ones first."""
     packet: Any = getattr(torch.ops.aten, name, None)
     if not isinstance(packet, torch._ops.OpOverloadPacket):  # another function, or what all objects have
         return {}
@@ -174,7 +174,7 @@ def _parameters(name: str, count: int, keywords: frozenset[str]) -> dict[str, st
 
 
 def new_filled(reader: Reader, size: Sequence[AbstractValue], number: AbstractValue, dtype: str) -> AbstractValue:
-    """A new tensor of a number."""
+    """Return a new tensor that is filled with a number."""
     shape = shape_tuple(reader, tuple(size))
     if is_complex_number(number):
         number = converted(reader, number, dtype)

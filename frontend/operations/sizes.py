@@ -37,7 +37,7 @@ def dim_of(reader: Reader, tensor: AbstractValue, dim: int) -> Dim:
 
 
 def size_of(reader: Reader, tensor: AbstractValue, dim: int) -> Any:
-    """The SSA value of a size; a constant where the type knows it."""
+    """Return the SSA value of a size, a constant where the type knows the size."""
     size = dim_of(reader, tensor, dim)
     return (
         reader.emit.const(size)
@@ -56,5 +56,5 @@ def size_av(reader: Reader, tensor: AbstractValue, dim: int) -> AbstractValue:
 
 
 def sizes(reader: Reader, items: Sequence[AbstractValue]) -> Value:
-    """A tuple of i64 values."""
+    """Return the tuple of i64 values of some sizes."""
     return reader.emit.builder.build("tuple", [integer(reader, i) for i in items], reader.position.loc)

@@ -20,7 +20,7 @@ _COMPARE = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE
 
 
 def text_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    """`a op b` where it is an operator of strings of which some are made at run time; None where it is not."""
+    """Return `a op b` of strings of which one is made at run time; None for other operands."""
     if op == "Add" and is_text(a) and is_text(b) and (is_run_time_text(a) or is_run_time_text(b)):
         return apply_op(reader, "str.concat", a, b)
     if has_alternatives(a) or has_alternatives(b) or (is_known(a) and is_known(b)):
@@ -35,7 +35,7 @@ def text_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -
 
 
 def compare_texts(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """`a op b` of two strings, one of which is made at run time."""
+    """Return `a op b` of two strings of which one is made at run time."""
     if op in ("Eq", "NotEq"):
         prefer_known(reader, a, b)
         prefer_known(reader, b, a)
@@ -50,7 +50,7 @@ def text_contains(reader: Reader, item: AbstractValue, text: AbstractValue) -> A
 
 
 def text_item(reader: Reader, text: AbstractValue, index: AbstractValue) -> AbstractValue:
-    """text[index]"""
+    """Return `text[index]`."""
     if isinstance(index, (TupleValue, Known)) and not isinstance(getattr(index, "obj", None), int):
         if not is_slice(index):
             reader.emit.raise_error(
@@ -78,5 +78,5 @@ def bad_index(reader: Reader, index: AbstractValue) -> NoReturn:
 
 
 def character(reader: Reader, text: Value, index: Value) -> AbstractValue:
-    """text[index] for an index that lies within it."""
+    """Return `text[index]` for an index in bounds."""
     return RuntimeValue(reader.emit.build("str.chr", [reader.emit.build("str.code_at", [text, index])]))

@@ -25,7 +25,7 @@ from scriptc.ir.types import STR, JoinError, ListType, ScalarType
 
 
 def tuple_of_items(reader: Reader, av: AbstractValue) -> AbstractValue:
-    """tuple(av) where the number of items is not known."""
+    """Return `tuple(av)` where the number of items is not known."""
     if is_any_length_tuple(av):
         return av
     listed = av if isinstance(av, ListValue) else reader.call(Known(list), [av], {})
@@ -44,7 +44,7 @@ def any_length_method(reader: Reader, owner: ListValue, name: str) -> AbstractVa
 
 
 def tuple_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    """a + b and a * b where a tuple of any length is among the operands, or comes about; None where not."""
+    """Return `a + b` or `a * b` where an operand, or the result, is a tuple of any length; None where none is."""
     if op == "Mult" and is_plain_tuple(b):
         a, b = b, a
     if not is_plain_tuple(a):
@@ -58,14 +58,14 @@ def tuple_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) 
 
 
 def is_repeated_by_hand(times: AbstractValue, items: Sequence[AbstractValue]) -> TypeGuard[Known]:
-    """Whether items are repeated in the compiler: numbers and tensors not where they become many."""
+    """Return whether the compiler repeats items: numbers and tensors only while they stay few."""
     if not is_known(times):
         return False
     return not isinstance(times.obj, int) or len(items) * times.obj <= LONG or not are_alike(items)
 
 
 def are_alike(items: Sequence[AbstractValue]) -> bool:
-    """Whether items are numbers, texts or tensors of one type, or all None."""
+    """Return whether items are numbers, strings or tensors of one type, or all None."""
     kinds = {
         (tensor_type(i).dtype, tensor_type(i).rank) if is_tensor(i) else STR if is_text(i) else type_of(i)
         for i in items
@@ -74,7 +74,7 @@ def are_alike(items: Sequence[AbstractValue]) -> bool:
 
 
 def repeated(reader: Reader, items: Sequence[AbstractValue], times: Known) -> list[AbstractValue]:
-    """items * times, in the compiler."""
+    """Return `items * times`, repeated in the compiler."""
     if not isinstance(times.obj, int):
         reader.emit.raise_error(
             "TypeError", f"can't multiply sequence by non-int of type '{class_name_of(reader, times)}'"

@@ -58,7 +58,7 @@ _UNTAGGED = frozenset(
 
 
 def write(reader: Reader, dst: AbstractValue, src: AbstractValue) -> AbstractValue:
-    """dst.copy_(src) for the result of an in-place op: shapes and dtypes as eager checks them; the value is dst."""
+    """Write the result of an in-place op to `dst`, with eager's checks of shapes and dtypes; return `dst`."""
     if is_tensor(src):
         check_category(reader, dst, tensor_type(src).dtype)
         if tensor_type(dst).dims != tensor_type(src).dims or None in (tensor_type(dst).dims or (None,)):
@@ -76,8 +76,8 @@ def check_category(reader: Reader, dst: AbstractValue, found: str) -> None:
 
 
 def spread_into(reader: Reader, view: AbstractValue, value: AbstractValue) -> None:
-    """view[...] = value. Unlike copy_, leading dims of one do not count, and the value may lie in the view where it is
-    spread: eager expands it before it looks for overlaps."""
+    """Execute `view[...] = value`. Unlike copy_, leading dims of size one do not count, and the value may overlap the
+    view where it is expanded: eager expands before it looks for overlaps."""
     source = cast_to(reader, value, tensor_type(view).dtype) if is_tensor(value) else value
     if not is_tensor(source):
         copy_into(reader, view, source)
@@ -107,8 +107,8 @@ def check_number(reader: Reader, value: AbstractValue, dtype: str) -> None:
 
 
 def check_operands(reader: Reader, name: str, dst: AbstractValue, operands: Sequence[AbstractValue]) -> None:
-    """What eager tests before an op writes its result into dst: pointwise ops refuse to read it in other places than they
-    write, those that place by indices to read it at all."""
+    """Check what eager checks before an op writes its result into `dst`. A pointwise op may not read `dst` at other
+    places than it writes; an op that places by indices may not read `dst` at all."""
     known = [isinstance(av, TupleValue) or (isinstance(av, ListValue) and av.items is not None) for av in operands]
     items = [reader.iterate(av) if k else [av] for av, k in zip(operands, known, strict=True)]
     tensors = [t for ts in items for t in ts if is_tensor(t)]
@@ -119,7 +119,7 @@ def check_operands(reader: Reader, name: str, dst: AbstractValue, operands: Sequ
 
 
 def check_placed(reader: Reader, view: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
-    """The same of view[index] = value with tensors in the index. One number under one mask is filled in, and may lie in the
+    """Check the same for `view[index] = value` with tensors in the index. One number under one mask may overlap the
     view."""
     parts = [p for p in (index.items if isinstance(index, TupleValue) else (index,)) if is_tensor(p)]
     masked = len(parts) == 1 and tensor_type(parts[0]).dtype in ("bool", "u8") and tensor_type(parts[0]).rank > 0
@@ -159,7 +159,7 @@ def check_overlap(reader: Reader, dst: AbstractValue, *operands: AbstractValue, 
 
 
 def is_untouched(reader: Reader, value: Value) -> bool:
-    """Whether a tensor was made right here and only computed with since, so that no other shares its memory."""
+    """Return whether a tensor was just made and only computed with since, so that no value aliases it."""
     fresh = value.op is not None and _makes_new(value.op) and all(map(_makes_new, value.users()))
     return fresh and value.block is reader.emit.builder.block
 
@@ -171,7 +171,7 @@ def copy_into(reader: Reader, dst: AbstractValue, src: AbstractValue) -> None:
 
 
 def view_of(reader: Reader, tensor: AbstractValue) -> RuntimeValue:
-    """A new tensor object over all of a tensor, through which gradients flow (`alias` detaches)."""
+    """Return a new tensor object over all of a tensor, through which gradients flow (`alias` detaches)."""
     return apply_op(reader, "permute", tensor, dims=tuple(range(tensor_type(tensor).rank)))
 
 

@@ -36,7 +36,7 @@ class AbstractValue:
 
     @property
     def category(self) -> object:
-        """A key that is equal for values of one kind."""
+        """Return a key that is equal for values of one kind."""
         return type(self)
 
     def kinds(self) -> tuple[object, ...]:
@@ -162,7 +162,7 @@ class Made:
         return hash(self.cls)
 
     def _maker(self) -> Any:
-        """What is one object for factories that are the same."""
+        """Return an object that is one for equal factories."""
         return getattr(self.factory, "obj", getattr(self.factory, "node", self.factory))
 
 

@@ -19,7 +19,7 @@ def is_kind(reader: Reader, av: OneOf, number: int) -> AbstractValue:
 
 
 def split(reader: Reader, av: AbstractValue, run: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
-    """run(av), each alternative for itself."""
+    """Return `run(av)`, for each alternative by itself."""
     if not has_alternatives(av):
         return run(av)
     number, first = next(iter(av.alternatives.items()))
@@ -36,7 +36,7 @@ def split_all(
     *,
     splits: Callable[[AbstractValue], bool] = has_alternatives,
 ) -> AbstractValue:
-    """run(avs), for each alternative of those that `splits` names."""
+    """Return `run(avs)`, for each alternative of the values that `splits` accepts."""
     at = next((i for i, av in enumerate(avs) if splits(av)), None)
     if at is None:
         return run(list(avs))
@@ -44,7 +44,7 @@ def split_all(
 
 
 def split_index(reader: Reader, index: AbstractValue, run: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
-    """run(index), for each alternative of the index, or of a part of it."""
+    """Return `run(index)`, for each alternative of the index, or of a part of it."""
     if has_alternatives(index):
         return split(reader, index, lambda i: split_index(reader, i, run))
     if not has_kinds(index):
@@ -57,7 +57,7 @@ def split_index(reader: Reader, index: AbstractValue, run: Callable[[AbstractVal
 
 
 def present(reader: Reader, av: AbstractValue, type: str, message: str) -> AbstractValue:
-    """The value where it is not None; where it is, Python raises."""
+    """Return the value where it is not None; raise where it is."""
     if not has_alternatives(av) or Kinds.NONE not in av.alternatives:
         return av
 
@@ -69,6 +69,6 @@ def present(reader: Reader, av: AbstractValue, type: str, message: str) -> Abstr
 
 
 def without(av: OneOf, number: int) -> AbstractValue:
-    """The value where it is known not to be of one kind."""
+    """Return the value where it is known not to be of one kind."""
     rest = {t: a for t, a in av.alternatives.items() if t != number}
     return next(iter(rest.values())) if len(rest) == 1 else OneOf(av.tag, rest)

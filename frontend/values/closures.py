@@ -10,8 +10,9 @@ from scriptc.frontend.values.frame import Frame
 
 
 def function_parts(av: Closure) -> tuple[Hashable, list[AbstractValue], Callable[[list[AbstractValue]], AbstractValue]]:
-    """Of a function made here: the variables of the functions around it are joined by themselves, but not those of functions
-    that have returned, of comprehensions, and its defaults."""
+    """Return the key, the parts and the maker of the structure of a function made here. Parts are its defaults, and
+    the variables of comprehensions and of functions that have returned; variables of running functions join by
+    themselves."""
     scopes = [*av.scopes, *(frame.locals for frame in _left_frames(av.frame))]
     own = {*_left_frames(av.frame)}
     held = [
@@ -36,7 +37,7 @@ def function_parts(av: Closure) -> tuple[Hashable, list[AbstractValue], Callable
 
 
 def _around(frame: Frame) -> Iterator[Frame]:
-    """A frame and, where the function has returned, those of the functions around it, up to the first that has not."""
+    """Yield a frame and, where its function has returned, the frames around it up to the first that runs."""
     for found in frame.chain():
         yield found
         if not found.is_left:
@@ -48,7 +49,7 @@ def _left_frames(frame: Frame) -> list[Frame]:
 
 
 def _rebuilt(frame: Frame, scopes: Sequence[dict[str, AbstractValue]]) -> Frame:
-    """The frames of functions that have returned, with other variables."""
+    """Return the frames of functions that have returned, with other variables."""
     if not scopes:
         return frame
     assert frame.outer is not None or len(scopes) == 1
@@ -59,5 +60,5 @@ def _rebuilt(frame: Frame, scopes: Sequence[dict[str, AbstractValue]]) -> Frame:
 
 
 def reframed(variables: dict[str, AbstractValue], old: Frame, new: Frame) -> dict[str, AbstractValue]:
-    """Variables of which functions made in one frame find those of another."""
+    """Return variables in which functions made in one frame find those of another."""
     return {k: replace(v, frame=new) if isinstance(v, Closure) and v.frame is old else v for k, v in variables.items()}

@@ -39,7 +39,7 @@ _MOST = 8  # alternatives of a union
 
 
 def is_storable(t: Type) -> bool:
-    """Whether run-time containers may hold values of a type."""
+    """Return whether run-time containers may hold values of a type."""
     if isinstance(t, TupleType):
         return bool(t.items) and all(i != NEVER and is_storable(i) for i in t.items)
     if isinstance(t, OptionalType):
@@ -48,7 +48,7 @@ def is_storable(t: Type) -> bool:
 
 
 def holds(t: Type, cell: Elem) -> bool:
-    """Whether what a cell is of is, or is part of, values of a type: then they cannot go into it. Objects may."""
+    """Return whether values of a type contain the cell's container, so that they cannot go into it. Objects may."""
     match t:
         case TupleType(items):
             return any(holds(i, cell) for i in items)
@@ -60,7 +60,7 @@ def holds(t: Type, cell: Elem) -> bool:
 
 
 def mentions(t: Type, kind: type[Type]) -> bool:
-    """Whether values of a type are, or hold, values of a kind of types."""
+    """Return whether values of a type are, or hold, values of a class of types."""
     match t:
         case _ if isinstance(t, kind):
             return True
@@ -74,7 +74,7 @@ def mentions(t: Type, kind: type[Type]) -> bool:
 
 
 def is_hashable(t: Type) -> bool:
-    """Whether values of a type may be keys at run time."""
+    """Return whether values of a type may be keys at run time."""
     if isinstance(t, TupleType):
         return not is_union(t) and all(map(is_hashable, t.items))
     if isinstance(t, ListType) and t.is_tuple:
@@ -106,7 +106,7 @@ def is_union(t: Type) -> TypeGuard[TupleType]:
 
 
 def spelt(t: Type) -> str:
-    """A type as people write it: list[int], tuple[int, str], f32[?, ?]."""
+    """Return a type as people write it: list[int], tuple[int, str], f32[?, ?]."""
     match t:
         case TensorType():
             return f"{t.dtype}[{', '.join('?' for _ in t.dims)}]" if t.dims is not None else f"{t.dtype}[...]"
@@ -124,8 +124,8 @@ def spelt(t: Type) -> str:
 
 
 def unite(a: Type, b: Type, *, unions: bool = False) -> Type:
-    """The join of two types, in which containers that stand for one another are found together from here on. `unions`: types
-    without a join become a union."""
+    """Return the join of two types, and unite the cells of containers in them. `unions`: types without a join become
+    a union."""
     try:
         return _union(a, b) if is_union(a) or is_union(b) else _united(a, b, unions)
     except JoinError:
@@ -141,7 +141,7 @@ def _alternatives(t: Type) -> list[Type]:
 
 
 def _union(a: Type, b: Type) -> Type:
-    """The union of two types, which may be unions; JoinError where it would have too many alternatives."""
+    """Return the union of two types, which may be unions; raise JoinError for too many alternatives."""
     kinds: dict[str, Type] = {}
     for t in (*_alternatives(a), *_alternatives(b)):
         if t == NEVER:
@@ -156,7 +156,7 @@ def _union(a: Type, b: Type) -> Type:
 
 
 def type_kind(t: Type) -> str:
-    """Equal for types whose values are one alternative of a union."""
+    """Return a key that is equal for types whose values are one alternative of a union."""
     match t:
         case TensorType():
             return f"tensor {t.dtype} {t.rank}"
@@ -195,14 +195,15 @@ def _united(a: Type, b: Type, unions: bool) -> Type:
 
 
 def _lengths_differ(a: TupleType | ListType, b: TupleType | ListType) -> bool:
-    """Whether one is a tuple, and not of the length of the other."""
+    """Return whether one type is a tuple, and not of the length of the other."""
     if isinstance(a, TupleType) and isinstance(b, TupleType):
         return len(a.items) != len(b.items)
     return isinstance(a, TupleType) or isinstance(b, TupleType) or a.is_tuple or b.is_tuple
 
 
 def _any_length(a: TupleType | ListType, b: TupleType | ListType) -> Type:
-    """The type of tuples of any length that holds tuples of both types. They are values, so each has cells of its own."""
+    """Return the type of tuples of any length that holds tuples of both types. They are values, so each has cells of
+    its own."""
     elem: Type = NEVER
     for t in (a, b):
         if isinstance(t, ListType) and not t.is_tuple or isinstance(t, TupleType) and t.cls is not None:
@@ -215,7 +216,7 @@ def _any_length(a: TupleType | ListType, b: TupleType | ListType) -> Type:
 
 
 def _form(t: Type) -> object:
-    """Equal for types whose values are laid out alike."""
+    """Return a key that is equal for types whose values are laid out alike."""
     if isinstance(t, TupleType):
         return tuple(map(_form, t.items))
     if isinstance(t, OptionalType):
@@ -224,8 +225,8 @@ def _form(t: Type) -> object:
 
 
 def is_laid_out_anew(held: Type, wanted: Type) -> bool:
-    """Whether values of a type become, in a place of another, tuples of any length, or one of several kinds, which have a
-    form of their own."""
+    """Return whether values of a type get another layout where another type is wanted: as tuples of any length, or as
+    one of several kinds."""
     if is_union(wanted) or is_union(held):
         return held != NEVER and (held != wanted or not is_union(held))
     if isinstance(wanted, OptionalType):
@@ -255,7 +256,7 @@ def _link(left: Elem, right: Elem, unions: bool) -> None:
 
 
 def fresh(t: Type) -> Type:
-    """The same type with cells of its own."""
+    """Return the same type with cells of its own."""
     match t:
         case ListType(cell, any_length):
             return ListType(_copy(cell), any_length)
@@ -276,5 +277,5 @@ def _copy(cell: Elem) -> Elem:
 
 
 def is_of_numbers(t: Type) -> bool:
-    """Whether a type is that of numbers and strings, or of lists of them."""
+    """Return whether a type is one of numbers and strings, or of lists of them."""
     return isinstance(t, ScalarType) or (isinstance(t, ListType) and isinstance(t.elem, ScalarType))

@@ -102,7 +102,7 @@ class Frame:
     is_left: bool = False  # what a function that has returned leaves to the functions made in it
 
     def chain(self) -> Iterator[Frame]:
-        """This frame, and those of the functions in which its function stands."""
+        """Yield this frame, and the frames of the functions around its function."""
         frame: Frame | None = self
         while frame is not None:
             yield frame
@@ -110,7 +110,7 @@ class Frame:
 
     @contextmanager
     def among(self, scopes: Sequence[Scope]) -> Iterator[None]:
-        """In it, variables of comprehensions are named as where these stand."""
+        """Name the variables of comprehensions, within the context, as they are named inside them."""
         before = dict(self.locals)
         names = frozenset().union(*scopes)
         for scope in scopes:
@@ -121,7 +121,7 @@ class Frame:
             self.rename(names, before)
 
     def rename(self, names: Iterable[str], before: dict[str, AbstractValue]) -> None:
-        """Gives names what they had when the variables were those."""
+        """Give names the values that they had in `before`."""
         for name in names:
             self.locals.pop(name, None)
             if name in before:
@@ -129,14 +129,14 @@ class Frame:
 
     @cached_property
     def qualified_name(self) -> str:
-        """What Python calls the function."""
+        """Return the qualified name of the function, as Python has it."""
         if self.func is not None or self.outer is None:
             return self.func.__qualname__ if self.func is not None else self.source.name
         return f"{self.outer.qualified_name}.<locals>.{getattr(self.source.node, 'name', '<lambda>')}"
 
     def left(self) -> Frame:
-        """What the functions made in it find of a function that returns now: its variables as they are, which no later
-        statement changes but theirs."""
+        """Return the frame that functions made in a function see once it has returned: its variables as they are,
+        which only those functions still change."""
         found = replace(self, is_left=True)
         found.locals = {k: v for k, v in self.locals.items() if k in read_inside(self.source.node)}
         return found

@@ -231,12 +231,12 @@ class OneOfPlan(Plan):
             yield from plan.flatten(reader, held.get(tag, absent))
 
     def tuple_kinds(self) -> list[Hashable]:
-        """The kinds of tuples of any length among the alternatives."""
+        """Return the kinds of tuples of any length among the alternatives."""
         types = [plan.type for _, plan in self.alternatives if isinstance(plan, Leaf)]
         return [kind_of_tuples(t) for t in types if isinstance(t, ListType) and t.is_tuple]
 
     def is_tuple_of(self, kind: Hashable, av: AbstractValue) -> bool:
-        """Whether a value is handed over as a tuple of this kind. Empty ones belong to the first kind."""
+        """Return whether a value is handed over as a tuple of this kind. Empty ones belong to the first kind."""
         if has_alternatives(av):
             return all(self.is_tuple_of(kind, a) for a in av.alternatives.values())
         if not is_plain_tuple(av) or self.kinds.tag(kind_of(av)) in dict(self.alternatives):
@@ -252,7 +252,7 @@ class OneOfPlan(Plan):
         belongs: Callable[[AbstractValue], bool],
         make: Callable[[AbstractValue, Plan], AbstractValue],
     ) -> AbstractValue:
-        """The value with one kind for all alternatives that belong to it, where the plan has that kind."""
+        """Return the value with one kind for all alternatives that belong to it, where the plan has that kind."""
         number = self.kinds.tag(kind)
         plan = dict(self.alternatives).get(number)
         if plan is None:
@@ -279,9 +279,12 @@ class OneOfPlan(Plan):
 def unify(
     avs: Sequence[AbstractValue], kinds: Kinds, *, force: bool = False, fresh: bool = False, mark: float = math.inf
 ) -> Plan:
-    """The plan for values that meet. `force`: numbers are handed over even where all paths agree (a loop changes them).
-    `fresh`: so are dynamic values (they may be defined where they cannot be seen from behind the join). `mark`: objects
-    with smaller serials were there before the paths parted."""
+    """Return the plan for values that meet; raise Conflict where there is none.
+
+    force: numbers are handed over even where all paths agree, as a loop changes them.
+    fresh: dynamic values are too, as they may be defined where they cannot be seen behind the join.
+    mark: objects with smaller serials were there before the paths parted.
+    """
     sound = [a for a in avs if not isinstance(a, Poison)]  # a path in error says nothing about the others
     moved = next((a for a in sound if isinstance(a, Moved)), None)
     if moved is not None:
@@ -327,7 +330,7 @@ def unify(
 
 
 def _attributes_by_name(avs: Sequence[AbstractValue]) -> dict[str, list[AbstractValue]] | None:
-    """What each of some objects of one class has as each attribute; None where all have the same."""
+    """Return the values of each attribute of some objects of one class; None where all have the same attributes."""
     found = [attributes_of(a) for a in avs]
     held = [f[1] for f in found if f is not None]
     if (
@@ -359,14 +362,15 @@ def _alternatives(avs: Sequence[AbstractValue], kinds: Kinds, *, force: bool, ma
 
 
 def _beside_tables(avs: Sequence[AbstractValue]) -> list[DictValue]:
-    """The dicts with known keys among some values, where there is one of their class with run-time keys."""
+    """Return the dicts with known keys among some values, where there is one of their class with run-time keys."""
     tables = {made_of(a.type) for a in avs if isinstance(a, RuntimeValue) and isinstance(a.type, DictType)}
     return [a for a in avs if isinstance(a, DictValue) and not isinstance(a, RECORDS) and a.made in tables]
 
 
 def _tuples_gathered(groups: dict[int, list[AbstractValue]], kinds: Kinds, force: bool) -> list[tuple[int, Plan]]:
-    """The plans for tuples of several lengths that become tuples of any length, which are taken out of the groups: a loop
-    makes more than two lengths of them, they are too many, or one is such already. None where they stay apart."""
+    """Return the plans for tuples of several lengths that become tuples of any length, and take them out of the
+    groups. They do where a loop makes more than two lengths, where they are too many, or where one is of any length
+    already."""
     tags = [tag for tag, group in groups.items() if all(map(is_plain_tuple, group))]
     found = any(isinstance(av, ListValue) for tag in tags for av in groups[tag])
     if not found and not (force and len(tags) > 2) and (len(tags) < 2 or len(groups) <= _MOST):
@@ -388,7 +392,7 @@ def _tuples_gathered(groups: dict[int, list[AbstractValue]], kinds: Kinds, force
 
 
 def _any_length(avs: Sequence[AbstractValue]) -> Type:
-    """The type of tuples of any length that holds all of some tuples."""
+    """Return the type of tuples of any length that holds all of some tuples."""
     joined: Type = tuple_of(NEVER)
     for av in avs:
         joined = unite(joined, joined_type(av))

@@ -128,7 +128,7 @@ def tensor_type(av: AbstractValue) -> TensorType:
 
 
 def of_value(value: Value) -> AbstractValue:
-    """What an SSA value is for the front end."""
+    """Return the abstract value of an SSA value."""
     if isinstance(value.type, ListType):
         return ListValue(value)
     if isinstance(value.type, ObjectType):
@@ -152,7 +152,7 @@ def is_of_caller(av: AbstractValue) -> bool:
 
 
 def is_plain_tuple(av: AbstractValue) -> bool:
-    """Whether a value is a tuple of no class of its own: of known length, of any, or one of several."""
+    """Return whether a value is a tuple of no class of its own: of known length, of any length, or one of several."""
     match av:
         case OneOf():
             return all(map(is_plain_tuple, av.alternatives.values()))
@@ -164,17 +164,17 @@ def is_plain_tuple(av: AbstractValue) -> bool:
 
 
 def is_dict(av: AbstractValue) -> bool:
-    """Whether it is a dict with run-time keys."""
+    """Return whether a value is a dict with run-time keys."""
     return isinstance(av, RuntimeValue) and isinstance(av.type, DictType)
 
 
 def is_set(av: AbstractValue) -> bool:
-    """Whether it is a set with run-time keys."""
+    """Return whether a value is a set with run-time keys."""
     return isinstance(av, RuntimeValue) and isinstance(av.type, SetType)
 
 
 def made_of(t: Type) -> Made:
-    """The class of a run-time dict or set, and its factory."""
+    """Return the class of a run-time dict or set, and its factory."""
     assert isinstance(t, (DictType, SetType))
     found: Made | None = t.key_cell.find().python
     return found or Made(dict if isinstance(t, DictType) else set)
@@ -185,12 +185,12 @@ def python_of(t: Type) -> type:
 
 
 def has_kinds(av: AbstractValue) -> bool:
-    """Whether a value, or a part of a tuple or a slice, is one of several kinds."""
+    """Return whether a value, or a part of a tuple or a slice, is one of several kinds."""
     return isinstance(av, OneOf) or isinstance(av, TupleValue) and any(map(has_kinds, av.items))
 
 
 def is_text(av: AbstractValue) -> bool:
-    """Whether a value is a string: a known one, one made at run time, or one of several."""
+    """Return whether a value is a string: a known one, one made at run time, or one of several."""
     if isinstance(av, OneOf):
         return all(map(is_text, av.alternatives.values()))
     return isinstance(av.obj, str) if isinstance(av, Known) else isinstance(av, RuntimeValue) and av.type == STR
@@ -201,14 +201,14 @@ def is_run_time_text(av: AbstractValue) -> bool:
 
 
 def is_empty_list(av: AbstractValue) -> bool:
-    """A list of which the signature says that it is empty."""
+    """Return whether a value is a list that the signature says is empty."""
     return isinstance(av, ListValue) and av.value is not None and isinstance(av.value.type, ListType) and isinstance(
         av.value.type.elem, NeverType
     ) and av.value.type.cell.find().fixed  # fmt: skip
 
 
 def is_function(av: AbstractValue) -> bool:
-    """Whether a value is a function, a method or a module."""
+    """Return whether a value is a function, a method or a module."""
     if isinstance(av, Known):
         return callable(av.obj) and not isinstance(av.obj, type)
     return isinstance(av, (Closure, Bound, PartialValue, Native))
@@ -223,12 +223,13 @@ def is_complex_number(av: AbstractValue) -> bool:
 
 
 def has_one_class(av: AbstractValue) -> bool:
-    """Whether the Python class of a value is known, and is that of data: no function, iterator or exception."""
+    """Return whether the Python class of a value is known and is a class of data: no function, iterator or
+    exception."""
     if isinstance(av, RuntimeValue):
         return av.type != EXC
     return isinstance(av, (Known, TupleValue, ListValue, DictValue, ObjectValue, RangeValue, ComplexValue))
 
 
 def has_method(cls: type, name: str) -> bool:
-    """Whether instances of a class have a method; hasattr would find those of its metaclass as well."""
+    """Return whether instances of a class have a method. `hasattr` would find methods of the metaclass as well."""
     return any(name in vars(base) for base in cls.__mro__)

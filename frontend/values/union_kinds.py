@@ -25,7 +25,7 @@ TUPLE_KIND = "tuple"  # the kind of tuples of any length
 
 
 def kind_of_tuples(t: Type) -> Hashable:
-    """Tuples of any length are of one kind, but for those of tensors: of one for each dtype and rank."""
+    """Return the kind of tuples of any length: one kind for all, but for tensors one for each dtype and rank."""
     elem = t.elem if isinstance(t, ListType) else NEVER
     return (TUPLE_KIND, type_kind(elem)) if isinstance(elem, TensorType) else TUPLE_KIND
 

@@ -16,14 +16,15 @@ from scriptc.frontend.values.predicates import is_known
 
 
 def class_of(av: AbstractValue) -> type | None:
-    """The class of an object that is made here, or known, or of a named tuple."""
+    """Return the class of an object that is made here, or known, or of a named tuple."""
     if isinstance(av, ObjectValue) or isinstance(av, TupleValue) and hasattr(av.cls, "_fields"):
         return av.cls
     return type(av.obj) if is_known(av) else None
 
 
 def defines(av: AbstractValue, name: str) -> bool:
-    """Whether an object is of a user's class that defines a method: then what it does may change from call to call."""
+    """Return whether an object is of a user's class that defines a method, whose result may change from call to
+    call."""
     method = getattr(class_of(av), name, None)
     if not isinstance(method, FunctionType) or isinstance(av, ObjectValue):
         return isinstance(method, FunctionType)
@@ -39,12 +40,13 @@ def defines_outside(av: AbstractValue, name: str) -> bool:
 
 
 def is_generated(av: AbstractValue, name: str) -> bool:
-    """Whether a method is one that `dataclass` wrote, of which there is no source."""
+    """Return whether `dataclass` wrote a method, of which there is no source."""
     return defines(av, name) and inspect.unwrap(getattr(class_of(av), name)).__code__.co_filename == "<string>"
 
 
 def is_plain_module(cls: type) -> bool:
-    """Whether a class adds nothing to nn.Module but attributes and Python methods, an `__init__` among them."""
+    """Return whether a class adds nothing to nn.Module but attributes and Python methods, an `__init__` among
+    them."""
     own = cls.__mro__[: cls.__mro__.index(torch.nn.Module)] if issubclass(cls, torch.nn.Module) else ()
     special = ("__new__", "__call__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__")
     return any("__init__" in c.__dict__ for c in own) and not any(
@@ -60,7 +62,7 @@ def _is_set_plainly(cls: type) -> bool:
 
 
 def is_plain(cls: type) -> bool:
-    """Whether instances of a class have nothing but attributes and Python methods."""
+    """Return whether instances of a class have nothing but attributes and Python methods."""
     if issubclass(cls, (BaseException, enum.Enum)) or cls.__new__ is not object.__new__:
         return False
     if any(b.__module__ == "builtins" and b is not object for b in cls.__mro__):
