@@ -142,7 +142,7 @@ def call_recursive(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> Ab
             reader.reject("recursion_with_structure", name=frame.source.name, what=describe(av))
         for values in lists_in(av):
             reader.speculation.mutate(values)
-    kinds = tuple(k for av in settled.values() for k in leaf_kinds(erased(av)))
+    kinds = tuple(k for av in settled.values() for k in kinds_of_leaves(erased(av)))
     key = (frame.source.node, frame.func, tuple(settled), kinds, reader.position.leaves_generator)
     function = reader.recursion.functions.get(key)
     if function is None:
