@@ -133,6 +133,12 @@ def dict_truth(reader: Reader, owner: DictValue) -> AbstractValue:
     return Known(bool(reader.items_of(owner)))
 
 
+@verbs.length.of(DictValue)
+def dict_length(reader: Reader, owner: DictValue) -> AbstractValue:
+    return Known(len(reader.items_of(owner)))
+
+
+
 @contains.of(DictValue)
 def dict_contains(reader: Reader, owner: DictValue, item: AbstractValue) -> AbstractValue:
     if not is_function_table(reader, owner, item):
@@ -193,6 +199,12 @@ def table_truth(reader: Reader, owner: RuntimeValue) -> AbstractValue:
     return RuntimeValue(reader.emit.build("int.to_bool", [reader.emit.build("dict.len", [owner.value])]))
 
 
+@verbs.length.of(DictType, SetType)
+def table_length(reader: Reader, owner: RuntimeValue) -> AbstractValue:
+    return RuntimeValue(reader.emit.build("dict.len", [owner.value]))
+
+
+
 @contains.of(DictType, SetType)
 def table_contains(reader: Reader, owner: RuntimeValue, item: AbstractValue) -> AbstractValue:
     return has_key(reader, owner, item)
@@ -235,6 +247,12 @@ def class_name_of_view(reader: Reader, owner: ViewValue) -> str:
 @verbs.truth.of(ViewValue)
 def view_truth(reader: Reader, owner: ViewValue) -> AbstractValue:
     return reader.truth(owner.table)
+
+
+@verbs.length.of(ViewValue)
+def view_length(reader: Reader, owner: ViewValue) -> AbstractValue:
+    return verbs.length(reader, owner.table)
+
 
 
 @contains.of(ViewValue)

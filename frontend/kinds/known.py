@@ -13,7 +13,7 @@ import torch
 from scriptc.frontend.environment.aot_kinds import kept_kinds
 from scriptc.frontend.environment.host_items import known_items, known_keywords, outside_subscript
 from scriptc.frontend.environment.host_objects import is_library
-from scriptc.frontend.environment.lookup import module_attribute
+from scriptc.frontend.environment.lookup import guard_children, module_attribute
 from scriptc.frontend.environment.specs import ConstantSpec, Spec
 from scriptc.frontend.environment.state import change_outside, item_slot, set_slot, store_outside
 from scriptc.frontend.environment.watching import call_in_python, watch_object
@@ -202,6 +202,20 @@ def known_truth(reader: Reader, owner: Known) -> AbstractValue:
     if defines(owner, "__bool__") or defines(owner, "__len__"):
         return truth_of_object(reader, owner)
     return call_in_python(reader, bool, owner.obj)
+
+
+@verbs.length.of(Known)
+def known_length(reader: Reader, owner: Known) -> AbstractValue:
+    found = special(reader, owner, "__len__", [])
+    if found is not None:
+        return found
+    if isinstance(owner.obj, torch.nn.Module):
+        guard_children(reader, owner.obj)
+    elif isinstance(owner.obj, list):
+        reader.environment.guard("LIST_ITEMS_ARE", owner.obj, None, tuple(owner.obj))
+        return Known(len(owner.obj))
+    return call_in_python(reader, len, owner.obj)
+
 
 
 @verbs.unary.of(Known)

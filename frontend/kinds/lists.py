@@ -214,6 +214,15 @@ def list_truth(reader: Reader, owner: ListValue) -> AbstractValue:
     return RuntimeValue(reader.emit.build("int.to_bool", [reader.emit.build("list.len", [owner.value])]))
 
 
+@verbs.length.of(ListValue)
+def list_length(reader: Reader, owner: ListValue) -> AbstractValue:
+    if owner.items is not None:
+        reader.speculation.observe(owner)
+        return Known(len(owner.items))
+    return RuntimeValue(reader.emit.build("list.len", [materialize(reader, owner)]))
+
+
+
 @contains.of(ListValue)
 def list_contains(reader: Reader, owner: ListValue, item: AbstractValue) -> AbstractValue:
     if owner.items is None and not is_empty_list(owner):

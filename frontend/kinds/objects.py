@@ -149,6 +149,15 @@ def object_truth(reader: Reader, owner: ObjectValue) -> AbstractValue:
     return truth_of_object(reader, owner)
 
 
+@verbs.length.of(ObjectValue)
+def object_length(reader: Reader, owner: ObjectValue) -> AbstractValue:
+    found = special(reader, owner, "__len__", [])
+    if found is None:
+        reader.emit.raise_error("TypeError", f"object of type '{owner.cls.__name__}' has no len()")
+    return found
+
+
+
 @verbs.call.of(ObjectValue)
 def call_object(
     reader: Reader, func: ObjectValue, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]

@@ -48,6 +48,15 @@ def range_truth(reader: Reader, owner: RangeValue) -> AbstractValue:
     return reader.truth(reader.call(Known(len), [owner], {}))
 
 
+@verbs.length.of(RangeValue)
+def range_length(reader: Reader, owner: RangeValue) -> AbstractValue:
+    bounds = known_bounds(owner)
+    if bounds is not None:
+        return Known(len(range(*bounds)))
+    return reader.call(Known(lists.range_length), [owner.start, owner.stop, owner.step], {})
+
+
+
 @contains.of(RangeValue)
 def range_contains(reader: Reader, owner: RangeValue, item: AbstractValue) -> AbstractValue:
     return reader.call(Known(lists.in_range), [item, owner.start, owner.stop, owner.step], {})

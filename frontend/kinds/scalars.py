@@ -18,7 +18,7 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
 from scriptc.frontend.values.element_types import spelt
-from scriptc.frontend.values.verbs import kind_of, materialize
+from scriptc.frontend.values.verbs import class_name_of, kind_of, materialize
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Value
 from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NONE, STR, ScalarType, Type
@@ -104,6 +104,17 @@ def text_truth(reader: Reader, owner: RuntimeValue) -> AbstractValue:
 @verbs.truth.of(NONE)
 def none_truth(reader: Reader, owner: RuntimeValue) -> AbstractValue:
     return Known(False)
+
+
+@verbs.length.of(ScalarType)
+def refuse_length(reader: Reader, owner: RuntimeValue) -> AbstractValue:
+    reader.emit.raise_error("TypeError", f"object of type '{class_name_of(reader, owner)}' has no len()")
+
+
+@verbs.length.of(STR)
+def text_length(reader: Reader, owner: RuntimeValue) -> AbstractValue:
+    return RuntimeValue(reader.emit.build("str.len", [owner.value]))
+
 
 
 @verbs.unary.of(INT, FLOAT, BOOL)

@@ -109,6 +109,13 @@ def tensor_truth(reader: Reader, owner: RuntimeValue) -> AbstractValue:
     return RuntimeValue(reader.emit.build("item.bool", [owner.value]))
 
 
+@verbs.length.of(TensorType)
+def tensor_length(reader: Reader, owner: RuntimeValue) -> AbstractValue:
+    if not tensor_type(owner).dims:
+        reader.emit.raise_error("TypeError", "len() of a 0-d tensor")
+    return size_av(reader, owner, 0)
+
+
 @verbs.unary.of(TensorType)
 def tensor_unary(reader: Reader, owner: RuntimeValue, name: str) -> AbstractValue:
     if (found := replaced_operator(reader, f"__{METHODS[name]}__", owner)) is not None:

@@ -128,6 +128,12 @@ def tuple_truth(reader: Reader, owner: TupleValue) -> AbstractValue:
     return truth_of_object(reader, owner) if defines(owner, "__bool__") else Known(bool(owner.items))
 
 
+@verbs.length.of(TupleValue)
+def tuple_length(reader: Reader, owner: TupleValue) -> AbstractValue:
+    return Known(len(owner.items))
+
+
+
 @contains.of(TupleValue)
 def tuple_contains(reader: Reader, owner: TupleValue, item: AbstractValue) -> AbstractValue:
     return is_among(reader, item, owner.items)

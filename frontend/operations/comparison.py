@@ -39,11 +39,11 @@ from scriptc.frontend.values.predicates import (
     is_bool,
     is_complex_number,
     is_known,
+    is_made_sequence,
     is_none,
     is_object,
     is_plain_tuple,
     is_run_time_text,
-    is_sequence,
     is_tensor,
     is_text,
     ssa_value,
@@ -59,7 +59,7 @@ def is_container(av: AbstractValue) -> bool:
     """Return whether a value is a list, a tuple, a dict or a set, none of which equals a number or a tensor."""
     if is_known(av):
         return type(av.obj) in (tuple, list, dict, set, frozenset)
-    return is_sequence(av) or is_dict_like(av) or is_set_like(av)
+    return is_made_sequence(av) or is_dict_like(av) or is_set_like(av)
 
 
 def compare_objects(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
@@ -159,7 +159,7 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
         return compare_complex(reader, op, a, b)
     if any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
         return compare_tables(reader, op, a, b)
-    if is_sequence(a) or is_sequence(b):
+    if is_made_sequence(a) or is_made_sequence(b):
         return compare_sequences(reader, op, a, b)
     if op in ("Eq", "NotEq") and (is_container(a) or is_container(b)):
         return Known(op == "NotEq")

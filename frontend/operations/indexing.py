@@ -20,9 +20,9 @@ from scriptc.frontend.values.predicates import (
     is_complex_number,
     is_known,
     is_list,
+    is_made_sequence,
     is_none,
     is_plain_tuple,
-    is_sequence,
     is_tensor,
     is_text,
     run_time_type,
@@ -186,7 +186,7 @@ def index_tensors_of(reader: Reader, part: AbstractValue, tensor: AbstractValue,
         part = reader.binary("Add", reader.binary("Mult", steps, part.step), part.start)
     if is_known(part) and isinstance(part.obj, range):
         part = Known([*part.obj])
-    if is_sequence(part) or (is_known(part) and isinstance(part.obj, (list, tuple))):
+    if is_made_sequence(part) or (is_known(part) and isinstance(part.obj, (list, tuple))):
         part = listed_places(reader, part)
     if is_text(part):
         reader.emit.raise_error("TypeError", "new(): invalid data type 'str'")

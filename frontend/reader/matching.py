@@ -13,7 +13,7 @@ from scriptc.frontend.reader.statements import bind_name
 from scriptc.frontend.source.scope import assigned
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, Poison
 from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.predicates import has_alternatives, is_known, is_sequence, ssa_value
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_made_sequence, ssa_value
 
 _CAPTURED = "·captured "  # in front of names that a pattern captures, until it is known to fit
 _SELF_MATCHED = (bool, bytes, dict, float, frozenset, int, list, set, str, tuple)
@@ -107,7 +107,7 @@ def all_of(reader: Reader, subjects: Sequence[AbstractValue], patterns: Sequence
 
 
 def sequence(reader: Reader, subject: AbstractValue, patterns: Sequence[ast.pattern]) -> AbstractValue:
-    if not is_sequence(subject) and not (
+    if not is_made_sequence(subject) and not (
         is_known(subject) and isinstance(subject.obj, (tuple, list, range))
     ):
         return Known(False)

@@ -26,7 +26,14 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.alternatives import present, split_all, split_index
 from scriptc.frontend.values.element_types import is_laid_out_anew
-from scriptc.frontend.values.predicates import has_alternatives, has_kinds, is_known, is_sequence, is_tensor, ssa_value
+from scriptc.frontend.values.predicates import (
+    has_alternatives,
+    has_kinds,
+    is_known,
+    is_made_sequence,
+    is_tensor,
+    ssa_value,
+)
 from scriptc.frontend.values.structure import slice_parts
 from scriptc.frontend.values.verbs import class_name_of, demand, describe, materialize, type_of
 from scriptc.ir.core import Value
@@ -66,7 +73,7 @@ def store_item(reader: Reader, owner: AbstractValue, index: AbstractValue, value
 
 
 def delete_item(reader: Reader, owner: AbstractValue, index: AbstractValue) -> None:
-    does_not = "doesn't" if is_sequence(owner) else "does not"
+    does_not = "doesn't" if is_made_sequence(owner) else "does not"
     demand(reader, owner, "__delitem__", f"{does_not} support item deletion")
     verbs.delete_item(reader, owner, index)
 

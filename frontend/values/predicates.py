@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
+from collections.abc import Sequence
+from typing import Any, TypeGuard
 
 from typing_extensions import TypeIs
 
@@ -65,7 +66,7 @@ def is_on_heap(av: AbstractValue) -> TypeGuard[HeapValue]:
     return isinstance(av, (DictValue, KnownLengthListValue, ObjectValue)) and not isinstance(av, RECORDS)
 
 
-def is_sequence(av: AbstractValue) -> TypeIs[TupleValue | ListValue]:
+def is_made_sequence(av: AbstractValue) -> TypeIs[TupleValue | ListValue]:
     """Return whether a value is a tuple or a list that is not known as a whole."""
     return isinstance(av, (TupleValue, ListValue))
 
@@ -233,3 +234,36 @@ def has_one_class(av: AbstractValue) -> bool:
 def has_method(cls: type, name: str) -> bool:
     """Return whether instances of a class have a method. `hasattr` would find methods of the metaclass as well."""
     return any(name in vars(base) for base in cls.__mro__)
+
+
+def known_objects(avs: Sequence[AbstractValue]) -> list[Any] | None:
+    """Return the Python objects of values that are all known; None where one is not."""
+    found = [av.obj for av in avs if isinstance(av, Known)]
+    return found if len(found) == len(avs) else None
+
+
+def is_made_list(av: AbstractValue) -> TypeIs[ListValue]:
+    """Return whether a value is a list of compiled code, or a tuple whose length is known only at run time."""
+    return isinstance(av, ListValue)
+
+
+def is_made_tuple(av: AbstractValue) -> TypeIs[TupleValue]:
+    """Return whether a value is a tuple of known length, of any class of tuples, that compiled code made."""
+    return isinstance(av, TupleValue)
+
+
+def is_sequence(av: AbstractValue) -> bool:
+    """Return whether a value is a list or a tuple, one that is known at compile time included."""
+    if isinstance(av, Known):
+        return isinstance(av.obj, (tuple, list))
+    return isinstance(av, (TupleValue, ListValue))
+
+
+def has_known_keys(av: AbstractValue) -> TypeIs[DictValue]:
+    """Return whether a value is a dict of compiled code whose keys are known."""
+    return isinstance(av, DictValue)
+
+
+def has_known_length(av: AbstractValue) -> TypeIs[KnownLengthListValue]:
+    """Return whether a value is a list whose length is known wherever the program reads it."""
+    return isinstance(av, KnownLengthListValue)

@@ -80,6 +80,12 @@ def truth(reader: Reader, owner: AbstractValue) -> AbstractValue:
 
 
 @Verb
+def length(reader: Reader, owner: AbstractValue) -> AbstractValue:
+    """Return `len(owner)`."""
+    reader.reject("len_of_other")
+
+
+@Verb
 def unary(reader: Reader, operand: AbstractValue, name: str) -> AbstractValue:
     """Return the result of a unary operator, by the name of its class in `ast`: UAdd, USub or Invert."""
     own = class_name_of(reader, operand)

@@ -12,8 +12,8 @@ from scriptc.frontend.library.torch.complexes import item
 from scriptc.frontend.operations.complexes import complex_parts, complex_result
 from scriptc.frontend.operations.logic import bad_operands
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, ComplexValue, Known, RuntimeValue, TupleValue
-from scriptc.frontend.values.predicates import is_complex_number, is_tensor
+from scriptc.frontend.values.abstract import AbstractValue, ComplexValue, Known, RuntimeValue
+from scriptc.frontend.values.predicates import is_complex_number, is_known, is_made_tuple, is_tensor
 from scriptc.frontend.values.verbs import class_name_of, materialize
 
 
@@ -21,8 +21,8 @@ from scriptc.frontend.values.verbs import class_name_of, materialize
 def number(r: Reader, real: AbstractValue = Known(0.0), imag: AbstractValue | None = None) -> AbstractValue:
     """complex(a, b) is a + b * 1j, whatever a and b are."""
     given = [real] if imag is None else [real, imag]
-    if all(isinstance(av, Known) for av in given):
-        return call_in_python(r, complex, *(av.obj for av in given if isinstance(av, Known)))
+    if all(is_known(av) for av in given):
+        return call_in_python(r, complex, *(av.obj for av in given if is_known(av)))
     found = [item(r, av) if is_tensor(av) else av for av in given]
     parts = [complex_parts(r, av) for av in found]
     for av, part, words in zip(
@@ -41,7 +41,7 @@ def number(r: Reader, real: AbstractValue = Known(0.0), imag: AbstractValue | No
 
 @serves("complex.conjugate")
 def conjugate(r: Reader, z: AbstractValue) -> AbstractValue:
-    if isinstance(z, Known):
+    if is_known(z):
         return Known(z.obj.conjugate())
     assert isinstance(z, ComplexValue)
     return ComplexValue(z.real, r.unary(ast.USub(), z.imag))
@@ -49,7 +49,7 @@ def conjugate(r: Reader, z: AbstractValue) -> AbstractValue:
 
 @serves("cmath.exp")
 def exp(r: Reader, z: AbstractValue) -> AbstractValue:
-    if isinstance(z, Known):
+    if is_known(z):
         return call_in_python(r, cmath.exp, z.obj)
     found = complex_result(r, complexes.exponential, z)
     return bad_operands(r, "Mult", z, z) if found is None else found
@@ -57,16 +57,16 @@ def exp(r: Reader, z: AbstractValue) -> AbstractValue:
 
 @serves("cmath.rect")
 def rect(r: Reader, length: AbstractValue, phi: AbstractValue) -> AbstractValue:
-    if isinstance(length, Known) and isinstance(phi, Known):
+    if is_known(length) and is_known(phi):
         return call_in_python(r, cmath.rect, length.obj, phi.obj)
     made = r.call(Known(complexes.from_polar), [length, phi], {})
-    assert isinstance(made, TupleValue)
+    assert is_made_tuple(made)
     return ComplexValue(*made.items)
 
 
 @serves("cmath.phase")
 def phase(r: Reader, z: AbstractValue) -> AbstractValue:
-    if isinstance(z, Known):
+    if is_known(z):
         return call_in_python(r, cmath.phase, z.obj)
     parts = complex_parts(r, z)
     if parts is None:

@@ -27,101 +27,164 @@ from scriptc.frontend.values.abstract import (
     TupleValue,
 )
 from scriptc.frontend.values.alternatives import split, without
-from scriptc.frontend.values.predicates import is_dict, is_set, is_tensor
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_object
 from scriptc.frontend.values.user_classes import defines
+from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import is_run_time
-from scriptc.ir.types import BOOL, FLOAT, INT, STR
+from scriptc.ir.types import BOOL, FLOAT, INT, STR, DictType, SetType, TensorType
 
-_SCALARS = (INT, FLOAT, BOOL, STR)
 _ATOMS = (int, float, complex, bool, str, type(None), torch.dtype, torch.device, torch.Size)
 
 
 @serves("copy.copy")
 def copy_(r: Reader, x: AbstractValue) -> AbstractValue:
-    match x:
-        case ListValue():
-            return r.subscript(x, Known(slice(None)))
-        case Known(list()):
-            return r.call(Known(list), [x], {})
-        case DictValue() | Known(dict()):
-            return r.call(r.attribute(x, "copy"), [], {})
-        case ObjectValue():
-            return as_record(r, ObjectValue(x.cls, dict(r.items_of(x))))
-        case TupleValue():
-            return x
-        case RuntimeValue() if is_dict(x) or is_set(x):
-            return r.call(r.attribute(x, "copy"), [], {})
-        case Known(obj) if isinstance(obj, (int, float, str, bool, tuple, type(None))):
-            return x
+    return _copy(r, x)
+
+
+@Verb
+def _copy(r: Reader, x: AbstractValue) -> AbstractValue:
+    """Return `copy.copy(x)`."""
     r.reject("copy_of_other")
+
+
+@_copy.of(ListValue)
+def _copy_of_list(r: Reader, x: ListValue) -> AbstractValue:
+    return r.subscript(x, Known(slice(None)))
+
+
+@_copy.of(DictValue, DictType, SetType)
+def _copy_by_method(r: Reader, x: AbstractValue) -> AbstractValue:
+    return r.call(r.attribute(x, "copy"), [], {})
+
+
+@_copy.of(ObjectValue)
+def _copy_of_object(r: Reader, x: ObjectValue) -> AbstractValue:
+    return as_record(r, ObjectValue(x.cls, dict(r.items_of(x))))
+
+
+@_copy.of(TupleValue)
+def _copy_of_tuple(r: Reader, x: TupleValue) -> AbstractValue:
+    return x
+
+
+@_copy.of(Known)
+def _copy_of_known(r: Reader, x: Known) -> AbstractValue:
+    if isinstance(x.obj, list):
+        return r.call(Known(list), [x], {})
+    if isinstance(x.obj, dict):
+        return r.call(r.attribute(x, "copy"), [], {})
+    return x if isinstance(x.obj, (int, float, str, bool, tuple, type(None))) else _copy.default(r, x)
+
+
+_Memo = dict[Any, AbstractValue | None]  # the copies of what was met, each made once; None of what is being copied
 
 
 @serves("copy.deepcopy")
 def deepcopy(r: Reader, x: AbstractValue) -> AbstractValue:
-    return _copied(r, x, {})
+    return _deep_copy(r, x, {})
 
 
-def _copied(r: Reader, x: AbstractValue, memo: dict[Any, AbstractValue | None]) -> AbstractValue:
-    """memo: the copies of what was met, each of which is made once; None of what is being copied."""
-    match x:
-        case OneOf():
-            return split(r, x, lambda one: _copied(r, one, dict(memo)))
-        case Known(obj) if _is_atomic(obj):
-            return x
-        case RuntimeValue() if x.type in _SCALARS:
-            return x
-        case TupleValue(items, cls):
-            return TupleValue([_copied(r, item, memo) for item in items], cls)
-        case MaybeUnbound(flag, held):
-            there = r.choose(flag, lambda: _copied(r, held, dict(memo)), lambda: Known(None))
-            return MaybeUnbound(flag, without(there, Kinds.NONE)) if isinstance(there, OneOf) else x
-    key = id(x.obj) if isinstance(x, Known) else getattr(x, "ident", None) or getattr(x, "value", None) or x
+@Verb
+def _deep_copy(r: Reader, x: AbstractValue, memo: _Memo) -> AbstractValue:
+    """Return `copy.deepcopy(x, memo)`. Where one object stands in several places, so does one copy."""
+    key = id(x.obj) if is_known(x) else getattr(x, "ident", None) or getattr(x, "value", None) or x
     if key not in memo:
         memo[key] = None
-        memo[key] = _copy_of(r, x, memo)
+        memo[key] = _deep_copy_of_object(r, x, memo)
     found = memo[key]
     if found is None:
         r.reject("copy_of_other")
     return found
 
 
+@_deep_copy.of(OneOf)
+def _deep_copy_of_alternatives(r: Reader, x: OneOf, memo: _Memo) -> AbstractValue:
+    return split(r, x, lambda one: _deep_copy(r, one, dict(memo)))
+
+
+@_deep_copy.of(INT, FLOAT, BOOL, STR)
+def _deep_copy_of_scalar(r: Reader, x: RuntimeValue, memo: _Memo) -> AbstractValue:
+    return x
+
+
+@_deep_copy.of(Known)
+def _deep_copy_of_known(r: Reader, x: Known, memo: _Memo) -> AbstractValue:
+    return x if _is_atomic(x.obj) else _deep_copy.default(r, x, memo)
+
+
+@_deep_copy.of(TupleValue)
+def _deep_copy_of_tuple(r: Reader, x: TupleValue, memo: _Memo) -> AbstractValue:
+    return TupleValue([_deep_copy(r, item, memo) for item in x.items], x.cls)
+
+
+@_deep_copy.of(MaybeUnbound)
+def _deep_copy_where_bound(r: Reader, x: MaybeUnbound, memo: _Memo) -> AbstractValue:
+    there = r.choose(x.flag, lambda: _deep_copy(r, x.av, dict(memo)), lambda: Known(None))
+    return MaybeUnbound(x.flag, without(there, Kinds.NONE)) if has_alternatives(there) else x
+
+
 def _is_atomic(obj: Any) -> bool:
-    """Whether deepcopy gives the object itself."""
+    """Return whether deepcopy gives the object itself."""
     if type(obj) is tuple:
         return all(map(_is_atomic, obj))
     return type(obj) in _ATOMS or isinstance(obj, (type, FunctionType))
 
 
-def _copy_of(r: Reader, x: AbstractValue, memo: dict[Any, AbstractValue | None]) -> AbstractValue:
-    site = (r.position.loc, "deepcopy", len(memo))
-    match x:
-        case RuntimeValue() if is_tensor(x):
-            return apply_op(r, "clone", x)
-        case ListValue() if is_run_time(r, x):
-            return r.call(Known(copied_items), [x], {})
-        case ListValue() | Known(list()):
-            return new_list(r, [_copied(r, item, memo) for item in r.iterate(x)], site)
-        case RuntimeValue() if is_dict(x):
-            copied = copy_(r, x)
-            r.call(Known(copy_values), [copied], {})
-            return copied
-        case RuntimeValue() if is_set(x):
-            return copy_(r, x)
-        case DictValue():
-            items = [(Known(name), _copied(r, item, memo)) for name, item in r.items_of(x).items()]
-            return new_dict(r, items, site, x.made)
-        case Known(dict()):
-            return _copied(r, copy_(r, x), memo)
-        case ObjectValue() if not defines(x, "__deepcopy__"):
-            return as_record(
-                r, ObjectValue(x.cls, {name: _copied(r, item, memo) for name, item in r.items_of(x).items()})
-            )
+@Verb
+def _deep_copy_of_object(r: Reader, x: AbstractValue, memo: _Memo) -> AbstractValue:
+    """Return a copy of an object, which `memo` does not hold yet."""
     r.reject("copy_of_other")
+
+
+@_deep_copy_of_object.of(TensorType)
+def _clone(r: Reader, x: RuntimeValue, memo: _Memo) -> AbstractValue:
+    return apply_op(r, "clone", x)
+
+
+@_deep_copy_of_object.of(ListValue)
+def _new_list(r: Reader, x: ListValue, memo: _Memo) -> AbstractValue:
+    site = (r.position.loc, "deepcopy", len(memo))
+    if is_run_time(r, x):
+        return r.call(Known(copied_items), [x], {})
+    return new_list(r, [_deep_copy(r, item, memo) for item in r.iterate(x)], site)
+
+
+@_deep_copy_of_object.of(DictType)
+def _new_table(r: Reader, x: RuntimeValue, memo: _Memo) -> AbstractValue:
+    copied = _copy(r, x)
+    r.call(Known(copy_values), [copied], {})
+    return copied
+
+
+@_deep_copy_of_object.of(SetType)
+def _new_set(r: Reader, x: RuntimeValue, memo: _Memo) -> AbstractValue:
+    return _copy(r, x)
+
+
+@_deep_copy_of_object.of(DictValue)
+def _new_dict(r: Reader, x: DictValue, memo: _Memo) -> AbstractValue:
+    site = (r.position.loc, "deepcopy", len(memo))
+    return new_dict(r, [(Known(name), _deep_copy(r, item, memo)) for name, item in r.items_of(x).items()], site, x.made)
+
+
+@_deep_copy_of_object.of(Known)
+def _new_container(r: Reader, x: Known, memo: _Memo) -> AbstractValue:
+    if isinstance(x.obj, list):
+        site = (r.position.loc, "deepcopy", len(memo))
+        return new_list(r, [_deep_copy(r, item, memo) for item in r.iterate(x)], site)
+    return _deep_copy(r, _copy(r, x), memo) if isinstance(x.obj, dict) else _deep_copy_of_object.default(r, x, memo)
+
+
+@_deep_copy_of_object.of(ObjectValue)
+def _new_object(r: Reader, x: ObjectValue, memo: _Memo) -> AbstractValue:
+    if defines(x, "__deepcopy__"):
+        return _deep_copy_of_object.default(r, x, memo)
+    return as_record(r, ObjectValue(x.cls, {name: _deep_copy(r, item, memo) for name, item in r.items_of(x).items()}))
 
 
 @serves("dataclasses.replace")
 def replace(r: Reader, x: AbstractValue, **changes: AbstractValue) -> AbstractValue:
-    if not isinstance(x, ObjectValue):
+    if not is_object(x):
         r.reject("replace_of_outside")
     refuse_attributes_of_some(r, x)
     return r.call(Known(x.cls), [], {**r.items_of(x), **changes})

@@ -23,17 +23,8 @@ from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import unpacked
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    DictValue,
-    IteratorValue,
-    Known,
-    Made,
-    RuntimeValue,
-    TupleValue,
-    ViewValue,
-)
-from scriptc.frontend.values.predicates import is_dict, made_of
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, IteratorValue, Known, Made, TupleValue, ViewValue
+from scriptc.frontend.values.predicates import has_known_keys, is_dict, is_known, is_none, made_of
 from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize
 
 _OWN_COPIES = (
@@ -45,28 +36,28 @@ _OWN_COPIES = (
 
 def _pairs(r: Reader, d: AbstractValue) -> list[tuple[Any, AbstractValue]]:
     """Keys and items of a dict whose keys are known."""
-    if isinstance(d, DictValue):
+    if has_known_keys(d):
         return list(r.items_of(d).items())
-    assert isinstance(d, Known)
+    assert is_known(d)
     r.environment.guard("DICT_KEYS_ARE", d.obj, None, tuple(d.obj))
     return [(k, known_item(r, d, k)) for k in d.obj]
 
 
 def _own(r: Reader, d: AbstractValue) -> DictValue:
-    if not isinstance(d, DictValue):
+    if not has_known_keys(d):
         r.reject("container_outside_changed", kind=class_name_of(r, d))
     return d
 
 
 def _key(r: Reader, d: AbstractValue, key: AbstractValue) -> Any:
-    return key_of(r, d, key) if isinstance(d, DictValue) else require_known(r, key, "the key of a dict")
+    return key_of(r, d, key) if has_known_keys(d) else require_known(r, key, "the key of a dict")
 
 
 # ---- making ----
 @serves("builtins.dict")
 def dict_(r: Reader, source: AbstractValue = Known(()), **items: AbstractValue) -> AbstractValue:
     site = (r.position.loc, "dict()")
-    if isinstance(source, DictValue) and source.made.cls is dict and site not in r.assumptions.tables:
+    if has_known_keys(source) and source.made.cls is dict and site not in r.assumptions.tables:
         held = {**r.items_of(source), **items}
         return new_dict(r, [(Known(k), v) for k, v in held.items()], site)
     made = new_dict(r, [], site)
@@ -85,7 +76,7 @@ def ordered_dict(r: Reader, source: AbstractValue = Known(()), **items: Abstract
 def defaultdict_(
     r: Reader, factory: AbstractValue = Known(None), source: AbstractValue = Known(()), **items: AbstractValue
 ) -> AbstractValue:
-    makes = None if isinstance(factory, Known) and factory.obj is None else factory
+    makes = None if is_none(factory) else factory
     made = new_dict(r, [], (r.position.loc, "defaultdict()"), Made(defaultdict, makes))
     _update(r, made, source, items)
     return made
@@ -119,7 +110,7 @@ def dict_fromkeys(r: Reader, keys: AbstractValue, value: AbstractValue = Known(N
 def _update(r: Reader, d: AbstractValue, source: AbstractValue, items: dict[str, AbstractValue]) -> None:
     """d.update(source, **items)"""
     if is_dict(source) or not is_dict_like(source) and is_run_time(r, source):
-        if isinstance(d, DictValue):
+        if has_known_keys(d):
             r.speculation.promote(d)
             r.reject("dict_gets_run_time_keys")
         r.call(Known(dicts.store_items if is_dict(source) else dicts.store_all), [d, source], {})
@@ -153,14 +144,14 @@ def dict_keys(r: Reader, d: AbstractValue) -> AbstractValue:
 
 @serves("dict.get")
 def dict_get(r: Reader, d: AbstractValue, key: AbstractValue, default: AbstractValue = Known(None)) -> AbstractValue:
-    if isinstance(d, Known):
+    if is_known(d):
         d = outside_table(r, d, key)
     if is_dict(d):
         place = place_of_key(r, d, key)
         return r.choose(r.compare("GtE", place, Known(0)), lambda: item_at_place(r, d, place), lambda: default)
-    if isinstance(d, Known) and (item := outside_item(r, d, key, lambda: default)) is not None:
+    if is_known(d) and (item := outside_item(r, d, key, lambda: default)) is not None:
         return item
-    if isinstance(d, DictValue) and (item := function_at(r, d, key, lambda: default)) is not None:
+    if has_known_keys(d) and (item := function_at(r, d, key, lambda: default)) is not None:
         return item
     return dict(_pairs(r, d)).get(_key(r, d, key), default)
 
@@ -168,12 +159,12 @@ def dict_get(r: Reader, d: AbstractValue, key: AbstractValue, default: AbstractV
 @serves("dict.copy", "dict.__copy__")
 def dict_copy(r: Reader, d: AbstractValue) -> AbstractValue:
     site = (r.position.loc, "copy")
-    if not isinstance(d, RuntimeValue):
-        cls = type(d.obj) if isinstance(d, Known) and type(d.obj) in _OWN_COPIES else dict
-        made = d.made if isinstance(d, DictValue) else Made(cls)
+    if not is_dict(d):
+        cls = type(d.obj) if is_known(d) and type(d.obj) in _OWN_COPIES else dict
+        made = d.made if has_known_keys(d) else Made(cls)
         return new_dict(r, [(Known(k), v) for k, v in _pairs(r, d)], site, made)
     may_table(r, site)
-    copy = new_dict(r, [], site, made_of(d.type))
+    copy = new_dict(r, [], site, made_of(materialize(r, d).type))
     r.call(Known(dicts.store_items), [copy, d], {})
     return copy
 
@@ -281,7 +272,7 @@ def counter_subtract(r: Reader, d: AbstractValue, source: AbstractValue) -> Abst
 def _count(r: Reader, d: AbstractValue, source: AbstractValue, of_counts: Any, op: str) -> None:
     """Adds or subtracts the numbers of a dict, or one for each item of a sequence."""
     if is_dict(source) or is_run_time(r, source) and not is_dict_like(source):
-        if isinstance(d, DictValue):
+        if has_known_keys(d):
             r.speculation.promote(d)
         counts = source if is_dict(source) else counter(r, source)
         r.call(Known(of_counts), [d, counts], {})
@@ -294,14 +285,14 @@ def _count(r: Reader, d: AbstractValue, source: AbstractValue, of_counts: Any, o
 
 @serves("Counter.most_common")
 def counter_most_common(r: Reader, d: AbstractValue, n: AbstractValue = Known(None)) -> AbstractValue:
-    if isinstance(d, DictValue):
+    if has_known_keys(d):
         r.speculation.promote(d)
     return r.call(Known(dicts.most_common), [d, n], {})
 
 
 @serves("Counter.elements")
 def counter_elements(r: Reader, d: AbstractValue) -> AbstractValue:
-    if isinstance(d, DictValue):
+    if has_known_keys(d):
         r.speculation.promote(d)
     return IteratorValue(r.call(Known(dicts.elements), [d], {}))
 

@@ -21,41 +21,78 @@ from scriptc.frontend.values.abstract import (
     TupleValue,
     ZipValue,
 )
-from scriptc.frontend.values.predicates import is_tensor
+from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import class_name_of, describe, is_run_time
+from scriptc.ir.types import TensorType
+
+
+def over(sequence: AbstractValue) -> AbstractValue:
+    """Return an iterator over a sequence, which knows how far it has come."""
+    return ObjectValue(iterators.SequenceIterator, {"sequence": sequence, "at": Known(0)})
 
 
 @serves("builtins.iter")
 def iter_(r: Reader, source: AbstractValue) -> AbstractValue:
-    if isinstance(source, GeneratorValue):
-        return source
-    if isinstance(source, ObjectValue):
-        return source if source.cls is iterators.SequenceIterator else iterated_object(r, source)
-    if isinstance(source, (ZipValue, ReversedValue, IteratorValue)) and is_run_time(r, source):
-        return source
-    if not isinstance(source, (ListValue, RangeValue, TupleValue)) and not is_tensor(source):
-        source = TupleValue(r.iterate(source))
+    return _iterator(r, source)
+
+
+@Verb
+def _iterator(r: Reader, source: AbstractValue) -> AbstractValue:
+    """Return `iter(source)`. A kind whose items are taken one by one has an iterator over a tuple of them."""
+    return over(TupleValue(r.iterate(source)))
+
+
+@_iterator.of(ListValue, RangeValue, TupleValue, TensorType)
+def _iterator_by_index(r: Reader, source: AbstractValue) -> AbstractValue:
     return over(source)
+
+
+@_iterator.of(GeneratorValue)
+def _generator_itself(r: Reader, source: GeneratorValue) -> AbstractValue:
+    return source
+
+
+@_iterator.of(ZipValue, ReversedValue, IteratorValue)
+def _iterator_itself(r: Reader, source: AbstractValue) -> AbstractValue:
+    return source if is_run_time(r, source) else _iterator.default(r, source)
+
+
+@_iterator.of(ObjectValue)
+def _iterator_of_object(r: Reader, source: ObjectValue) -> AbstractValue:
+    return source if source.cls is iterators.SequenceIterator else iterated_object(r, source)
 
 
 @serves("builtins.next")
 def next_(r: Reader, iterator: AbstractValue, *default: AbstractValue) -> AbstractValue:
-    if isinstance(iterator, (GeneratorValue, ZipValue, ReversedValue, IteratorValue)):  # nobody asks it again
-        return r.call(Known(iterators.first_or if default else iterators.first), [iterator, *default], {})
-    if not isinstance(iterator, ObjectValue):
-        if isinstance(iterator, Known) and isinstance(iterator.obj, Iterator):
-            r.reject("iteration_over_outside", what=describe(iterator))
-        r.emit.raise_error("TypeError", f"'{class_name_of(r, iterator)}' object is not an iterator")
-    if iterator.cls is iterators.SequenceIterator and isinstance(r.items_of(iterator)["at"], Moved):
+    return _next_item(r, iterator, *default)
+
+
+@Verb
+def _next_item(r: Reader, iterator: AbstractValue, *default: AbstractValue) -> AbstractValue:
+    """Return `next(iterator, *default)`."""
+    r.emit.raise_error("TypeError", f"'{class_name_of(r, iterator)}' object is not an iterator")
+
+
+@_next_item.of(Known)
+def _next_item_outside(r: Reader, iterator: Known, *default: AbstractValue) -> AbstractValue:
+    if isinstance(iterator.obj, Iterator):
+        r.reject("iteration_over_outside", what=describe(iterator))
+    return _next_item.default(r, iterator, *default)
+
+
+@_next_item.of(GeneratorValue, ZipValue, ReversedValue, IteratorValue)
+def _only_item(r: Reader, iterator: AbstractValue, *default: AbstractValue) -> AbstractValue:
+    """Return the first item of an iterator that nothing asks again."""
+    return r.call(Known(iterators.first_or if default else iterators.first), [iterator, *default], {})
+
+
+@_next_item.of(ObjectValue)
+def _next_item_of_object(r: Reader, iterator: ObjectValue, *default: AbstractValue) -> AbstractValue:
+    own = iterator.cls is iterators.SequenceIterator
+    if own and isinstance(r.items_of(iterator)["at"], Moved):
         r.reject("iterator_walked_again")
-    if default and iterator.cls is iterators.SequenceIterator:
+    if default and own:
         return r.call(Known(iterators.next_or), [iterator, *default], {})
     if default:
         r.reject("next_with_default")
     return r.call(r.attribute(iterator, "__next__"), [], {})
-
-
-
-
-def over(sequence: AbstractValue) -> AbstractValue:
-    return ObjectValue(iterators.SequenceIterator, {"sequence": sequence, "at": Known(0)})

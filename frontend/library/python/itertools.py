@@ -14,7 +14,8 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.materialize import make_tuple
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, IteratorValue, Known, ListValue, ObjectValue, TupleValue
+from scriptc.frontend.values.abstract import AbstractValue, IteratorValue, Known, ObjectValue, TupleValue
+from scriptc.frontend.values.predicates import is_known, is_made_list, is_none, is_object
 from scriptc.frontend.values.verbs import is_run_time, python_class
 
 _NONE = Known(None)
@@ -72,7 +73,7 @@ def _rows(name: str) -> Callable[..., AbstractValue]:
     def handler(reader: Reader, /, iterable: AbstractValue, r: AbstractValue = _NONE) -> AbstractValue:
         if is_run_time(reader, iterable):
             xs = as_list(reader, iterable)
-            length = reader.call(Known(len), [xs], {}) if isinstance(r, Known) and r.obj is None else r
+            length = reader.call(Known(len), [xs], {}) if is_none(r) else r
             return reader.call(Known(getattr(lists, name)), [xs, length], {})
         items, known = reader.iterate(iterable), require_known(reader, r, f"the length that {name}() is given")
         return TupleValue([make_tuple(list(row)) for row in choose(items, len(items) if known is None else known)])
@@ -88,14 +89,14 @@ for _name in ("combinations", "combinations_with_replacement", "permutations"): 
 def accumulate(
     r: Reader, iterable: AbstractValue, func: AbstractValue = _NONE, *, initial: AbstractValue = _NONE
 ) -> AbstractValue:
-    from_start = not (isinstance(initial, Known) and initial.obj is None)
+    from_start = not is_none(initial)
     if is_run_time(r, iterable):
         given = [as_list(r, iterable), func]
         if from_start:
             return r.call(Known(lists.accumulated_from), [initial, *given], {})
         return r.call(Known(lists.accumulated), given, {})
     items = [*([initial] if from_start else []), *r.iterate(iterable)]
-    adds = isinstance(func, Known) and func.obj is None
+    adds = is_none(func)
     found = items[:1]
     for item in items[1:]:
         found.append(r.binary("Add", found[-1], item) if adds else r.call(func, [found[-1], item], {}))
@@ -108,16 +109,16 @@ def islice(r: Reader, sequence: AbstractValue, *bounds: AbstractValue) -> Abstra
         r.emit.raise_error("TypeError", f"islice expected 2 to 4 arguments, got {1 + len(bounds)}")
     given = [_NONE, *bounds, _NONE][:3] if len(bounds) == 1 else [*bounds, _NONE][:3]
     start, stop, step = (
-        Known(least) if isinstance(b, Known) and b.obj is None else b
+        Known(least) if is_none(b) else b
         for b, least in zip(given, (0, None, 1), strict=True)
     )
     r.call(Known(lists.check_bounds), [start, stop, step], {})
-    if isinstance(sequence, ObjectValue) and sequence.cls is SequenceIterator:
+    if is_object(sequence) and sequence.cls is SequenceIterator:
         return r.call(Known(taken), [sequence, start, stop, step], {})
-    known = [b.obj for b in (start, stop, step) if isinstance(b, Known)]
+    known = [b.obj for b in (start, stop, step) if is_known(b)]
     if len(known) == 3 and not is_run_time(r, sequence):
         return TupleValue(r.iterate(sequence)[slice(*known)])
-    if isinstance(sequence, ListValue):
+    if is_made_list(sequence):
         return r.subscript(sequence, TupleValue([start, stop, step], slice))
     return r.call(Known(lists.sliced), [sequence, start, stop, step], {})
 
@@ -194,6 +195,6 @@ def cycle(r: Reader, iterable: AbstractValue) -> AbstractValue:
 def repeat(r: Reader, object: AbstractValue, times: AbstractValue | None = None) -> AbstractValue:
     if times is None:
         return over(ObjectValue(lists.Repeats, {"item": object, "start": Known(0)}))
-    if isinstance(times, Known):
+    if is_known(times):
         return IteratorValue(TupleValue([object] * times.obj))
     return IteratorValue(r.call(Known(lists.repeated), [object, times], {}))

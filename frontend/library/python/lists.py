@@ -12,7 +12,8 @@ from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.subscripts import splice_list
-from scriptc.frontend.values.abstract import AbstractValue, Known, KnownLengthListValue, ListValue
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue
+from scriptc.frontend.values.predicates import has_known_length, is_known
 from scriptc.frontend.values.verbs import is_run_time
 
 
@@ -35,7 +36,7 @@ def list_extend(r: Reader, target: ListValue, items: AbstractValue) -> AbstractV
 
 @serves("list.insert")
 def list_insert(r: Reader, target: ListValue, index: AbstractValue, item: AbstractValue) -> AbstractValue:
-    if isinstance(target, KnownLengthListValue):
+    if has_known_length(target):
         place = require_known(r, index, "an index into a list of different types")
         edit(r, target, lambda items: items.insert(place, item))
         return Known(None)
@@ -48,7 +49,7 @@ def list_insert(r: Reader, target: ListValue, index: AbstractValue, item: Abstra
 
 @serves("list.pop")
 def list_pop(r: Reader, target: ListValue, index: AbstractValue = Known(-1)) -> AbstractValue:
-    if isinstance(target, KnownLengthListValue):
+    if has_known_length(target):
         found: AbstractValue = edit(
             r, target, lambda items: items.pop(require_known(r, index, "an index into a list of different types"))
         )
@@ -56,7 +57,7 @@ def list_pop(r: Reader, target: ListValue, index: AbstractValue = Known(-1)) -> 
     list_value = r.speculation.mutate(target)
     length = r.call(Known(len), [target], {})
     check_that(r, r.compare("Gt", length, Known(0)), "IndexError", "pop from empty list")
-    if not (isinstance(index, Known) and index.obj in (0, -1)):
+    if not (is_known(index) and index.obj in (0, -1)):
         least = r.binary("Sub", Known(0), length)
         inside = logical_and(r, r.compare("LtE", least, index), r.compare("Lt", index, length))
         check_that(r, inside, "IndexError", "pop index out of range")

@@ -8,7 +8,8 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.formatting import format_of, printed, text_of
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, TupleValue
+from scriptc.frontend.values.abstract import AbstractValue, Known, TupleValue
+from scriptc.frontend.values.predicates import has_known_keys
 
 _LOGGING = logging.Logger._log.__code__.co_filename
 _NONE, _NO, _ONE = Known(None), Known(False), Known(1)
@@ -45,14 +46,14 @@ def log(
     """The record has the text with its arguments filled in, and stands where Python's does, without a function's name."""
     logger: logging.Logger = require_known(r, self, "the logger")
     for name, given in (("exc_info", exc_info), ("extra", extra), ("stack_info", stack_info)):
-        empty = isinstance(given, DictValue) and not r.iterate(given)
+        empty = has_known_keys(given) and not r.iterate(given)
         if not empty and require_known(r, given, f"the argument {name}"):
             r.reject("form_of_call", name="logging", why=f"{name} is not supported")
     if logging.getLogger(logger.name) is not logger:
         r.reject("logger_without_name", name=logger.name)
     text, values = text_of(r, msg), r.iterate(args)
     if values:
-        named = len(values) == 1 and isinstance(values[0], DictValue)
+        named = len(values) == 1 and has_known_keys(values[0])
         text = r.binary("Mod", text, values[0] if named else TupleValue(values))
     number = require_known(r, level, "the level of a message")
     standard = logging.getLevelName(number)

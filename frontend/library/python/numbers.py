@@ -25,7 +25,16 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     TupleValue,
 )
-from scriptc.frontend.values.predicates import is_dict, is_set, is_tensor, is_text
+from scriptc.frontend.values.predicates import (
+    is_dict,
+    is_known,
+    is_none,
+    is_object,
+    is_set,
+    is_tensor,
+    is_text,
+    known_objects,
+)
 from scriptc.frontend.values.verbs import class_name_of, materialize, python_class
 from scriptc.ir.core import Value
 from scriptc.ir.types import FLOAT, INT
@@ -49,8 +58,8 @@ def _float(r: Reader, x: AbstractValue) -> Value:
 def _math(name: str, arity: int) -> None:
     @serves(f"math.{name}")
     def handler(r: Reader, *args: AbstractValue) -> AbstractValue:
-        if all(isinstance(a, Known) for a in args):
-            return call_in_python(r, getattr(math, name), *(a.obj for a in args if isinstance(a, Known)))
+        if (known := known_objects(args)) is not None:
+            return call_in_python(r, getattr(math, name), *known)
         if name in ("floor", "ceil", "trunc") and not is_tensor(args[0]) and materialize(r, args[0]).type != FLOAT:
             return RuntimeValue(integer(r, args[0]))
         if name == "log" and len(args) == 2:
@@ -83,7 +92,7 @@ def divmod_(r: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
 
 @serves("builtins.pow")
 def pow_(r: Reader, base: AbstractValue, exp: AbstractValue, mod: AbstractValue = Known(None)) -> AbstractValue:
-    if isinstance(mod, Known) and mod.obj is None:
+    if is_none(mod):
         return r.binary("Pow", base, exp)
     from scriptc.frontend.library.python import numbers_decomposed as numbers
 
@@ -98,12 +107,12 @@ def pow_(r: Reader, base: AbstractValue, exp: AbstractValue, mod: AbstractValue 
 
 @serves("builtins.round")
 def round_(r: Reader, x: AbstractValue, digits: AbstractValue = Known(None)) -> AbstractValue:
-    if isinstance(x, Known) and isinstance(digits, Known):
+    if is_known(x) and is_known(digits):
         return call_in_python(r, lambda a, b: round(a) if b is None else round(a, b), x.obj, digits.obj)
     if is_tensor(x):
         r.reject("round_of_tensor")
     value = materialize(r, x)
-    if isinstance(digits, Known) and digits.obj is None:
+    if is_none(digits):
         return (
             RuntimeValue(r.emit.build("float.round", [value])) if value.type == FLOAT else RuntimeValue(integer(r, x))
         )
@@ -116,7 +125,7 @@ def round_(r: Reader, x: AbstractValue, digits: AbstractValue = Known(None)) -> 
 
 @serves("operator.index")
 def index(r: Reader, x: AbstractValue) -> AbstractValue:
-    if isinstance(x, Known):
+    if is_known(x):
         return call_in_python(r, operator.index, x.obj)
     if (found := special(r, x, "__index__", [])) is not None:
         return found
@@ -132,9 +141,9 @@ def refuse_others(r: Reader, name: str, x: AbstractValue) -> None:
 
 @serves("builtins.int", "Tensor.__int__")
 def int_(r: Reader, x: AbstractValue = Known(0), base: AbstractValue | None = None) -> AbstractValue:
-    if isinstance(x, Known) and (base is None or isinstance(base, Known)):
+    if is_known(x) and (base is None or is_known(base)):
         return call_in_python(r, int, x.obj, *([] if base is None else [base.obj]))
-    if base is None and isinstance(x, ObjectValue):
+    if base is None and is_object(x):
         return number_of(r, "int", x, ["__int__", "__index__"])
     if is_text(x):
         return RuntimeValue(
@@ -156,9 +165,9 @@ def int_(r: Reader, x: AbstractValue = Known(0), base: AbstractValue | None = No
 
 @serves("builtins.float", "Tensor.__float__")
 def float_(r: Reader, x: AbstractValue = Known(0.0)) -> AbstractValue:
-    if isinstance(x, Known):
+    if is_known(x):
         return call_in_python(r, float, x.obj)
-    if isinstance(x, ObjectValue):
+    if is_object(x):
         return number_of(r, "float", x, ["__float__", "__index__"])
     if is_text(x):
         return apply_op(r, "parse.float", x)
@@ -195,7 +204,7 @@ def bool_(r: Reader, x: AbstractValue = Known(False)) -> AbstractValue:
 
 @serves("builtins.abs")
 def abs_(r: Reader, x: AbstractValue) -> AbstractValue:
-    if isinstance(x, Known):
+    if is_known(x):
         return call_in_python(r, abs, x.obj)
     if (found := special(r, x, "__abs__", [])) is not None:
         return found

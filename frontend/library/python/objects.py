@@ -32,31 +32,29 @@ from scriptc.frontend.values.abstract import (
     Known,
     ListValue,
     MaybeUnbound,
-    ObjectValue,
-    OneOf,
     RuntimeValue,
     TupleValue,
 )
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.element_types import is_hashable
-from scriptc.frontend.values.predicates import is_tensor, tensor_type
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_object, is_tensor, tensor_type
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.union_kinds import NUMBERS
 from scriptc.frontend.values.user_classes import is_generated
-from scriptc.frontend.values.verbs import describe, python_class
+from scriptc.frontend.values.verbs import describe, python_class, type_of
 from scriptc.ir.ops.dicts import has_hash
 from scriptc.ir.types import EXC
 
 
 @serves("builtins.isinstance")
 def isinstance_(r: Reader, x: AbstractValue, classes: AbstractValue) -> AbstractValue:
-    if isinstance(x, OneOf):
+    if has_alternatives(x):
         answers = {tag: isinstance_(r, a, classes) for tag, a in x.alternatives.items()}
-        if all(isinstance(a, Known) for a in answers.values()):
-            return is_one_of(r, x, [tag for tag, a in answers.items() if isinstance(a, Known) and a.obj])
+        if all(is_known(a) for a in answers.values()):
+            return is_one_of(r, x, [tag for tag, a in answers.items() if is_known(a) and a.obj])
         return split(r, x, lambda a: isinstance_(r, a, classes))
     cls = require_known(r, classes, "the class of isinstance()")
-    if isinstance(x, RuntimeValue) and x.type == EXC:
+    if type_of(x) == EXC:
         return is_exception(
             r, x, [c for c in (cls if isinstance(cls, tuple) else (cls,)) if issubclass(c, BaseException)]
         )
@@ -96,7 +94,7 @@ def issubclass_(r: Reader, cls: AbstractValue, classes: AbstractValue) -> Abstra
 
 @serves("builtins.type")
 def type_(r: Reader, x: AbstractValue) -> AbstractValue:
-    if isinstance(x, RuntimeValue) and x.type == EXC:
+    if type_of(x) == EXC:
         return ClassOf(x)
     return Known(python_class(r, x))
 
@@ -104,7 +102,7 @@ def type_(r: Reader, x: AbstractValue) -> AbstractValue:
 @serves("builtins.callable")
 def callable_(r: Reader, x: AbstractValue) -> AbstractValue:
     return Known(
-        callable(x.obj) if isinstance(x, Known) else not isinstance(x, (RuntimeValue, TupleValue, ListValue, DictValue))
+        callable(x.obj) if is_known(x) else not isinstance(x, (RuntimeValue, TupleValue, ListValue, DictValue))
     )
 
 
@@ -124,7 +122,7 @@ def setattr_(r: Reader, owner: AbstractValue, name: AbstractValue, value: Abstra
 
 @serves("builtins.object.__setattr__", "torch.nn.Module.__setattr__")
 def plain_setattr(r: Reader, owner: AbstractValue, name: AbstractValue, value: AbstractValue) -> AbstractValue:
-    if isinstance(owner, Known):
+    if is_known(owner):
         store_plain(r, owner.obj, require_known(r, name, "the name of an attribute"), value)
     else:
         r.store_attribute(owner, require_known(r, name, "the name of an attribute"), value)
@@ -133,7 +131,7 @@ def plain_setattr(r: Reader, owner: AbstractValue, name: AbstractValue, value: A
 
 @serves("builtins.delattr")
 def delattr_(r: Reader, owner: AbstractValue, name: AbstractValue) -> AbstractValue:
-    if not isinstance(owner, Known):
+    if not is_known(owner):
         r.reject("delattr_of_object")
     delete_attribute(r, owner.obj, require_known(r, name, "the name of delattr()"))
     return Known(None)
@@ -145,18 +143,18 @@ def hasattr_(r: Reader, owner: AbstractValue, name: AbstractValue) -> AbstractVa
 
 
 def _has(r: Reader, owner: AbstractValue, name: str) -> AbstractValue:
-    if isinstance(owner, Known) and (slot := attribute_slot(r, owner.obj, name)) is not None:
+    if is_known(owner) and (slot := attribute_slot(r, owner.obj, name)) is not None:
         return has_slot(r, slot)
-    held = r.items_of(owner).get(name) if isinstance(owner, ObjectValue) else None
+    held = r.items_of(owner).get(name) if is_object(owner) else None
     if isinstance(held, MaybeUnbound) and not hasattr(python_class(r, owner), name):
         return held.flag
     return Known(_has_always(r, owner, name))
 
 
 def _has_always(r: Reader, owner: AbstractValue, name: str) -> bool:
-    if isinstance(owner, Known):
+    if is_known(owner):
         return _has_now(r, owner.obj, name)
-    if isinstance(owner, ObjectValue) and name in r.items_of(owner):
+    if is_object(owner) and name in r.items_of(owner):
         return True
     cls = python_class(r, owner)
     watch_class_attribute(r, cls, name)
@@ -205,7 +203,7 @@ serves("builtins.dir")(_names_in(dir))
 
 @serves("builtins.hash")
 def hash_(r: Reader, value: AbstractValue) -> AbstractValue:
-    if isinstance(value, ObjectValue) and is_generated(value, "__hash__"):
+    if is_object(value) and is_generated(value, "__hash__"):
         hashed = [f.name for f in dataclasses.fields(value.cls) if (f.compare if f.hash is None else f.hash)]
         return hash_(r, TupleValue([r.attribute(value, name) for name in hashed]))
     if (own := special(r, value, "__hash__", [])) is not None:
@@ -220,7 +218,7 @@ def _is_of_numbers(r: Reader, value: AbstractValue) -> bool:
     items = sequence_items(value)
     if items is not None:
         return all(_is_of_numbers(r, item) for item in items)
-    if isinstance(value, Known):  # members of enums have a hash of their own
+    if is_known(value):  # members of enums have a hash of their own
         return type(value.obj) in NUMBERS
     t = type_of_key(r, value)
     return t is not None and is_hashable(t) and has_hash(t)

@@ -5,18 +5,12 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 
-import torch
-
-from scriptc.frontend.environment.lookup import guard_children
-from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.comparison import are_same
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.materialize import make_tuple, new_list, wrap
-from scriptc.frontend.operations.objects import special
 from scriptc.frontend.operations.runtime_dicts import in_any_order, refuse_item_sets
-from scriptc.frontend.operations.sizes import size_av
 from scriptc.frontend.operations.tuples import tuple_of_items
 from scriptc.frontend.reader.comprehensions import attempt
 from scriptc.frontend.reader.constant_demand import require_known
@@ -25,31 +19,27 @@ from scriptc.frontend.reader.iterables import checked_iterable
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
-    DictValue,
     GeneratorValue,
     Known,
-    KnownLengthListValue,
     ListValue,
-    ObjectValue,
     RangeValue,
     ReversedValue,
     RuntimeValue,
     TupleValue,
     Unbound,
-    ViewValue,
     ZipValue,
 )
-from scriptc.frontend.values.predicates import is_dict, is_set, is_tensor, tensor_type
-from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize, python_class, type_of
+from scriptc.frontend.values.predicates import has_known_length, is_known, is_made_list, is_none, is_set, is_tensor
+from scriptc.frontend.values.verbs import class_name_of, is_run_time, length, materialize, python_class, type_of
 from scriptc.ir.core import Block
 from scriptc.ir.ops.rules import elem_of
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, ScalarType
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR
 
 _SUM_COMPENSATES = sys.version_info >= (3, 12)
 
 
 def as_list(r: Reader, av: AbstractValue) -> AbstractValue:
-    return av if isinstance(av, ListValue) else list_(r, av)
+    return av if is_made_list(av) else list_(r, av)
 
 
 @serves("builtins.reversed")
@@ -91,12 +81,12 @@ def _extreme(r: Reader, name: str, args: tuple[AbstractValue, ...], options: dic
         if default is not None:
             return default
         r.emit.raise_error("ValueError", f"{name}() arg is an empty sequence")
-    has_key = not (isinstance(key, Known) and key.obj is None)
+    has_key = not is_none(key)
     best, least = items[0], r.call(key, [items[0]], {}) if has_key else items[0]
     for item in items[1:]:
         other = r.call(key, [item], {}) if has_key else item
         a, b = type_of(least), type_of(other)
-        if not has_key and a is not None and a == b and str(a) in ("i64", "f64") and not isinstance(item, Known):
+        if not has_key and a is not None and a == b and str(a) in ("i64", "f64") and not is_known(item):
             best = least = RuntimeValue(
                 r.emit.build(
                     f"{'float' if str(a) == 'f64' else 'int'}.{name}", [materialize(r, best), materialize(r, item)]
@@ -151,7 +141,7 @@ def any_(r: Reader, sequence: AbstractValue) -> AbstractValue:
 def sorted_(
     r: Reader, sequence: AbstractValue, *, key: AbstractValue = Known(None), reverse: AbstractValue = Known(False)
 ) -> AbstractValue:
-    plain = isinstance(key, Known) and key.obj is None
+    plain = is_none(key)
     with in_any_order(r) if plain else nullcontext():
         items = list_(r, sequence) if is_run_time(r, sequence) else r.iterate(sequence)
     if isinstance(items, list):
@@ -171,8 +161,8 @@ def _in_known_order(
             keys = items if key is None else [r.call(key, [item], {}) for item in items]
         except Terminated:
             keys = [Unbound()]
-    known = [k.obj for k in keys if isinstance(k, Known) and isinstance(k.obj, (int, float, str))]
-    if block.ops or len(known) != len(items) or not isinstance(reverse, Known):
+    known = [k.obj for k in keys if is_known(k) and isinstance(k.obj, (int, float, str))]
+    if block.ops or len(known) != len(items) or not is_known(reverse):
         take_back(block)
         return None
     try:
@@ -184,7 +174,7 @@ def _in_known_order(
 
 @serves(lists.argsort)
 def argsort(r: Reader, xs: ListValue, reverse: AbstractValue) -> AbstractValue:
-    if isinstance(xs, KnownLengthListValue):
+    if has_known_length(xs):
         xs = new_list(r, r.iterate(xs), (r.position.loc, "argsort"))
     value = materialize(r, xs)
     if elem_of(value) not in (INT, FLOAT, BOOL, STR, NEVER):
@@ -218,48 +208,7 @@ def reduce_(r: Reader, function: AbstractValue, sequence: AbstractValue, *initia
 @serves("builtins.len", *(f"{kind}.__len__" for kind in ("Tensor", "list", "tuple", "dict", "set", "str", "range")))
 def len_(r: Reader, x: AbstractValue) -> AbstractValue:
     refuse_item_sets(r, x)
-    match x:
-        case TupleValue(items):
-            return Known(len(items))
-        case DictValue():
-            return Known(len(r.items_of(x)))
-        case RangeValue(start, stop, step):
-            if all(isinstance(b, Known) for b in (start, stop, step)):
-                return Known(len(range(*(b.obj for b in (start, stop, step) if isinstance(b, Known)))))
-            return r.call(Known(lists.range_length), [start, stop, step], {})
-        case Known() if (found := special(r, x, "__len__", [])) is not None:
-            return found
-        case ObjectValue():
-            found = special(r, x, "__len__", [])
-            if found is None:
-                r.emit.raise_error("TypeError", f"object of type '{x.cls.__name__}' has no len()")
-            return found
-        case ListValue(items=list() as items):
-            r.speculation.observe(x)
-            return Known(len(items))
-        case ListValue():
-            return RuntimeValue(r.emit.build("list.len", [materialize(r, x)]))
-        case ViewValue(table):
-            return len_(r, table)
-        case RuntimeValue() if is_dict(x) or is_set(x):
-            return RuntimeValue(r.emit.build("dict.len", [x.value]))
-        case RuntimeValue() if is_tensor(x):
-            if not tensor_type(x).dims:
-                r.emit.raise_error("TypeError", "len() of a 0-d tensor")
-            return size_av(r, x, 0)
-        case RuntimeValue() if x.type == STR:
-            return RuntimeValue(r.emit.build("str.len", [x.value]))
-        case RuntimeValue() if isinstance(x.type, ScalarType):
-            r.emit.raise_error("TypeError", f"object of type '{class_name_of(r, x)}' has no len()")
-        case Known(torch.nn.Module() as module):
-            guard_children(r, module)
-            return call_in_python(r, len, module)
-        case Known(list() as obj):
-            r.environment.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
-            return Known(len(obj))
-        case Known(obj):
-            return call_in_python(r, len, obj)
-    r.reject("len_of_other")
+    return length(r, x)
 
 
 @serves("builtins.range")
@@ -267,13 +216,13 @@ def range_(r: Reader, *bounds: AbstractValue) -> AbstractValue:
     if not 1 <= len(bounds) <= 3:
         r.emit.raise_error("TypeError", f"range expected 1 to 3 arguments, got {len(bounds)}")
     start, stop, step = (Known(0), bounds[0], Known(1)) if len(bounds) == 1 else (*bounds, Known(1))[:3]
-    numbers = [b if isinstance(b, Known) else RuntimeValue(integer(r, b)) for b in (start, stop, step)]
-    if isinstance(numbers[2], RuntimeValue):
-        r.emit.effect("check.step", [numbers[2].value])
+    numbers = [b if is_known(b) else RuntimeValue(integer(r, b)) for b in (start, stop, step)]
+    if not is_known(numbers[2]):
+        r.emit.effect("check.step", [materialize(r, numbers[2])])
     elif numbers[2].obj == 0:
         r.emit.raise_error("ValueError", "range() arg 3 must not be zero")
     for n in numbers:
-        if isinstance(n, Known) and not isinstance(n.obj, int):
+        if is_known(n) and not isinstance(n.obj, int):
             r.emit.raise_error("TypeError", f"'{type(n.obj).__name__}' object cannot be interpreted as an integer")
     return RangeValue(*numbers)
 

@@ -22,7 +22,7 @@ from scriptc.frontend.operations.runtime_dicts import (
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, KnownSet, Made, Native, TupleValue
 from scriptc.frontend.values.element_types import is_laid_out_anew
-from scriptc.frontend.values.predicates import is_dict, is_set, made_of
+from scriptc.frontend.values.predicates import is_dict, is_known, is_made_tuple, is_set, made_of
 from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize, python_class
 
 
@@ -42,12 +42,12 @@ def _made(r: Reader, sequence: AbstractValue | None, made: Made, site: Any) -> A
     if sequence is None:
         return new_set(r, [], site, made)
     if (
-        isinstance(sequence, Known)
+        is_known(sequence)
         and isinstance(sequence.obj, (set, frozenset, tuple, str))
         and (sequence.obj and site not in r.assumptions.tables)
     ):
         found = call_in_python(r, made.cls, sequence.obj)
-        return KnownSet(found.obj, (site,)) if isinstance(found, Known) and made.cls is set else found
+        return KnownSet(found.obj, (site,)) if is_known(found) and made.cls is set else found
     if not (is_set(sequence) or is_dict(sequence) or is_run_time(r, sequence)):
         return new_set(r, r.iterate(sequence), site, made)
     may_table(r, site)
@@ -96,7 +96,7 @@ def _made_anew(r: Reader, av: AbstractValue) -> AbstractValue:
 def _changed(r: Reader, s: AbstractValue) -> AbstractValue:
     """A set that is about to change."""
     r.speculation.promote(s)
-    if isinstance(s, TupleValue):
+    if is_made_tuple(s):
         r.reject("set_of_items")
     if not is_set(s):
         r.reject("container_outside_changed", kind=class_name_of(r, s))

@@ -15,9 +15,9 @@ from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.strings import character
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue, TupleValue
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
 from scriptc.frontend.values.element_types import is_union
-from scriptc.frontend.values.predicates import is_text
+from scriptc.frontend.values.predicates import is_known, is_made_list, is_made_tuple, is_none, is_text
 from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize, text_parts
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.ops.strings import CLASSES, MAPPINGS
@@ -43,7 +43,7 @@ def join(r: Reader, separator: AbstractValue, parts: AbstractValue) -> AbstractV
             pieces += [separator, part] if i else [part]
         return joined(r, pieces)
     found = as_list(r, parts)
-    assert isinstance(found, ListValue)
+    assert is_made_list(found)
     if found.is_tuple:
         found = r.call(Known(list), [found], {})
     items = materialize(r, found)
@@ -64,7 +64,7 @@ def _text(r: Reader, av: AbstractValue, name: str) -> AbstractValue:
 
 
 def _bound(r: Reader, av: AbstractValue, default: int) -> AbstractValue:
-    return Known(default) if isinstance(av, Known) and av.obj is None else RuntimeValue(integer(r, av))
+    return Known(default) if is_none(av) else RuntimeValue(integer(r, av))
 
 
 def _search(name: str) -> None:
@@ -76,8 +76,8 @@ def _search(name: str) -> None:
         start: AbstractValue = Known(None),
         end: AbstractValue = Known(None),
     ) -> AbstractValue:
-        if isinstance(sub, TupleValue) or (
-            isinstance(sub, Known) and isinstance(sub.obj, tuple) and name.endswith("swith")
+        if is_made_tuple(sub) or (
+            is_known(sub) and isinstance(sub.obj, tuple) and name.endswith("swith")
         ):
             each = [handler(r, text, s, start, end) for s in r.iterate(sub)]
             return r.call(Known(any), [TupleValue(each)], {})
@@ -142,7 +142,7 @@ def repr_(r: Reader, value: AbstractValue) -> AbstractValue:
 @serves("builtins.ascii")
 def ascii_(r: Reader, value: AbstractValue) -> AbstractValue:
     shown = repr_(r, value)
-    return Known(ascii(value.obj)) if isinstance(value, Known) else r.call(Known(strings.escaped), [shown], {})
+    return Known(ascii(value.obj)) if is_known(value) else r.call(Known(strings.escaped), [shown], {})
 
 
 @serves("builtins.format")
@@ -152,7 +152,7 @@ def format_(r: Reader, value: AbstractValue, spec: AbstractValue = Known("")) ->
 
 @serves("builtins.ord")
 def ord_(r: Reader, character: AbstractValue) -> AbstractValue:
-    if isinstance(character, Known):
+    if is_known(character):
         return call_in_python(r, ord, character.obj)
     if not is_text(character):
         r.emit.raise_error("TypeError", f"ord() expected string of length 1, but {class_name_of(r, character)} found")
@@ -161,7 +161,7 @@ def ord_(r: Reader, character: AbstractValue) -> AbstractValue:
 
 @serves("builtins.chr")
 def chr_(r: Reader, code: AbstractValue) -> AbstractValue:
-    if isinstance(code, Known):
+    if is_known(code):
         return call_in_python(r, chr, code.obj)
     code = RuntimeValue(integer(r, code))
     inside = logical_and(r, r.compare("GtE", code, Known(0)), r.compare("Lt", code, Known(0x110000)))
@@ -172,7 +172,7 @@ def chr_(r: Reader, code: AbstractValue) -> AbstractValue:
 def _in_base(name: str, spec: str) -> None:
     @serves(f"builtins.{name}")
     def handler(r: Reader, number: AbstractValue) -> AbstractValue:
-        if isinstance(number, Known):
+        if is_known(number):
             return call_in_python(r, getattr(builtins, name), number.obj)
         return RuntimeValue(r.emit.build("format.int", [integer(r, number), r.emit.const(spec)]))
 

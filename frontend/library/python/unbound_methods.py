@@ -7,8 +7,9 @@ from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, OneOf
+from scriptc.frontend.values.abstract import AbstractValue, Bound, Known
 from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.predicates import has_alternatives, is_known
 from scriptc.frontend.values.verbs import class_name_of
 
 _CLASSES = (str, list, tuple, dict, set, frozenset, int, float)
@@ -29,13 +30,13 @@ def call_unbound(
     """What the method gives; None where `method` is none, or one that the owner's class may override."""
     if not isinstance(method, MethodDescriptorType | WrapperDescriptorType) or method.__objclass__ not in _CLASSES:
         return None
-    if isinstance(owner, OneOf):
+    if has_alternatives(owner):
         return split(reader, owner, lambda o: reader.call(Known(method), [o, *args], kwargs))
     cls, name = method.__objclass__, method.__name__
     is_one = reader.call(Known(isinstance), [owner, Known(cls)], {})
-    if isinstance(is_one, Known) and not is_one.obj:
+    if is_known(is_one) and not is_one.obj:
         why = f"descriptor '{name}' for '{cls.__name__}' objects doesn't apply to a"
         reader.emit.raise_error("TypeError", f"{why} '{class_name_of(reader, owner)}' object")
-    is_change = isinstance(owner, Known) and name in CHANGES.get(cls.__name__, ())
-    is_plain = not isinstance(owner, Known) or type(owner.obj) is cls
+    is_change = is_known(owner) and name in CHANGES.get(cls.__name__, ())
+    is_plain = not is_known(owner) or type(owner.obj) is cls
     return reader.call(Bound(owner, name), args, kwargs) if is_change or is_plain else None

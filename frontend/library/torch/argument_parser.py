@@ -20,17 +20,10 @@ from torch.overrides import TorchFunctionMode
 from scriptc.frontend.environment.host_objects import torch_dtype
 from scriptc.frontend.library.registry import is_decomposition
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import (
-    AbstractValue,
-    ComplexValue,
-    Known,
-    ListValue,
-    OneOf,
-    RuntimeValue,
-    TupleValue,
-)
+from scriptc.frontend.values.abstract import AbstractValue, ComplexValue, Known, ListValue, RuntimeValue, TupleValue
 from scriptc.frontend.values.alternatives import is_kind
-from scriptc.frontend.values.predicates import is_tensor, tensor_type
+from scriptc.frontend.values.predicates import has_alternatives, tensor_type
+from scriptc.frontend.values.verb import Question
 from scriptc.ir.types import BOOL, FLOAT, INT, ListType, ScalarType, TensorType, Type
 
 _HOMES = (None, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft)  # None: of torch itself
@@ -114,12 +107,12 @@ def raise_for_kinds(
     """Raises where each argument is of the kind that it has in one of the calls refused."""
     if not refused:
         return
-    at = next((i for i, av in enumerate(given) if isinstance(av, OneOf)), None)
+    at = next((i for i, av in enumerate(given) if has_alternatives(av)), None)
     if at is None:
         ((_, refusal),) = refused
         reader.emit.raise_error(type(refusal).__name__, str(refusal))
     several = given[at]
-    assert isinstance(several, OneOf)
+    assert has_alternatives(several)
     for number, kind in several.alternatives.items():
 
         def check(kind: AbstractValue = kind) -> AbstractValue:
@@ -152,21 +145,46 @@ def _is_of_torch(function: Any) -> bool:
 
 
 # ---- stand-ins ----
-def _stand_in(av: AbstractValue) -> Any:
-    match av:
-        case Known(obj):
-            return obj
-        case ComplexValue():
-            return 1j
-        case TupleValue(items, cls) if cls is tuple or issubclass(cls, torch.Size):
-            return tuple(_stand_in(item) for item in items)
-        case ListValue(items=list() as items):
-            return [_stand_in(item) for item in items]
-        case ListValue(value=value) if value is not None and isinstance(value.type, ListType):
-            return [_of_type(value.type.elem)]
-        case RuntimeValue(value):
-            return _of_type(value.type) if not is_tensor(av) else _Tensor(tensor_type(av).dtype, tensor_type(av).rank)
+@Question
+def _stand_in(value: AbstractValue) -> Any:
+    """Return what a call of torch is made with in place of a value."""
     raise _Unknown
+
+
+@_stand_in.of(Known)
+def _stand_in_of_known(value: Known) -> Any:
+    return value.obj
+
+
+@_stand_in.of(ComplexValue)
+def _stand_in_of_complex(value: ComplexValue) -> Any:
+    return 1j
+
+
+@_stand_in.of(TupleValue)
+def _stand_in_of_tuple(value: TupleValue) -> Any:
+    if value.cls is not tuple and not issubclass(value.cls, torch.Size):
+        raise _Unknown
+    return tuple(_stand_in(item) for item in value.items)
+
+
+@_stand_in.of(ListValue)
+def _stand_in_of_list(value: ListValue) -> Any:
+    if value.items is not None:
+        return [_stand_in(item) for item in value.items]
+    if value.value is None or not isinstance(value.value.type, ListType):
+        raise _Unknown
+    return [_of_type(value.value.type.elem)]
+
+
+@_stand_in.of(RuntimeValue)
+def _stand_in_of_run_time_value(value: RuntimeValue) -> Any:
+    return _of_type(value.type)
+
+
+@_stand_in.of(TensorType)
+def _stand_in_of_tensor(value: RuntimeValue) -> Any:
+    return _Tensor(tensor_type(value).dtype, tensor_type(value).rank)
 
 
 def _of_type(type: Type) -> Any:
@@ -205,7 +223,7 @@ def _key(part: Any) -> Hashable:
 
 def _kinds(given: list[AbstractValue]) -> Iterable[tuple[AbstractValue, ...]]:
     """The arguments of a call, each of one kind: all that they may be of, where these are few."""
-    each = [[*av.alternatives.values()] if isinstance(av, OneOf) else [av] for av in given]
+    each = [[*av.alternatives.values()] if has_alternatives(av) else [av] for av in given]
     return itertools.product(*each) if math.prod(map(len, each)) <= _MANY else ()
 
 

@@ -9,6 +9,7 @@ from scriptc.frontend.operations.materialize import make_tuple
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
+from scriptc.frontend.values.predicates import is_none
 from scriptc.frontend.values.verbs import materialize
 
 _FALSE, _ANY_FORMAT = Known(False), Known(0)
@@ -37,7 +38,7 @@ def alias(r: Reader, self: AbstractValue) -> AbstractValue:
 def _whole_dims(r: Reader, indices: AbstractValue) -> AbstractValue:
     """A dim that ATen does not index is None, which would make a new dim in Python."""
     whole = Known(slice(None))
-    return make_tuple([whole if isinstance(i, Known) and i.obj is None else i for i in r.iterate(indices)])
+    return make_tuple([whole if is_none(i) else i for i in r.iterate(indices)])
 
 
 @serves("aten.index")

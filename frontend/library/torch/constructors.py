@@ -15,8 +15,8 @@ from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.options import options
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, TupleValue
-from scriptc.frontend.values.predicates import is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known
+from scriptc.frontend.values.predicates import is_known, is_made_tuple, is_sequence, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import class_name_of
 from scriptc.ir.dtypes import TORCH_NAMES
 
@@ -34,14 +34,8 @@ def made(r: Reader, args: tuple[AbstractValue, ...], dtype: str, constructor: Ca
             except TypeError as e:
                 r.emit.raise_error("TypeError", str(e))
             return apply_op(r, "alias", only)
-        is_size = (
-            isinstance(only, TupleValue)
-            and only.cls is torch.Size
-            or isinstance(getattr(only, "obj", None), torch.Size)
-        )
-        if not is_size and (
-            isinstance(only, (TupleValue, ListValue)) or isinstance(getattr(only, "obj", None), (list, tuple))
-        ):
+        is_size = is_made_tuple(only) and only.cls is torch.Size or is_known(only) and isinstance(only.obj, torch.Size)
+        if is_sequence(only) and not is_size:
             return tensor(r, only, Known(getattr(torch, TORCH_NAMES[dtype])))
     return full(r, size_items(r, args) if args else [Known(0)], Known(0), dtype)
 

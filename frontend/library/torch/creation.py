@@ -17,8 +17,18 @@ from scriptc.frontend.operations.scalars import converted, new_filled
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, TupleValue
-from scriptc.frontend.values.predicates import is_complex_number, is_tensor, is_text, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known
+from scriptc.frontend.values.predicates import (
+    is_complex_number,
+    is_known,
+    is_made_list,
+    is_made_tuple,
+    is_none,
+    is_sequence,
+    is_tensor,
+    is_text,
+    tensor_type,
+)
 from scriptc.frontend.values.verbs import is_run_time, materialize, type_of
 from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT
 from scriptc.ir.ops.rules import elem_of
@@ -44,15 +54,9 @@ def as_dtype(r: Reader, dtype: AbstractValue, default: str) -> str:
 
 def size_items(r: Reader, size: tuple[AbstractValue, ...]) -> list[AbstractValue]:
     """Sizes given one by one or as one sequence."""
-    if len(size) == 1 and not _is_number(size[0]):
+    if len(size) == 1 and is_sequence(size[0]):
         return r.iterate(size[0])
     return list(size)
-
-
-def _is_number(av: AbstractValue) -> bool:
-    return not isinstance(av, (TupleValue, ListValue)) and not (
-        isinstance(av, Known) and isinstance(av.obj, (tuple, list))
-    )
 
 
 def full(r: Reader, size: list[AbstractValue], value: AbstractValue, dtype: str) -> AbstractValue:
@@ -210,8 +214,8 @@ def new_tensor(
 
 def _holds_run_time(r: Reader, data: AbstractValue) -> bool:
     """Whether a display holds a list whose length is known only at run time."""
-    items = (data.items if isinstance(data, (ListValue, TupleValue)) else None) or ()
-    return any(isinstance(i, ListValue) and is_run_time(r, i) for i in items)
+    items = (data.items if is_made_list(data) or is_made_tuple(data) else None) or ()
+    return any(is_made_list(i) and is_run_time(r, i) for i in items)
 
 
 def _of_numbers(r: Reader, data: AbstractValue, dtype: AbstractValue) -> AbstractValue:
@@ -237,7 +241,7 @@ def _of_numbers(r: Reader, data: AbstractValue, dtype: AbstractValue) -> Abstrac
 
 def _element(r: Reader, number: AbstractValue, dtype: str) -> AbstractValue:
     """A tensor of a number as torch.tensor makes it: floats that are too large become infinite."""
-    exact = type_of(number) != FLOAT or isinstance(number, Known) and abs(number.obj) < _SURELY_HELD
+    exact = type_of(number) != FLOAT or is_known(number) and abs(number.obj) < _SURELY_HELD
     if dtype not in INEXACT or exact:
         return full(r, [], number, dtype)
     return cast_to(r, full(r, [], number, "c128" if dtype in COMPLEX else "f64"), dtype)
@@ -259,11 +263,11 @@ def numbers_of(r: Reader, xs: AbstractValue) -> AbstractValue:
 def _flatten(r: Reader, data: AbstractValue) -> tuple[list[int], list[AbstractValue]]:
     if is_tensor(data):
         return [], [r.call(r.attribute(data, "item"), [], {})]
-    if isinstance(data, Known) and data.obj is None:
+    if is_none(data):
         r.emit.raise_error("RuntimeError", _OF_NONE)
     if is_text(data):
         r.emit.raise_error("TypeError", _OF_TEXT)
-    if _is_number(data):
+    if not is_sequence(data):
         return [], [data]
     items = r.iterate(data)
     if items and is_text(items[0]):  # torch takes it for one more list

@@ -14,8 +14,8 @@ from scriptc.frontend.operations.materialize import apply_op, make_tuple
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue, RuntimeValue, TupleValue
-from scriptc.frontend.values.predicates import is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue, RuntimeValue
+from scriptc.frontend.values.predicates import is_made_tuple, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import INEXACT
 
@@ -33,10 +33,10 @@ def apply(r: Reader, cls: AbstractValue, *args: AbstractValue, **kwargs: Abstrac
             given = _with_defaults(r, function, args, kwargs)
             result = r.call(Known(function.forward), given, {})
             r.call(Known(function.setup_context), [context, make_tuple(given), result], {})
-    if r.emit.graded is None and isinstance(dirty := r.attribute(context, "dirty"), TupleValue):
+    if r.emit.graded is None and is_made_tuple(dirty := r.attribute(context, "dirty")):
         for tensor in filter(is_tensor, dirty.items):
             r.emit.check_leaf(materialize(r, tensor))
-    if isinstance(result, TupleValue) and result.cls is tuple:
+    if is_made_tuple(result) and result.cls is tuple:
         return make_tuple([_output(r, item, given, context) for item in result.items])
     return _output(r, result, given, context)
 
@@ -75,7 +75,7 @@ def _output(r: Reader, output: AbstractValue, given: Sequence[AbstractValue], co
 
 
 def _is_among(r: Reader, tensor: AbstractValue, tensors: AbstractValue) -> bool:
-    return isinstance(tensors, TupleValue) and any(
+    return is_made_tuple(tensors) and any(
         is_tensor(t) and materialize(r, t) is materialize(r, tensor) for t in tensors.items
     )
 

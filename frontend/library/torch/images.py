@@ -13,7 +13,7 @@ from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known
-from scriptc.frontend.values.predicates import tensor_type
+from scriptc.frontend.values.predicates import is_known, tensor_type
 
 _NONE, _ONE, _ZERO, _FALSE, _TRUE = Known(None), Known(1), Known(0), Known(False), Known(True)
 
@@ -65,7 +65,7 @@ def conv_transpose2d(
     dilation: AbstractValue = _ONE,
 ) -> AbstractValue:
     _check_rank(r, input, "Expected 3D (unbatched) or 4D (batched) input to conv_transpose2d")
-    if not isinstance(groups, Known):
+    if not is_known(groups):
         args = [input, weight, bias, stride, padding, output_padding, groups, dilation]
         return r.call(Known(conv_transpose_of_groups), args, {})
     return apply_op(r,

@@ -23,7 +23,7 @@ from scriptc.frontend.operations.sizes import shape_of_tensor, shape_tuple, size
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
-from scriptc.frontend.values.predicates import is_tensor, tensor_type
+from scriptc.frontend.values.predicates import is_none, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import COMPLEX, INEXACT, INTEGRAL
 from scriptc.ir.ops.views import OWN_OFFSET
@@ -77,7 +77,7 @@ def scatter(
     name = {None: "set", "add": "add", "multiply": "prod"}.get(how)
     if name is None:
         r.emit.raise_error("RuntimeError", "reduce argument must be either add or multiply.")
-    given = value if isinstance(src, Known) and src.obj is None else src
+    given = value if is_none(src) else src
     return scatter_into(r, input, dim, index, given, name)
 
 
@@ -247,7 +247,7 @@ def unfold(
 def as_strided(
     r: Reader, input: AbstractValue, size: AbstractValue, stride: AbstractValue, storage_offset: AbstractValue = _NONE
 ) -> AbstractValue:
-    absent = isinstance(storage_offset, Known) and storage_offset.obj is None
+    absent = is_none(storage_offset)
     offset = r.emit.const(OWN_OFFSET) if absent else integer(r, storage_offset)
     sizes, strides = (materialize(r, shape_tuple(r, tuple(r.iterate(s)))) for s in (size, stride))
     return RuntimeValue(r.emit.build("as_strided", [materialize(r, input), sizes, strides, offset]))

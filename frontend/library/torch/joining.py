@@ -16,7 +16,7 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, Native, RuntimeValue
 from scriptc.frontend.values.alternatives import split, split_all
 from scriptc.frontend.values.element_types import is_union
-from scriptc.frontend.values.predicates import is_tensor, tensor_type
+from scriptc.frontend.values.predicates import is_made_list, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import class_name_of, materialize
 from scriptc.ir.types import NONE, ListType, OptionalType, TensorType, Type
 
@@ -55,7 +55,7 @@ def _joined(r: Reader, tensors: AbstractValue, name: str, dim: AbstractValue) ->
             return apply_op(r, "clone", cast_to(r, items[0], dtype_of_result(r, *items)))  # all are empty
         return build(values)
 
-    if isinstance(tensors, ListValue) and tensors.items is None:
+    if is_made_list(tensors) and tensors.items is None:
         kinds = _kinds_of_items(tensors)
         return _of_first_rank(r, tensors, name, kinds, build) if kinds else build(tensors)
     return split_all(r, r.iterate(tensors), join)

@@ -18,7 +18,7 @@ from scriptc.frontend.operations.writes import copy_into, spread_into
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
-from scriptc.frontend.values.predicates import is_tensor, tensor_type
+from scriptc.frontend.values.predicates import is_none, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import COMPLEX, FLOATING, SIZES, TORCH_NAMES
 from scriptc.ir.opdef import TypeRuleError
@@ -51,14 +51,14 @@ def own_axis(r: Reader, tensor: AbstractValue, dim: AbstractValue) -> int:
 
 @serves("Tensor.size")
 def size(r: Reader, self: AbstractValue, dim: AbstractValue = _NONE) -> AbstractValue:
-    if isinstance(dim, Known) and dim.obj is None:
+    if is_none(dim):
         return shape_of_tensor(r, self)
     return size_av(r, self, own_axis(r, self, dim))
 
 
 @serves("Tensor.stride")
 def stride(r: Reader, self: AbstractValue, dim: AbstractValue = _NONE) -> AbstractValue:
-    if isinstance(dim, Known) and dim.obj is None:
+    if is_none(dim):
         return TupleValue([stride(r, self, Known(d)) for d in range(tensor_type(self).rank)])
     return RuntimeValue(r.emit.build("stride", [materialize(r, self), r.emit.const(own_axis(r, self, dim))]))
 

@@ -15,7 +15,7 @@ from scriptc.frontend.operations.scalars import converted, new_filled
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, TupleValue
-from scriptc.frontend.values.predicates import is_complex_number, is_tensor, tensor_type
+from scriptc.frontend.values.predicates import is_complex_number, is_known, is_none, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import type_of
 from scriptc.ir.dtypes import COMPLEX, DTYPES, FLOATING, INEXACT, INTEGRAL, TORCH_NAMES
 from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
@@ -27,7 +27,7 @@ _NONE = Known(None)
 
 def _scaled(r: Reader, other: AbstractValue, alpha: AbstractValue, input: AbstractValue) -> AbstractValue:
     """Return alpha times a tensor or a number, as an element of the dtype that the sum with `input` has."""
-    if isinstance(alpha, Known) and alpha.obj == 1:
+    if is_known(alpha) and alpha.obj == 1:
         return other
     if is_tensor(other) or is_complex_number(other) or is_complex_number(alpha):
         return r.binary("Mult", other, alpha)
@@ -39,7 +39,7 @@ def _scaled(r: Reader, other: AbstractValue, alpha: AbstractValue, input: Abstra
 
 def _difference(r: Reader, a: AbstractValue, b: AbstractValue, alpha: AbstractValue) -> AbstractValue:
     """Return a - alpha * b, as eager has it: a sum with the negative of alpha, which is what has to fit."""
-    if isinstance(alpha, Known) and alpha.obj == 1 or is_complex_number(alpha):
+    if is_known(alpha) and alpha.obj == 1 or is_complex_number(alpha):
         return elementwise(r, "sub", a, _scaled(r, b, alpha, a))
     if type_of(alpha) == INT:  # which wraps
         least = r.compare("Eq", alpha, Known(-(2**63)))
@@ -162,11 +162,11 @@ def _branch(r: Reader, value: AbstractValue, dtype: str) -> AbstractValue:
 
 @serves("torch.clamp", "Tensor.clamp", "torch.clip", "Tensor.clip")
 def clamp(r: Reader, input: AbstractValue, min: AbstractValue = _NONE, max: AbstractValue = _NONE) -> AbstractValue:
-    bounds = [(n, b) for n, b in (("maximum", min), ("minimum", max)) if not (isinstance(b, Known) and b.obj is None)]
+    bounds = [(n, b) for n, b in (("maximum", min), ("minimum", max)) if not is_none(b)]
     if not bounds:
         r.emit.raise_error("RuntimeError", "torch.clamp: At least one of 'min' or 'max' must not be None")
     dtype = dtype_of_result(r, input, *(b for _, b in bounds))
-    fills = len(bounds) == 2 and any(isinstance(b, Known) and b.obj != b.obj for _, b in bounds)  # with NaN
+    fills = len(bounds) == 2 and any(is_known(b) and b.obj != b.obj for _, b in bounds)  # with NaN
     if not fills:
         bounds = [(n, b if is_tensor(b) or dtype == "bool" else converted(r, b, dtype)) for n, b in bounds]
     result: AbstractValue = cast_to(r, input, dtype)
@@ -214,7 +214,7 @@ def pow(r: Reader, input: AbstractValue, exponent: AbstractValue) -> AbstractVal
     dtype = dtype_of_result(r, input, exponent)
     if dtype in INTEGRAL or dtype in ("f16", "bf16"):
         exponent = converted(r, exponent, dtype)
-    if isinstance(exponent, Known):
+    if is_known(exponent):
         taken, function = _POWERS.get(exponent.obj, ((), _cubed))
         return function(r, cast_to(r, input, dtype)) if dtype in taken else elementwise(r, "pow", input, exponent)
     if dtype in COMPLEX and type_of(exponent) != COMPLEX_NUMBER:

@@ -15,7 +15,7 @@ from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.operations.writes import write
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known
-from scriptc.frontend.values.predicates import is_tensor, tensor_type
+from scriptc.frontend.values.predicates import is_none, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import FLOATING
 
@@ -149,7 +149,7 @@ def bernoulli(
     r: Reader, input: AbstractValue, p: AbstractValue = _NONE, *, generator: AbstractValue = _NONE
 ) -> AbstractValue:
     drawn = full_like(r, input, _ZERO)
-    return bernoulli_(r, drawn, input if isinstance(p, Known) and p.obj is None else p, generator=generator)
+    return bernoulli_(r, drawn, input if is_none(p) else p, generator=generator)
 
 
 @serves("torch.normal")

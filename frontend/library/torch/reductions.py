@@ -16,7 +16,7 @@ from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
-from scriptc.frontend.values.predicates import tensor_type
+from scriptc.frontend.values.predicates import is_known, is_none, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import COMPLEX, INEXACT
 
@@ -163,8 +163,8 @@ def _extreme(name: str) -> None:
         dim: AbstractValue = _NONE,
     ) -> AbstractValue:
         """max(x), max(x, dim) with indices, max(a, b)."""
-        along = dim if isinstance(other, Known) and other.obj is None else other
-        if isinstance(along, Known) and along.obj is None:
+        along = dim if is_none(other) else other
+        if is_none(along):
             check_that(
                 r,
                 r.compare("NotEq", RuntimeValue(r.emit.build("numel", [materialize(r, input)])), Known(0)),
@@ -173,7 +173,7 @@ def _extreme(name: str) -> None:
                 "Specify the reduction dim with the 'dim' argument.",
             )
             return reduce(r, f"a{name}", input, _NONE, _FALSE, tensor_type(input).dtype)
-        if not isinstance(along, Known):
+        if not is_known(along):
             return elementwise(r, f"{name}imum", input, along)
         keep = bool(require_known(r, keepdim, "keepdim"))
         values = reduce(r, f"a{name}", input, along, keepdim, tensor_type(input).dtype)

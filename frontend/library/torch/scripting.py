@@ -6,7 +6,7 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.formatting import raise_with
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known
-from scriptc.frontend.values.predicates import is_tensor
+from scriptc.frontend.values.predicates import is_known, is_tensor
 
 
 @serves(
@@ -42,7 +42,7 @@ def assert_(r: Reader, condition: AbstractValue, message: AbstractValue) -> Abst
         raise_with(r, "AssertionError", message)
 
     truth = r.truth(condition)
-    if isinstance(truth, Known):
+    if is_known(truth):
         return Known(None) if truth.obj else Known(fails())
     r.branch(truth, lambda: True, fails, frozenset())
     return Known(None)

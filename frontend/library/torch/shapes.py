@@ -18,8 +18,8 @@ from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.iterables import is_short
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue
-from scriptc.frontend.values.predicates import tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
+from scriptc.frontend.values.predicates import is_known, is_sequence, tensor_type
 from scriptc.frontend.values.verbs import is_run_time, materialize
 
 _NONE = Known(None)
@@ -46,8 +46,8 @@ def view(
     r: Reader, input: AbstractValue, *sizes: AbstractValue, dtype: AbstractValue | None = None, **named: AbstractValue
 ) -> AbstractValue:
     """In other sizes, or the same bits as elements of another dtype."""
-    asked = dtype or (sizes[0] if len(sizes) == 1 and isinstance(sizes[0], Known) else None)
-    if isinstance(asked, Known) and isinstance(asked.obj, torch.dtype):
+    asked = dtype or (sizes[0] if len(sizes) == 1 and is_known(sizes[0]) else None)
+    if asked is not None and is_known(asked) and isinstance(asked.obj, torch.dtype):
         return _as_elements(r, input, as_dtype(r, asked, ""))
     return apply_op(r, "view", input, shape_tuple(r, tuple(size_items(r, _given(r, "view", sizes, named, "size")))))
 
@@ -158,14 +158,12 @@ def split(
 ) -> AbstractValue:
     d = axis(r, tensor, dim)
     needs_dims(r, tensor, "RuntimeError", "split expects at least a 1-dimensional tensor")
-    if isinstance(split_size_or_sections, ListValue) or (
-        isinstance(split_size_or_sections, Known) and isinstance(split_size_or_sections.obj, (tuple, list))
-    ):
+    if is_sequence(split_size_or_sections):
         if is_run_time(r, split_size_or_sections):
             return r.call(Known(split_sections), [tensor, split_size_or_sections, Known(d)], {})
         return _sections(r, tensor, r.iterate(split_size_or_sections), d)
     size = size_av(r, tensor, d)
-    if isinstance(size, Known) and isinstance(split_size_or_sections, Known) and split_size_or_sections.obj > 0:
+    if is_known(size) and is_known(split_size_or_sections) and split_size_or_sections.obj > 0:
         step = split_size_or_sections.obj
         return make_tuple([_piece(r, tensor, d, i, min(i + step, size.obj)) for i in range(0, size.obj, step) or (0,)])
     return wrap(r, r.emit.build("split", [materialize(r, tensor), integer(r, split_size_or_sections)], dim=d))
@@ -204,7 +202,7 @@ def chunk(r: Reader, input: AbstractValue, chunks: AbstractValue, dim: AbstractV
     d = axis(r, input, dim)
     needs_dims(r, input, "RuntimeError", "chunk expects at least a 1-dimensional tensor")
     size = size_av(r, input, d)
-    if isinstance(size, Known) and isinstance(chunks, Known) and chunks.obj > 0:
+    if is_known(size) and is_known(chunks) and chunks.obj > 0:
         if size.obj == 0:  # as many as were asked for
             return make_tuple([_piece(r, input, d, 0, 0) for _ in range(chunks.obj)])
         step = -(-size.obj // chunks.obj)
@@ -217,7 +215,7 @@ def unbind(r: Reader, input: AbstractValue, dim: AbstractValue = _ZERO) -> Abstr
     d = axis(r, input, dim)
     needs_dims(r, input, "IndexError", "Dimension specified as 0 but tensor has no dimensions")
     size = size_av(r, input, d)
-    if isinstance(size, Known) and is_short(size):
+    if is_known(size) and is_short(size):
         return make_tuple(
             [
                 RuntimeValue(r.emit.build("select", [materialize(r, input), r.emit.const(i)], dim=d))
