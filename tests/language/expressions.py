@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 import operator
+import statistics
 from collections import deque
 
 import torch
@@ -108,6 +109,19 @@ def combinatorics(n, k):
 @cases([2, 3], [])
 def math_prod(xs):
     return math.prod(xs), math.prod(xs, start=5)
+
+
+@cases(
+    [0.1] * 10, [1e16, 1.0, 1e-16, -1e16], [1.0, 2.0**-53, 2.0**-106], [1.0, 2.0**-53, -(2.0**-106)], [1e308, 1e308, -1e308],
+    [1.0, INF, -1.0], [INF, -INF], [NAN, 1.0], [2.0, -2.0], [-0.0], [],
+)  # fmt: skip
+def math_sums_rounded_once(xs):
+    return math.fsum(xs), math.fsum([1, True, 0.5])
+
+
+@cases([0.1] * 10, [1.5])
+def math_means_rounded_once(xs):
+    return statistics.fmean(xs)
 
 
 @cases((1, 2), (3, 3))

@@ -105,6 +105,60 @@ def prod(xs: Any, *, start: Any = 1) -> Any:
     return result
 
 
+@decomposes("math.fsum")
+def fsum(seq: Any) -> float:
+    """Return a sum that is rounded once. As in CPython, floats whose bits do not overlap hold the sum so far exactly."""
+    partials: list[float] = []  # the smallest first
+    special, infinite = 0.0, 0.0
+    for item in seq:
+        if isinstance(item, str):
+            raise TypeError("must be real number, not str")
+        number = x = float(item)
+        count = 0
+        for i in range(len(partials)):
+            y = partials[i]
+            if abs(x) < abs(y):
+                x, y = y, x
+            high = x + y
+            low = y - (high - x)
+            if low != 0.0:
+                partials[count] = low
+                count += 1
+            x = high
+        del partials[count:]
+        if not math.isfinite(number):
+            special += number
+            infinite += number if math.isinf(number) else 0.0
+            partials.clear()
+        elif not math.isfinite(x):
+            raise OverflowError("intermediate overflow in fsum")
+        elif x != 0.0:
+            partials.append(x)
+    if special != 0.0:
+        if math.isnan(infinite):
+            raise ValueError("-inf + inf in fsum")
+        return special
+    return _rounded(partials)
+
+
+def _rounded(partials: list[float]) -> float:
+    """Return the float that is nearest to the sum of floats whose bits do not overlap."""
+    n = len(partials) - 1
+    if n < 0:
+        return 0.0
+    high, low = partials[n], 0.0
+    while n > 0 and low == 0.0:
+        n -= 1
+        x, y = high, partials[n]
+        high = x + y
+        low = y - (high - x)
+    if n > 0 and (low < 0.0) == (partials[n - 1] < 0.0):  # where `low` is half a unit, the rest decides
+        x = high + low * 2.0
+        if low * 2.0 == x - high:
+            high = x
+    return high
+
+
 def inverse_modulo(base: int, modulus: int) -> int:
     """Return a number whose product with `base` is one modulo a positive number, by Euclid's algorithm."""
     divisor, rest, found, following = modulus, base % modulus, 0, 1
