@@ -1,8 +1,8 @@
-"""The op library: what torch's leaves and Python's builtins mean, by the objects that users call.
+"""The op library: it says what Python's builtins and torch's leaves mean, by the objects that users call.
 
-Three kinds of entries. *Rows* of `scriptc.ir.ops` that name torch functions are served without further code. *Handlers* are
-Python functions over abstract values, registered with `@serves`. *Decompositions* are plain Python over torch functions,
-registered with `@decomposes` and compiled like the user's own code.
+The library has three kinds of entries. *Rows* of `scriptc.ir.ops` that name torch functions are served without further code.
+*Handlers* are Python functions over abstract values, registered with `@serves`. *Decompositions* are plain Python over other
+functions, registered with `@decomposes` and read like the user's own code.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 from scriptc.frontend.environment.genuine import remember_originals
 
 _loading = threading.RLock()
-_steps: list[Callable[[], Any]] | None = None  # of `load` that are left
+_steps: list[Callable[[], Any]] | None = None  # those that `load` has still to take
 
 
 def _forget_lock() -> None:
-    """Let go, in a forked child, of a lock that another thread of the parent held."""
+    """Replace, in a forked child, a lock that another thread of the parent may hold."""
     global _loading
     _loading = threading.RLock()
 
@@ -32,9 +32,9 @@ os.register_at_fork(after_in_child=_forget_lock)
 
 
 def load() -> None:
-    """Fill the tables: rows first, then handlers and decompositions, which take precedence.
+    """Fill the tables: rows first, then handlers and decompositions, which precede rows.
 
-    Where a step raises, so does each later call, until that step succeeds: nobody goes on with half of the tables.
+    If a step raises, each later call takes that step again: no caller goes on with half of the tables.
     """
     global _steps
     if _steps == []:

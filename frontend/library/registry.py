@@ -1,4 +1,4 @@
-"""The tables of the op library, by the callable objects of Python and torch."""
+"""The tables of the op library: handlers and decompositions by the functions and methods that they serve."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any
 
 from scriptc.frontend.environment.genuine import BUILTINS, original
 
-FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # by the callable itself
+# Handlers by the callable itself.
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
-# By kind of owner and name: ("Tensor", "tanh"); ATen's functions are of the kind "aten".
+# Handlers by kind of owner and name: ("Tensor", "tanh"). ATen's functions have the kind "aten".
 METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
-# By the callable itself, and by "Tensor.name", "aten.name" or "aten.name.overload".
+# Decompositions by the callable itself, or by "Tensor.name", "aten.name" or "aten.name.overload".
 DECOMPOSITIONS: dict[Any, Any] = {}
 
 
-# Decompositions that compute in float32 what they are given in half types, as eager's kernels do, and round at the end.
+# Decompositions whose half-type operands are cast to float32, and whose results are rounded, as in eager's kernels.
 WIDENING: set[Any] = set()
 
 
@@ -32,15 +33,18 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "")
 
 
 def is_decomposition(file: str) -> bool:
-    """Return whether code that the reader reads from `file` is scriptc's own: no such code lies outside of the library."""
+    """Return whether code that the reader reads from `file` is scriptc's own.
+
+    All such code lies in the library.
+    """
     return file.startswith(_FOLDER)
 
 
 def resolve(name: str) -> Any:
-    """Return the object that a dotted name stands for, None where this Python or torch lacks it."""
+    """Return the object of a dotted name; None if this Python or torch lacks it."""
     module_name, _, attr = name.rpartition(".")
     if module_name == "builtins" or not module_name:
-        return BUILTINS.get(attr or name)  # without `site`, and in cells of IPython, there is no exit
+        return BUILTINS.get(attr or name)  # exit() is missing without `site` and in cells of IPython
     parts = module_name.split(".")
     obj = importlib.import_module(parts[0])
     for part in (*parts[1:], attr):
@@ -49,7 +53,7 @@ def resolve(name: str) -> Any:
 
 
 def _method(name: str) -> tuple[str, str] | None:
-    """Return the kind of owner and the name of a method, for a dotted name that is one."""
+    """Return the kind of owner and the name of a method, given its dotted name; else None."""
     kind, _, method = name.partition(".")
     return (kind, method) if kind in _KINDS and method else None
 
@@ -73,7 +77,10 @@ def serves(*targets: str | Callable[..., Any]) -> Callable[[Callable[..., Any]],
 
 
 def decomposes(*names: str, widens: bool = False) -> Callable[[Any], Any]:
-    """Register a Python function that the reader reads in place of those named. widens: see WIDENING."""
+    """Register a Python function that the reader reads in place of those named.
+
+    widens: see WIDENING.
+    """
 
     def register(func: Any) -> Any:
         if widens:

@@ -1,4 +1,4 @@
-"""bisect: places in sorted lists."""
+"""The bisect module: places in sorted lists."""
 
 from __future__ import annotations
 

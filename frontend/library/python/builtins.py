@@ -1,4 +1,4 @@
-"""Builtins that act on the process or on the frame that calls them, which compiled code does not do."""
+"""Builtins that act on the process or on the calling frame. Compiled code refuses them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from scriptc.frontend.values.verbs import class_name_of, materialize
 
 @serves("builtins.complex")
 def number(r: Reader, real: AbstractValue = Known(0.0), imag: AbstractValue | None = None) -> AbstractValue:
-    """complex(a, b) is a + b * 1j, whatever a and b are."""
+    """Return complex(real, imag), which is real + imag * 1j for any two numbers."""
     given = [real] if imag is None else [real, imag]
     if all(is_known(av) for av in given):
         return call_in_python(r, complex, *(av.obj for av in given if is_known(av)))

@@ -1,4 +1,4 @@
-"""Complex numbers by their parts, as Python computes them."""
+"""Arithmetic on the parts of complex numbers, as Python does it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def product(a: float, b: float, c: float, d: float) -> tuple[float, float]:
 
 
 def quotient(a: float, b: float, c: float, d: float) -> tuple[float, float]:
-    """Scaled by the larger part of the divisor, so that its square neither overflows nor vanishes."""
+    """Divide by the larger part of the divisor first: the square of the divisor may overflow."""
     if abs(c) >= abs(d):
         if c == 0:
             raise ZeroDivisionError("complex division by zero")
@@ -37,7 +37,7 @@ def quotient(a: float, b: float, c: float, d: float) -> tuple[float, float]:
 
 
 def power(a: float, b: float, c: float, d: float) -> tuple[float, float]:
-    """By products where the exponent is a small whole number, else in polar form."""
+    """Multiply where the exponent is a small whole number, else compute in polar form."""
     if c == 0 and d == 0:
         return 1.0, 0.0
     if d == 0 and c == math.floor(c) and abs(c) <= 100:

@@ -1,4 +1,4 @@
-"""Context managers of contextlib."""
+"""The context managers of contextlib."""
 
 from __future__ import annotations
 

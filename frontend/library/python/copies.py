@@ -1,4 +1,4 @@
-"""Copies: copy.copy, copy.deepcopy, dataclasses.replace."""
+"""The copy module, and dataclasses.replace."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _copy_of_known(r: Reader, x: Known) -> AbstractValue:
     return x if isinstance(x.obj, (int, float, str, bool, tuple, type(None))) else _copy.default(r, x)
 
 
-_Memo = dict[Any, AbstractValue | None]  # the copies of what was met, each made once; None of what is being copied
+_Memo = dict[Any, AbstractValue | None]  # copies by original; None while the copy is being made
 
 
 @serves("copy.deepcopy")
@@ -86,7 +86,7 @@ def deepcopy(r: Reader, x: AbstractValue) -> AbstractValue:
 
 @Verb
 def _deep_copy(r: Reader, x: AbstractValue, memo: _Memo) -> AbstractValue:
-    """Return `copy.deepcopy(x, memo)`. Where one object stands in several places, so does one copy."""
+    """Return `copy.deepcopy(x, memo)`. An object in several places has one copy in all of them."""
     key = id(x.obj) if is_known(x) else getattr(x, "ident", None) or getattr(x, "value", None) or x
     if key not in memo:
         memo[key] = None
@@ -124,7 +124,7 @@ def _deep_copy_where_bound(r: Reader, x: MaybeUnbound, memo: _Memo) -> AbstractV
 
 
 def _is_atomic(obj: Any) -> bool:
-    """Return whether deepcopy gives the object itself."""
+    """Return whether deepcopy returns the object itself."""
     if type(obj) is tuple:
         return all(map(_is_atomic, obj))
     return type(obj) in _ATOMS or isinstance(obj, (type, FunctionType))

@@ -1,4 +1,4 @@
-"""Dicts and their methods: worked out here where the keys are known, by decompositions where they are not."""
+"""Dicts and their methods: handlers for known keys, which call decompositions for run-time keys."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _OWN_COPIES = (
     Counter,
     OrderedDict,
     defaultdict,
-)  # their copies are of their class, those of subclasses of dict are dicts
+)  # `copy` keeps their class; a copy of another subclass of dict is a dict
 
 
 def _pairs(r: Reader, d: AbstractValue) -> list[tuple[Any, AbstractValue]]:
-    """Keys and items of a dict whose keys are known."""
+    """Return the keys and items of a dict whose keys are known."""
     if has_known_keys(d):
         return list(r.items_of(d).items())
     assert is_known(d)
@@ -108,7 +108,7 @@ def dict_fromkeys(r: Reader, keys: AbstractValue, value: AbstractValue = Known(N
 
 
 def _update(r: Reader, d: AbstractValue, source: AbstractValue, items: dict[str, AbstractValue]) -> None:
-    """d.update(source, **items)"""
+    """Execute `d.update(source, **items)`."""
     if is_dict(source) or not is_dict_like(source) and is_run_time(r, source):
         if has_known_keys(d):
             r.speculation.promote(d)
@@ -270,7 +270,7 @@ def counter_subtract(r: Reader, d: AbstractValue, source: AbstractValue) -> Abst
 
 
 def _count(r: Reader, d: AbstractValue, source: AbstractValue, of_counts: Any, op: str) -> None:
-    """Adds or subtracts the numbers of a dict, or one for each item of a sequence."""
+    """Add or subtract the numbers of a dict, or one for each item of a sequence."""
     if is_dict(source) or is_run_time(r, source) and not is_dict_like(source):
         if has_known_keys(d):
             r.speculation.promote(d)

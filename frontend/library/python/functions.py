@@ -1,4 +1,4 @@
-"""functools.partial and wraps, and signatures of functions."""
+"""Functions as values: functools.partial and wraps, and signatures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def partial(r: Reader, func: AbstractValue, *args: AbstractValue, **kwargs: Abst
 
 @serves("functools.wraps")
 def wraps(r: Reader, wrapped: AbstractValue, *names: AbstractValue, **others: AbstractValue) -> AbstractValue:
-    """The name and the text that it gives to a function are not asked for in compiled code."""
+    """Return a decorator without effect: compiled code reads no function's name."""
     return Native(lambda function: function)
 
 
@@ -29,5 +29,5 @@ def signature(r: Reader, callable: AbstractValue) -> AbstractValue:
         case Known(obj):
             return call_in_python(r, inspect.signature, obj)
         case Bound(func=FunctionType() as func):
-            return call_in_python(r, inspect.signature, MethodType(func, func))  # whatever it is bound to
+            return call_in_python(r, inspect.signature, MethodType(func, func))  # any receiver gives the same signature
     r.reject("not_known", what="a function whose signature is asked for", found=describe(callable))

@@ -1,4 +1,4 @@
-"""heapq: lists in which no item is larger than the two at twice its place."""
+"""The heapq module: in a heap, the item at i is not larger than those at 2 i + 1 and 2 i + 2."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scriptc.frontend.library.registry import decomposes
 
 
 def _rise(heap: list[Any], start: int, at: int) -> None:
-    """Moves an item towards the front, past those that are larger."""
+    """Move an item towards the front, past larger items."""
     item = heap[at]
     while at > start:
         parent = (at - 1) // 2
@@ -20,8 +20,9 @@ def _rise(heap: list[Any], start: int, at: int) -> None:
 
 
 def _sink(heap: list[Any], at: int) -> None:
-    """Moves an item to the end past its smaller children, then back to where it belongs, as Python does: so equal items end in
-    the same places."""
+    """Move an item down to a leaf past its smaller children, then up to where it belongs.
+
+    Python moves items so too, and equal items end in the same places."""
     start, end, item = at, len(heap), heap[at]
     child = 2 * at + 1
     while child < end:

@@ -1,4 +1,4 @@
-"""iter() and next()."""
+"""The builtins iter() and next()."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from scriptc.ir.types import TensorType
 
 
 def over(sequence: AbstractValue) -> AbstractValue:
-    """Return an iterator over a sequence, which knows how far it has come."""
+    """Return an iterator over a sequence: an object with the sequence and a position."""
     return ObjectValue(iterators.SequenceIterator, {"sequence": sequence, "at": Known(0)})
 
 
@@ -38,7 +38,7 @@ def iter_(r: Reader, source: AbstractValue) -> AbstractValue:
 
 @Verb
 def _iterator(r: Reader, source: AbstractValue) -> AbstractValue:
-    """Return `iter(source)`. A kind whose items are taken one by one has an iterator over a tuple of them."""
+    """Return `iter(source)`: by default, an iterator over a tuple of the items."""
     return over(TupleValue(r.iterate(source)))
 
 
@@ -82,7 +82,7 @@ def _next_item_outside(r: Reader, iterator: Known, *default: AbstractValue) -> A
 
 @_next_item.of(GeneratorValue, ZipValue, ReversedValue, IteratorValue)
 def _only_item(r: Reader, iterator: AbstractValue, *default: AbstractValue) -> AbstractValue:
-    """Return the first item of an iterator that nothing asks again."""
+    """Return the first item of an iterator that no other code walks."""
     return r.call(Known(iterators.first_or if default else iterators.first), [iterator, *default], {})
 
 

@@ -1,4 +1,4 @@
-"""`iter()` and `next()`: an iterator is an object that knows its sequence and how far it has come. `map()` and `filter()`."""
+"""Iterators as objects with a sequence and a position; map() and filter()."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scriptc.frontend.library.registry import decomposes
 
 
 class SequenceIterator:
-    """What iter() of a list, tuple, range, tensor or dict returns."""
+    """The iterator over a list, tuple, range, tensor or dict."""
 
     sequence: Any
     at: int
@@ -32,7 +32,7 @@ def next_or(iterator: SequenceIterator, default: Any) -> Any:
 
 
 def taken(iterator: SequenceIterator, start: int, stop: int | None, step: int) -> list[Any]:
-    """itertools.islice of an iterator, which goes on behind it."""
+    """Return itertools.islice(iterator, start, stop, step), which moves the iterator."""
     found = []
     i = 0
     while (stop is None or i < stop) and has_next(iterator):

@@ -1,4 +1,4 @@
-"""itertools: known sequences item by item, all others as lists."""
+"""The itertools module: known sequences item by item, all others as lists."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NONE = Known(None)
 
 
 def gives(*names: str) -> Callable[[Callable[..., AbstractValue]], Callable[..., AbstractValue]]:
-    """Registers a handler that works out what an iterator gives."""
+    """Register a handler that returns the sequence of an iterator's items."""
 
     def register(handler: Callable[..., AbstractValue]) -> Callable[..., AbstractValue]:
         @functools.wraps(handler)
@@ -81,7 +81,7 @@ def _rows(name: str) -> Callable[..., AbstractValue]:
     return handler if name == "permutations" else of_length
 
 
-for _name in ("combinations", "combinations_with_replacement", "permutations"):  # the last alone takes no length
+for _name in ("combinations", "combinations_with_replacement", "permutations"):  # only permutations() has a default length
     gives(f"itertools.{_name}")(_rows(_name))
 
 
@@ -146,7 +146,7 @@ def starmap(r: Reader, function: AbstractValue, sequence: AbstractValue) -> Abst
     return TupleValue([r.call(function, r.iterate(row), {}) for row in r.iterate(sequence)])
 
 
-# ---- some of the items, always as lists ----
+# ---- selections of items ----
 @gives("itertools.takewhile")
 def takewhile(r: Reader, function: AbstractValue, sequence: AbstractValue) -> AbstractValue:
     return r.call(Known(lists.taken_while), [function, sequence], {})
@@ -169,7 +169,10 @@ def compress(r: Reader, data: AbstractValue, selectors: AbstractValue) -> Abstra
 
 @serves("itertools.groupby")
 def groupby(r: Reader, iterable: AbstractValue, key: AbstractValue = _NONE) -> AbstractValue:
-    """Each group is an iterator, of which Python does not keep the items either."""
+    """Return an iterator over keys and groups.
+
+    A group is an iterator that can be walked once, as in Python.
+    """
     return r.call(Known(lists.grouped), [r.call(Known(lists.groups), [iterable, key], {})], {})
 
 
@@ -178,7 +181,7 @@ def as_iterator(r: Reader, items: AbstractValue) -> AbstractValue:
     return IteratorValue(items)
 
 
-# ---- without an end ----
+# ---- infinite sequences ----
 @serves("itertools.count")
 def count(r: Reader, start: AbstractValue = Known(0), step: AbstractValue = Known(1)) -> AbstractValue:
     if not all(issubclass(python_class(r, n), int) for n in (start, step)):

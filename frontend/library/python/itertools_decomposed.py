@@ -1,4 +1,4 @@
-"""What functions of itertools give for sequences whose lengths are known only at run time, as lists."""
+"""Functions of itertools over sequences of run-time length. They return lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def chained(sequences: Any) -> list[Any]:
 
 
 def product(columns: tuple[list[Any], ...]) -> list[Any]:
-    """One item of each column, in all ways: the last column is the fastest."""
+    """Return all rows with one item of each column. The last column varies fastest."""
     count = 1
     strides: list[int] = []
     for k in range(len(columns) - 1, -1, -1):
@@ -58,7 +58,7 @@ def starred(function: Any, rows: Any) -> list[Any]:
 # ---- choices of items ----
 def combinations(xs: list[Any], k: int) -> list[Any]:
     found: list[Any] = []
-    at = list(range(k))  # places of a choice, the last of which moves first
+    at = list(range(k))  # the indices of a choice; the last one moves first
     i = 0 if k <= len(xs) else -1
     while i >= 0:
         found.append(tuple(xs[at[j]] for j in range(k)))
@@ -89,7 +89,7 @@ def combinations_with_replacement(xs: list[Any], k: int) -> list[Any]:
 def permutations(xs: list[Any], k: int) -> list[Any]:
     found: list[Any] = []
     at = list(range(len(xs)))
-    left = [len(xs) - i for i in range(k)]  # how many items each place has still to show
+    left = [len(xs) - i for i in range(k)]  # how many items each position has still to take
     i = 0 if k <= len(xs) else -1
     while i >= 0:
         found.append(tuple(xs[at[j]] for j in range(k)))
@@ -105,9 +105,9 @@ def permutations(xs: list[Any], k: int) -> list[Any]:
     return found
 
 
-# ---- some of the items ----
+# ---- selections of items ----
 def check_bounds(start: int, stop: int | None, step: int) -> None:
-    """What islice says of them."""
+    """Raise the errors of islice for its bounds."""
     if stop is not None and stop == -1:
         raise ValueError("Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
     if start < 0 or (stop is not None and stop < 0):
@@ -117,7 +117,7 @@ def check_bounds(start: int, stop: int | None, step: int) -> None:
 
 
 def sliced(xs: Any, start: int, stop: int | None, step: int) -> list[Any]:
-    """The items at start, start + step, ... of a sequence, of which no more are asked for than it takes."""
+    """Return the items at start, start + step, ... of a sequence, and take no further item."""
     found: list[Any] = []
     if stop is None or stop > 0:
         i = 0
@@ -158,7 +158,7 @@ def compressed(xs: Any, selectors: Any) -> list[Any]:
 
 
 def groups(xs: Any, key: Any) -> list[Any]:
-    """Keys, and lists of the items that follow each other with equal keys."""
+    """Return keys, each with the list of the consecutive items that have it."""
     found: list[Any] = []
     for x in xs:
         own = x if key is None else key(x)
@@ -169,12 +169,12 @@ def groups(xs: Any, key: Any) -> list[Any]:
     return found
 
 
-# ---- without an end ----
+# ---- infinite sequences ----
 _ENDLESS = 2**63 - 1
 
 
 class Numbers:
-    """The sequence behind itertools.count."""
+    """The sequence of itertools.count."""
 
     start: int
     step: int
@@ -186,12 +186,12 @@ class Numbers:
         return self.start + i * self.step
 
     def behind(self, i: int) -> int:
-        """The start of the sequence without its first i items."""
+        """Return the start of the sequence that lacks the first i items."""
         return self.start + i * self.step
 
 
 class Rounds:
-    """The sequence behind itertools.cycle."""
+    """The sequence of itertools.cycle."""
 
     items: list[Any]
     start: int
@@ -207,7 +207,7 @@ class Rounds:
 
 
 class Repeats:
-    """The sequence behind itertools.repeat, where it is not told how often."""
+    """The sequence of itertools.repeat without a count."""
 
     item: Any
     start: int
@@ -230,4 +230,4 @@ def grouped(groups: Any) -> Any:
 
 
 def as_iterator(items: Any) -> Any:
-    """Return an iterator over `items`. A handler makes it."""
+    """Return an iterator over `items`. A handler serves this function."""

@@ -1,4 +1,4 @@
-"""What Python does with lists, in terms of their items."""
+"""Methods of lists and functions over them, in terms of items."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def copy_values(d: dict[Any, Any]) -> None:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two are one object, or equal."""
-    raise NotImplementedError  # the front end's
+    """Return whether two values are one object or equal. A handler serves this function."""
+    raise NotImplementedError
 
 
 def contains(xs: list[Any], value: Any) -> bool:
@@ -51,14 +51,14 @@ def range_item(start: int, step: int, length: int, index: int) -> int:
 
 
 def range_slice(start: int, step: int, length: int, first: int, last: int, by: int) -> tuple[int, int, int]:
-    """Start, stop and step of a slice of a range."""
+    """Return start, stop and step of a slice of a range."""
     if by == 0:
         raise ValueError("slice step cannot be zero")
     return start + slice_end(first, length, by) * step, start + slice_end(last, length, by) * step, step * by
 
 
 def slice_end(place: int, length: int, by: int) -> int:
-    """A bound of a slice as `slice.indices` gives it."""
+    """Return a bound of a slice, as `slice.indices` does."""
     if place < 0:
         place += length
         return max(place, -1 if by < 0 else 0)
@@ -159,7 +159,7 @@ def first_of(columns: tuple[Any, ...], count: int) -> list[Any]:
 
 
 def transposed(rows: list[Any]) -> list[Any]:
-    """zip(*rows)"""
+    """Return zip(*rows) as a list."""
     count = min([len(row) for row in rows]) if rows else 0
     return [tuple([row[i] for row in rows]) for i in range(count)]
 
@@ -169,7 +169,7 @@ def argsort(xs: list[Any], reverse: bool) -> list[int]:
 
 
 def argsort_compared(xs: list[Any], reverse: bool) -> list[int]:
-    """A stable merge sort, from runs of one item upwards."""
+    """Return the order of a stable merge sort, which begins with runs of one item."""
     order = [i for i in range(len(xs))]
     width = 1
     while width < len(xs):
@@ -202,7 +202,7 @@ def sort(xs: list[Any], *, key: Any = None, reverse: bool = False) -> None:
 
 
 def set_slice(xs: list[Any], start: int | None, stop: int | None, step: int, ys: Any) -> None:
-    """xs[start:stop:step] = ys"""
+    """Execute `xs[start:stop:step] = ys`."""
     if step == 1:
         xs[start:stop] = ys
         return
@@ -217,7 +217,7 @@ def set_slice(xs: list[Any], start: int | None, stop: int | None, step: int, ys:
 
 
 def delete_slice(xs: list[Any], start: int | None, stop: int | None, step: int) -> None:
-    """del xs[start:stop:step]"""
+    """Execute `del xs[start:stop:step]`."""
     places = sorted(list(range(len(xs)))[start:stop:step])
     for i in range(len(places)):
         del xs[places[i] - i]
@@ -233,7 +233,7 @@ def total(xs: list[Any], start: Any) -> Any:
 
 
 def compensated_total(xs: Any, start: Any) -> Any:
-    """sum() as of Python 3.12: floats with Neumaier's compensation (A. Neumaier, ZAMM 54, 1974)."""
+    """Return the sum() of Python 3.12, with Neumaier's compensation (ZAMM 54, 1974)."""
     result, lost = start, 0.0
     for x in xs:
         if isinstance(result, float) and isinstance(x, float):
@@ -248,7 +248,7 @@ def compensated_total(xs: Any, start: Any) -> Any:
 
 
 def _compensated(total: Any, lost: float) -> Any:
-    """The sign of a zero, and infinity, stay what they are."""
+    """Return a sum plus its compensation. The sign of a zero, and infinity, stay as they are."""
     return total + lost if isinstance(total, float) and lost != 0.0 and math.isfinite(lost) else total
 
 
@@ -295,7 +295,7 @@ def numbers_of(xs: list[Any]) -> torch.Tensor:
 
 
 def all_present(xs: list[Any], message: str) -> list[Any]:
-    """The items, none of which may be None."""
+    """Return the items; raise TypeError if one is None."""
     made = []
     for x in xs:
         if x is None:
@@ -305,7 +305,7 @@ def all_present(xs: list[Any], message: str) -> list[Any]:
 
 
 def tensor_of(xs: list[Any], dtype: torch.dtype | None) -> torch.Tensor:
-    """What torch.tensor makes of a list of numbers, of tensors with one element, or of such lists."""
+    """Return torch.tensor of a list of numbers, of tensors with one element, or of such lists."""
     if len(xs) == 0:
         return torch.zeros(0) if dtype is None else torch.zeros(0, dtype=dtype)
     if isinstance(xs[0], (list, tuple)):
@@ -323,7 +323,7 @@ def tensor_of(xs: list[Any], dtype: torch.dtype | None) -> torch.Tensor:
 
 
 def converted(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """torch.tensor refuses ints that the dtype does not hold."""
+    """Return a tensor in a dtype, or raise torch.tensor's error for an int beyond it."""
     if x.dtype == torch.int64 and dtype in (torch.uint8, torch.int8, torch.int16, torch.int32) and x.numel() > 0:
         limits = torch.iinfo(dtype)
         if bool((x < limits.min).any()) or bool((x > limits.max).any()):

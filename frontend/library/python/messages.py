@@ -1,4 +1,4 @@
-"""Output: print, warnings and logging. Whether a logger takes a message is guarded; Python logs it when the code runs."""
+"""Output: print, warnings and logging. Whether a logger is enabled is guarded; Python logs the message when the code runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def log(
     stack_info: AbstractValue = _NO,
     stacklevel: AbstractValue = _ONE,
 ) -> AbstractValue:
-    """The record has the text with its arguments filled in, and stands where Python's does, without a function's name."""
+    """Log a record with the formatted text, at the line where Python logs it.
+
+    The record has no function's name.
+    """
     logger: logging.Logger = require_known(r, self, "the logger")
     for name, given in (("exc_info", exc_info), ("extra", extra), ("stack_info", stack_info)):
         empty = has_known_keys(given) and not r.iterate(given)
@@ -77,7 +80,7 @@ def warn(
     category: AbstractValue = Known(UserWarning),
     stacklevel: AbstractValue = Known(1),
 ) -> AbstractValue:
-    """The warning points where Python's would: `stacklevel` - 1 calls up."""
+    """Build a warning at the line of Python's warning: `stacklevel` - 1 calls up."""
     cls = require_known(r, category, "the category of a warning")
     where = list(r.position.loc.chain())[: require_known(r, stacklevel, "stacklevel")][-1]
     format, values = format_of(r, text_of(r, message))

@@ -1,4 +1,4 @@
-"""Numbers: int(), float(), bool(), round() and the like, and math."""
+"""Numbers: int(), float(), bool(), round() and their like, and the math module."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def index(r: Reader, x: AbstractValue) -> AbstractValue:
 
 
 def refuse_others(r: Reader, name: str, x: AbstractValue) -> None:
-    """What no number is made of."""
+    """Raise the TypeError of int() and float() for a container or a complex number."""
     if isinstance(x, (ComplexValue, TupleValue, ListValue, DictValue, RangeValue)) or is_dict(x) or is_set(x):
         what = "a string, a bytes-like object or a real number" if name == "int" else "a string or a real number"
         r.emit.raise_error("TypeError", f"{name}() argument must be {what}, not '{python_class(r, x).__name__}'")
@@ -179,7 +179,7 @@ def float_(r: Reader, x: AbstractValue = Known(0.0)) -> AbstractValue:
 
 
 def number_of(r: Reader, name: str, x: ObjectValue, methods: list[str]) -> AbstractValue:
-    """The number that the class of an object makes of it."""
+    """Return the number that an object's `__int__`, `__float__` or `__index__` returns."""
     for method in methods:
         if (found := special(r, x, method, [])) is not None:
             cls = python_class(r, found)
@@ -191,7 +191,7 @@ def number_of(r: Reader, name: str, x: ObjectValue, methods: list[str]) -> Abstr
 
 
 def _check_one_element(r: Reader, x: AbstractValue) -> None:
-    """`int(t)` and `float(t)` raise another error than `t.item()`."""
+    """Check that a tensor has one element. The error differs from that of `t.item()`."""
     count = r.call(r.attribute(x, "numel"), [], {})
     message = "only one element tensors can be converted to Python scalars"
     check_that(r, r.compare("Eq", count, Known(1)), "ValueError", message)

@@ -1,4 +1,4 @@
-"""Functions of numbers in terms of arithmetic."""
+"""Functions of the math module in terms of arithmetic."""
 
 from __future__ import annotations
 
@@ -107,8 +107,11 @@ def prod(xs: Any, *, start: Any = 1) -> Any:
 
 @decomposes("math.fsum")
 def fsum(seq: Any) -> float:
-    """Return a sum that is rounded once. As in CPython, floats whose bits do not overlap hold the sum so far exactly."""
-    partials: list[float] = []  # the smallest first
+    """Return a sum that is rounded once.
+
+    As in CPython, floats whose bits do not overlap hold the running sum exactly.
+    """
+    partials: list[float] = []  # in ascending order of magnitude
     special, infinite = 0.0, 0.0
     for item in seq:
         if isinstance(item, str):
@@ -152,7 +155,7 @@ def _rounded(partials: list[float]) -> float:
         x, y = high, partials[n]
         high = x + y
         low = y - (high - x)
-    if n > 0 and (low < 0.0) == (partials[n - 1] < 0.0):  # where `low` is half a unit, the rest decides
+    if n > 0 and (low < 0.0) == (partials[n - 1] < 0.0):  # a tie, unless smaller parts decide it
         x = high + low * 2.0
         if low * 2.0 == x - high:
             high = x
@@ -160,7 +163,7 @@ def _rounded(partials: list[float]) -> float:
 
 
 def inverse_modulo(base: int, modulus: int) -> int:
-    """Return a number whose product with `base` is one modulo a positive number, by Euclid's algorithm."""
+    """Return the inverse of `base` modulo a positive number, by Euclid's algorithm."""
     divisor, rest, found, following = modulus, base % modulus, 0, 1
     while rest:
         times = divisor // rest

@@ -1,5 +1,6 @@
-"""Functions of NumPy on single numbers, as in `scores / np.sqrt(d)`. They give Python's numbers, not NumPy's scalars;
-outside their domain NaN or inf, where `math` raises."""
+"""Functions of NumPy on single numbers, as in `scores / np.sqrt(d)`.
+
+They return Python's numbers, not NumPy's scalars. Outside of their domain they return NaN or inf, where `math` raises."""
 
 from __future__ import annotations
 

@@ -68,13 +68,13 @@ def isinstance_(r: Reader, x: AbstractValue, classes: AbstractValue) -> Abstract
 
 
 def flat(classes: Any) -> Iterator[Any]:
-    """The classes of a tuple of classes and such tuples."""
+    """Yield the classes of a nested tuple of classes."""
     for cls in classes if isinstance(classes, tuple) else (classes,):
         yield from flat(cls) if isinstance(cls, tuple) else (cls,)
 
 
 def tensor_has_class(x: AbstractValue, cls: Any) -> bool:
-    """Whether a tensor is an instance of a class, or of one of the types of old, such as torch.LongTensor."""
+    """Return whether a tensor is of a class or a legacy type, such as torch.LongTensor."""
     if isinstance(cls, type(torch.FloatTensor)):
         return f"{cls.__module__}.{cls.__name__}" == type_name(tensor_type(x).dtype)
     return issubclass(torch.Tensor, cls)
@@ -162,7 +162,7 @@ def _has_always(r: Reader, owner: AbstractValue, name: str) -> bool:
 
 
 def _has_now(r: Reader, obj: Any, name: str) -> bool:
-    """hasattr() of an object outside, guarded wherever the attribute is found, or would be."""
+    """Return hasattr(obj, name) of an object outside, and guard all that may hold the attribute."""
     watch_object(r, obj)
     own = getattr(obj, "__dict__", None)
     tables = [own] if type(own) is dict else []
@@ -180,7 +180,7 @@ def _has_now(r: Reader, obj: Any, name: str) -> bool:
 def _names_in(function: Callable[[Any], Any]) -> Callable[..., AbstractValue]:
     def handler(r: Reader, *obj: AbstractValue) -> AbstractValue:
         if not obj:
-            r.reject("builtin_function")  # those of the frame
+            r.reject("builtin_function")  # without an argument, they list the names of the frame
         owner = require_known(r, obj[0], "the object")
         watch_object(r, owner)
         if function is vars:
@@ -218,7 +218,7 @@ def _is_of_numbers(r: Reader, value: AbstractValue) -> bool:
     items = sequence_items(value)
     if items is not None:
         return all(_is_of_numbers(r, item) for item in items)
-    if is_known(value):  # members of enums have a hash of their own
+    if is_known(value):  # a member of an enum hashes by its name
         return type(value.obj) in NUMBERS
     t = type_of_key(r, value)
     return t is not None and is_hashable(t) and has_hash(t)

@@ -14,12 +14,12 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, Native
 from scriptc.frontend.values.verbs import class_name_of, python_class
 
-_JOINED = (list, tuple, str, deque)  # what has a concatenation of its own
+_JOINED = (list, tuple, str, deque)  # the classes with a concatenation of their own
 _NODES = {"neg": ast.USub(), "pos": ast.UAdd(), "invert": ast.Invert(), "inv": ast.Invert()}
 
 
 def _register_binary(name: str, op: str) -> None:
-    """A function of its own for each, so that no argument of a call can take the place of `op`."""
+    """Register handlers that take the operands alone: no argument of a call can replace `op`."""
     serves(f"operator.{name}")(lambda r, a, b: r.binary(op, a, b))
     serves(f"operator.i{name.rstrip('_')}")(lambda r, a, b: r.inplace(op, a, b))
 
@@ -78,7 +78,7 @@ def iconcat(r: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
 
 
 def _check_concatenation(r: Reader, a: AbstractValue, b: AbstractValue) -> None:
-    """As PySequence_Concat does: what is no sequence of Python's own is added where both say that they are sequences."""
+    """Raise TypeError where PySequence_Concat does: other operands must claim to be sequences."""
     left, right = python_class(r, a), python_class(r, b)
     added = hasattr(left, "__add__") or hasattr(right, "__radd__")
     if issubclass(left, _JOINED) or (
@@ -89,7 +89,7 @@ def _check_concatenation(r: Reader, a: AbstractValue, b: AbstractValue) -> None:
 
 
 def _says_that_it_is_a_sequence(cls: type) -> bool:
-    """As PySequence_Check does."""
+    """Return what PySequence_Check does."""
     own = isinstance(getattr(cls, "__getitem__", None), FunctionType)
     return (own and not issubclass(cls, dict)) or issubclass(cls, (*_JOINED, range))
 

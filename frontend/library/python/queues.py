@@ -1,4 +1,4 @@
-"""collections.deque."""
+"""The constructor of collections.deque."""
 
 from __future__ import annotations
 

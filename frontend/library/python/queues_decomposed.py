@@ -1,4 +1,4 @@
-"""collections.deque as compiled code has it: a list, and the length that it is kept to."""
+"""The collections.deque of compiled code: a list with a largest length."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 
 class Deque:
-    """Both ends of a list; where there is a `maxlen`, what is one too many falls off the other end. Who walks a deque asks
-    for `_changes`, which counts what may not be done meanwhile."""
+    """A queue over a list. Beyond `maxlen`, an item that is added drops one at the other end.
+
+    `_changes` counts the changes that a loop over the deque must not see."""
 
     def __init__(self, iterable: Any = (), maxlen: int | None = None) -> None:
         if maxlen is not None and maxlen < 0:
@@ -117,4 +118,4 @@ class Deque:
     __hash__ = None  # type: ignore[assignment]
 
 
-Deque.__name__ = "collections.deque"  # as messages call it
+Deque.__name__ = "collections.deque"  # its name in messages

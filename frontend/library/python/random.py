@@ -15,7 +15,10 @@ def python_random(r: Reader) -> AbstractValue:
 
 @serves("random.getrandbits")
 def getrandbits(r: Reader, k: AbstractValue) -> AbstractValue:
-    """What the module's other functions, which are written in Python, are made of."""
+    """Return `k` random bits.
+
+    The module's other functions are Python code over this one and random().
+    """
     return apply_op(r, "python.bits", k)
 
 

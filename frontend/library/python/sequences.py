@@ -1,4 +1,4 @@
-"""Functions over sequences: known ones item by item, run-time lists by decompositions."""
+"""Functions over sequences: handlers for known items, which call decompositions for run-time lists."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def as_list(r: Reader, av: AbstractValue) -> AbstractValue:
 def reversed_(r: Reader, sequence: AbstractValue) -> AbstractValue:
     if isinstance(sequence, (ReversedValue, GeneratorValue, ZipValue)) or is_set(sequence):
         r.emit.raise_error("TypeError", f"'{class_name_of(r, sequence)}' object is not reversible")
-    if is_tensor(sequence):  # which is flipped, with dims or without
+    if is_tensor(sequence):  # a tensor is flipped, even one without dims
         return ReversedValue(sequence)
     return ReversedValue(checked_iterable(r, sequence, "reversible"))
 
@@ -154,7 +154,7 @@ def sorted_(
 def _in_known_order(
     r: Reader, items: list[AbstractValue], key: AbstractValue | None, reverse: AbstractValue
 ) -> list[AbstractValue] | None:
-    """Items whose keys are all known numbers or strings, sorted; None where the order shows at run time alone."""
+    """Return the sorted items if all keys are known numbers or strings, else None."""
     take_back = attempt(r)
     with r.emit.builder.at(Block()) as block:
         try:

@@ -1,4 +1,4 @@
-"""Sets and their methods. A set of known items that is changed, or meets a run-time one, becomes a run-time set."""
+"""Sets and their methods. A known set that is changed, or combined with a run-time set, becomes a run-time set."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _made(r: Reader, sequence: AbstractValue | None, made: Made, site: Any) -> A
 
 
 def _add(r: Reader, target: AbstractValue, items: AbstractValue) -> None:
-    """target.update(items) of a run-time set."""
+    """Execute `target.update(items)` for a run-time set."""
     r.speculation.promote(items)
     if is_set_like(items) and not is_set(items):
         items = _made_anew(r, TupleValue(r.iterate(items)))
@@ -70,7 +70,7 @@ def _add(r: Reader, target: AbstractValue, items: AbstractValue) -> None:
 
 
 def _adder(r: Reader, target: AbstractValue) -> AbstractValue:
-    """A function that adds to a run-time set, of whatever class."""
+    """Return a function that adds an item to a run-time set or frozenset."""
 
     def add_item(item: AbstractValue) -> AbstractValue:
         set_add(r, target, item)
@@ -80,7 +80,7 @@ def _adder(r: Reader, target: AbstractValue) -> AbstractValue:
 
 
 def _run_time(r: Reader, av: AbstractValue) -> AbstractValue:
-    """A set, or the items of any sequence, as a run-time set."""
+    """Return a set, or the items of any sequence, as a run-time set."""
     r.speculation.promote(av)
     return av if is_set(av) else _made_anew(r, av)
 
@@ -94,7 +94,7 @@ def _made_anew(r: Reader, av: AbstractValue) -> AbstractValue:
 
 
 def _changed(r: Reader, s: AbstractValue) -> AbstractValue:
-    """A set that is about to change."""
+    """Return the run-time set that a changing method works on."""
     r.speculation.promote(s)
     if is_made_tuple(s):
         r.reject("set_of_items")
@@ -106,7 +106,7 @@ def _changed(r: Reader, s: AbstractValue) -> AbstractValue:
 
 
 def _aligned(r: Reader, a: AbstractValue, b: AbstractValue) -> list[Any]:
-    """Two run-time sets with keys of one type."""
+    """Return two sets as run-time sets whose keys have one type."""
     x, y = _run_time(r, a), _run_time(r, b)
     r.speculation.widen(materialize(r, x).type, 0, key_type(r, y))
     r.speculation.widen(materialize(r, y).type, 0, key_type(r, x))
@@ -134,7 +134,7 @@ def isdisjoint(r: Reader, s: AbstractValue, other: AbstractValue) -> AbstractVal
 
 # ---- new sets ----
 def _like(r: Reader, s: AbstractValue) -> AbstractValue:
-    """An empty set of the class of another."""
+    """Return an empty run-time set of the class of another set."""
     site = (r.position.loc, "new set")
     may_table(r, site)
     return new_set(r, [], site, Made(python_class(r, s)))

@@ -17,7 +17,7 @@ def add_all(add: Any, items: Any) -> None:
 
 
 def within(a: Any, b: Any) -> bool:
-    """Whether b contains all items of a."""
+    """Return whether b contains all items of a."""
     for item in a:
         if item not in b:
             return False

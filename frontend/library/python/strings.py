@@ -1,4 +1,4 @@
-"""Strings: str(), repr(), format() and the like, and methods that are ops."""
+"""Strings: str(), repr(), format() and their like, and the methods that are ops."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ for _name in (*MAPPINGS, *CLASSES, "islower", "isupper", "istitle", "isidentifie
     _plain(_name)
 
 
-# ---- what decompositions use ----
+# ---- functions for decompositions ----
 @serves(strings.char)
 def char(r: Reader, text: AbstractValue, index: AbstractValue) -> AbstractValue:
     return character(r, materialize(r, text), materialize(r, index))
@@ -125,7 +125,7 @@ def ends_line(r: Reader, text: AbstractValue, index: AbstractValue) -> AbstractV
 
 @serves(strings.escaped)
 def escaped(r: Reader, text: AbstractValue) -> AbstractValue:
-    """ascii(x) of repr(x)"""
+    """Return ascii(x), given repr(x)."""
     return apply_op(r, "str.escaped", text)
 
 

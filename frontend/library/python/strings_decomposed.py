@@ -10,7 +10,7 @@ END = 2**63 - 1
 
 
 def char(s: str, i: int) -> str:
-    raise NotImplementedError  # ops: s[i], ord(s[i]) and whether s[i] ends a line, for an i that lies within s
+    raise NotImplementedError  # handlers return s[i], ord(s[i]), and whether s[i] ends a line; i is in bounds
 
 
 def code(s: str, i: int) -> int:

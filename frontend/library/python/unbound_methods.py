@@ -1,4 +1,4 @@
-"""Methods of builtin classes that are called by their names: str.lower(s), sorted(xs, key=str.lower)."""
+"""Methods that are called through builtin classes: str.lower(s), sorted(xs, key=str.lower)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scriptc.frontend.values.verbs import class_name_of
 
 _CLASSES = (str, list, tuple, dict, set, frozenset, int, float)
 
-# Methods that change known objects; those of lists and dicts made here are compiled.
+# Methods that change known objects. A list or dict that compiled code made is no known object.
 CHANGES = {
     "list": ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort")
     + ("__setitem__", "__delitem__", "__iadd__", "__imul__"),
@@ -27,7 +27,10 @@ CHANGES = {
 def call_unbound(
     reader: Reader, method: Any, owner: AbstractValue, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """What the method gives; None where `method` is none, or one that the owner's class may override."""
+    """Return the result of a method called through its class.
+
+    None if `method` is no such method, or if the owner's class may override it.
+    """
     if not isinstance(method, MethodDescriptorType | WrapperDescriptorType) or method.__objclass__ not in _CLASSES:
         return None
     if has_alternatives(owner):

@@ -1,6 +1,7 @@
-"""Whether torch takes the arguments of a call: torch itself is asked, with stand-ins for what is known only at run time.
+"""Ask torch itself whether it takes the arguments of a call, with stand-ins for values that only run time knows.
 
-Its parser says which kinds of values a function takes; a call with small tensors, which dtypes its kernels are made for.
+Torch's argument parser tells which kinds of values a function takes. A call with small tensors tells which dtypes its
+kernels take.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from scriptc.frontend.values.predicates import has_alternatives, tensor_type
 from scriptc.frontend.values.verb import Question
 from scriptc.ir.types import BOOL, FLOAT, INT, ListType, ScalarType, TensorType, Type
 
-_HOMES = (None, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft)  # None: of torch itself
-# What torch takes by the names of NumPy and of overloads.
+_HOMES = (None, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft)  # None is the owner of torch's own functions
+# Keywords that torch takes too: those of NumPy and of overloads.
 _OTHER_NAMES = {
     "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
     "sections": "indices_or_sections", "indices": "indices_or_sections", "element": "elements",
@@ -37,33 +38,33 @@ _OTHER_NAMES = {
 
 
 class _Int(int):
-    """What stands for an int that is known only at run time."""
+    """The stand-in of an int that is known only at run time."""
 
 
-_Int.__name__ = "int"  # in the messages of what refuses it
+_Int.__name__ = "int"  # its name in torch's messages
 
 _NUMBERS: dict[Type, Any] = {INT: _Int(1), FLOAT: 1.0, BOOL: True}
 
-# What is not called to see which dtypes it takes: views, which depend on sizes, and what leaves the CPU.
+# Not called to see which dtypes they take: views, which depend on sizes, and functions that leave the CPU.
 _NOT_CALLED = frozenset(("cuda", "pin_memory", "to", "view", "view_copy"))
-# They take an index of any dtype that has no elements; of others the kernel says so.
+# They take an empty index of any dtype; for others, the kernel raises the error.
 _OF_EMPTY = frozenset(
     ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_")
 )
-_MANY = 32  # calls of arguments of several kinds that torch is asked for
-_LARGE = 2**16  # elements that known numbers may ask for
-_SMALL = 64  # where they ask for more, numbers up to this stay
-_SIZES = (2, 3)  # of all dims of the tensors of a call; where one does not fit, the next is tried
-# Not those of classes derived from them.
+_MANY = 32  # most calls that torch is asked for where arguments have several kinds
+_LARGE = 2**16  # most elements that a call with known numbers may make
+_SMALL = 64  # in larger calls, numbers beyond this are replaced
+_SIZES = (2, 3)  # sizes of all dims of the tensors; if one does not fit, the next is tried
+# Errors of derived classes do not count.
 _ERRORS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
-_OF_DTYPES = ("not implemented for '", "can't be cast to the desired output type")  # whatever else may be wrong
+_OF_DTYPES = ("not implemented for '", "can't be cast to the desired output type")  # the dtypes are wrong, whatever else is
 _OF_DIMS = "Dimension out of range"
-_refusals: dict[Hashable, Exception | None] = {}  # by calls of stand-ins
+_refusals: dict[Hashable, Exception | None] = {}  # by function and stand-ins
 
 
 @dataclass(frozen=True)
 class _Tensor:
-    """What stands for a tensor."""
+    """The stand-in of a tensor."""
 
     dtype: str
     rank: int
@@ -72,18 +73,18 @@ class _Tensor:
         return torch.ones((size,) * self.rank, dtype=torch_dtype(dtype), device="cpu")
 
 
-# What a call leaves as it is: no functions, generators or objects of the user's.
+# Arguments that a call cannot change: no functions, generators or objects of users.
 _HARMLESS = (
     _Tensor, int, float, complex, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format
 )  # fmt: skip
 
 
 class _Unknown(Exception):
-    """An argument for which nothing can stand in."""
+    """An argument that has no stand-in."""
 
 
 class _ParseOnly(TorchFunctionMode):
-    """Under it, functions parse their arguments and do nothing else."""
+    """A mode in which functions parse their arguments and do nothing else."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> None:
         return None
@@ -92,8 +93,9 @@ class _ParseOnly(TorchFunctionMode):
 def check_parsed(
     reader: Reader, function: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> None:
-    """Raises at run time what eager raises for the kinds of the arguments. Our own decompositions may say what torch
-    does not take."""
+    """Build the error that eager raises for the kinds of the arguments, if it raises one.
+
+    Calls in decompositions are not checked: they may pass arguments that torch refuses."""
     if not (_is_parsed(function) or _is_of_torch(function)) or is_decomposition(reader.position.frame.source.file):
         return
     given = [*args, *kwargs.values()]
@@ -104,7 +106,7 @@ def check_parsed(
 def raise_for_kinds(
     reader: Reader, given: list[AbstractValue], refused: list[tuple[tuple[AbstractValue, ...], Exception]]
 ) -> None:
-    """Raises where each argument is of the kind that it has in one of the calls refused."""
+    """Build an error where each argument has the kind that it has in a refused call."""
     if not refused:
         return
     at = next((i for i, av in enumerate(given) if has_alternatives(av)), None)
@@ -124,7 +126,7 @@ def raise_for_kinds(
 
 
 def own_names(function: Any, kwargs: dict[str, AbstractValue]) -> dict[str, AbstractValue]:
-    """The keywords of a call, where torch takes other names as well, as a function of the library has them."""
+    """Return the keywords of a call under the names that a function of the library has for them."""
     if _OTHER_NAMES.keys().isdisjoint(kwargs):
         return kwargs
     own = inspect.signature(function).parameters
@@ -133,21 +135,24 @@ def own_names(function: Any, kwargs: dict[str, AbstractValue]) -> dict[str, Abst
 
 
 def _is_parsed(function: Any) -> bool:
-    """Whether a callable parses its arguments before all else. Special methods turn TypeErrors into NotImplemented."""
+    """Return whether a callable parses its arguments first.
+
+    Special methods turn TypeErrors into NotImplemented.
+    """
     if isinstance(function, MethodDescriptorType):
         return issubclass(torch.Tensor, function.__objclass__) and not function.__name__.startswith("__")
     return isinstance(function, BuiltinFunctionType) and function.__self__ in _HOMES
 
 
 def _is_of_torch(function: Any) -> bool:
-    """Whether a function is torch's own and written in Python."""
+    """Return whether a function is torch's own and written in Python."""
     return isinstance(function, FunctionType) and (function.__module__ or "").partition(".")[0] == "torch"
 
 
 # ---- stand-ins ----
 @Question
 def _stand_in(value: AbstractValue) -> Any:
-    """Return what a call of torch is made with in place of a value."""
+    """Return the stand-in of a value; raise _Unknown if there is none."""
     raise _Unknown
 
 
@@ -198,7 +203,7 @@ def _of_type(type: Type) -> Any:
 def _filled(
     args: list[Any], kwargs: dict[str, Any], tensor: Callable[[_Tensor], torch.Tensor]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call, with tensors."""
+    """Return the arguments of a call, with tensors in place of their stand-ins."""
 
     def filled(part: Any) -> Any:
         if isinstance(part, _Tensor):
@@ -217,19 +222,19 @@ def _leaves(part: Any) -> Iterator[Any]:
 
 
 def _key(part: Any) -> Hashable:
-    """Equal for equal stand-ins alone, while True == 1 == 1.0."""
+    """Return a key that differs for different stand-ins, also for True, 1 and 1.0."""
     return type(part), tuple(map(_key, part)) if type(part) in (list, tuple) else part
 
 
 def _kinds(given: list[AbstractValue]) -> Iterable[tuple[AbstractValue, ...]]:
-    """The arguments of a call, each of one kind: all that they may be of, where these are few."""
+    """Return all combinations of the kinds of the arguments; nothing if there are too many."""
     each = [[*av.alternatives.values()] if has_alternatives(av) else [av] for av in given]
     return itertools.product(*each) if math.prod(map(len, each)) <= _MANY else ()
 
 
-# ---- asking ----
+# ---- questions to torch ----
 def _refusal_of(function: Any, given: tuple[AbstractValue, ...], names: Collection[str]) -> Exception | None:
-    """names: of the last arguments."""
+    """Return the error of a call, or None. `names` are the keywords of the last arguments."""
     try:
         stand_ins = [*map(_stand_in, given)]
     except _Unknown:
@@ -263,14 +268,14 @@ def _parsers_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
         with _ParseOnly():
             function(*given, **named)
     except TypeError as e:
-        return TypeError(str(e))  # without its traceback
-    except Exception:  # what else it is, the library says
+        return TypeError(str(e))  # a copy without the traceback
+    except Exception:  # the library raises all other errors
         return None
     return None
 
 
 def _may_be_called(function: Any, leaves: list[Any]) -> bool:
-    """Whether a call with stand-ins shows something, has no effects and is small."""
+    """Return whether a call with stand-ins tells anything, has no effects and is small."""
     name = function.__name__
     if name in _NOT_CALLED or name.startswith("__") or not all(isinstance(leaf, _HARMLESS) for leaf in leaves):
         return False
@@ -278,13 +283,13 @@ def _may_be_called(function: Any, leaves: list[Any]) -> bool:
 
 
 def _is_small(function: Any, leaves: list[Any]) -> bool:
-    factors = (int, float) if _is_of_torch(function) else int  # as of F.interpolate
+    factors = (int, float) if _is_of_torch(function) else int  # such as the scale of F.interpolate
     size = math.prod(max(abs(leaf), 1) for leaf in leaves if isinstance(leaf, factors))
     return size <= _LARGE
 
 
 def _without_large(part: Any) -> Any:
-    """The arguments of a call, in which numbers that are large or not finite are like those that only the program knows."""
+    """Return an argument whose large and infinite numbers are replaced by stand-ins."""
     if type(part) in (list, tuple):
         return type(part)(map(_without_large, part))
     if type(part) in (int, float) and not abs(part) <= _SMALL:
@@ -293,8 +298,10 @@ def _without_large(part: Any) -> Any:
 
 
 def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
-    """What a call raises for the dtypes and ranks of its tensors: where torch says so, or takes the call without `out`, or
-    with some tensors of other dtypes. A TypeError counts that comes of one element as well, which may stand for a number."""
+    """Return the error of a call that is due to the dtypes and ranks of its tensors, or None.
+
+    An error counts if its message names dtypes or dims, or if torch takes the call without `out` or with other dtypes. A
+    TypeError counts if tensors of one element, which torch may take as numbers, raise it too."""
     leaves = [*_leaves([*args, *kwargs.values()])]
     dtypes = [leaf.dtype for leaf in leaves if isinstance(leaf, _Tensor)]
     dims_are_known = not any(map(_may_be_dim, leaves))
@@ -310,36 +317,36 @@ def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
             or not _raised(function, args, without_out, size, dtypes)
             or not all(_raised(function, args, kwargs, size, others) for others in _other_dtypes(dtypes))
         ):
-            return type(error)(str(error))  # without its traceback
+            return type(error)(str(error))  # a copy without the traceback
     return None
 
 
 def _is_raised_of_empty(function: Any, args: list[Any], kwargs: dict[str, Any], dtypes: list[str]) -> bool:
-    """cat, which passes over empty vectors, takes any dim of theirs."""
+    """Return whether empty tensors raise too. For empty vectors, cat takes any dim."""
     return _raised(function, args, kwargs, 0, dtypes) is not None
 
 
 def _may_be_dim(leaf: Any) -> bool:
-    """Whether it stands for a number that may be a dim."""
+    """Return whether a stand-in may be a dim."""
     return isinstance(leaf, _Int) or isinstance(leaf, _Tensor) and not leaf.rank
 
 
 def _other_dtypes(dtypes: list[str]) -> Iterator[list[str]]:
-    """Dtypes with which the tensors of a call may be taken that are refused with these."""
+    """Yield other dtypes of the tensors, with which torch may take a call that it refuses."""
     first = dtypes[0]
     for dtype in ("f32", "f64", first):
         yield [dtype] * len(dtypes)
     yield ["f32" if d == first else d for d in dtypes]
     for i in range(1, len(dtypes)):
         yield [*dtypes[:i], first, *dtypes[i + 1 :]]
-        if dtypes[i] not in ("bool", "u8"):  # masks, whose elements that are set count
+        if dtypes[i] not in ("bool", "u8"):  # not a mask, of which only set elements count
             yield [*dtypes[:i], "i64", *dtypes[i + 1 :]]
 
 
 def _raised(
     function: Any, args: list[Any], kwargs: dict[str, Any], size: int, dtypes: list[str]
 ) -> Exception | None:  # fmt: skip
-    """What a call with tensors of a size and of the given dtypes, in their order, raises."""
+    """Return the error of a call with tensors of a size and of the given dtypes, or None."""
     dtype = iter(dtypes)
     given, named = _filled(args, kwargs, lambda t: t.of_ones(size, next(dtype)))
     try:

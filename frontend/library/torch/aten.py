@@ -1,4 +1,4 @@
-"""ATen's functions that Python calls otherwise, as far as they need handlers; the others are in aten_decomposed.py."""
+"""Handlers of ATen's functions that Python calls by another name, or with other arguments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def alias(r: Reader, self: AbstractValue) -> AbstractValue:
 
 
 def _whole_dims(r: Reader, indices: AbstractValue) -> AbstractValue:
-    """A dim that ATen does not index is None, which would make a new dim in Python."""
+    """Return indices with slices in place of None, by which ATen skips a dim."""
     whole = Known(slice(None))
     return make_tuple([whole if is_none(i) else i for i in r.iterate(indices)])
 

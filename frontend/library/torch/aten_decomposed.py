@@ -59,7 +59,7 @@ def embedding_bag(
     weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
     per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int = -1,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """No padding is -1 here, which counts from the end in Python."""
+    """Return embedding_bag with ATen's arguments: a padding index of -1 means no padding."""
     return torch.embedding_bag(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
         None if padding_idx < 0 else padding_idx,

@@ -1,4 +1,4 @@
-"""The backward functions of ATen that models call by name: gradients of some layers' inputs and weights."""
+"""ATen's backward functions: gradients of some layers' inputs and weights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scriptc.frontend.library.torch.images_decomposed import each
 
 
 def _spread(grad: Tensor, n: int) -> Tensor:
-    """The gradient of means over `grad.size(-1)` bins of n places: each bin's, in equal shares, to its places."""
+    """Return the gradient of means over bins of n elements, spread evenly over each bin."""
     count = grad.size(-1)
     bins = torch.arange(count).unsqueeze(1)
     start, stop = bins * n // count, ((bins + 1) * n + count - 1) // count
@@ -88,7 +88,7 @@ def convolution_backward(
 
 
 def _cut(whole: Tensor, input: Tensor, padding: tuple[int, ...], count: int) -> Tensor:
-    """What lies behind the padding; zeros where no window came to the end of the input."""
+    """Return `whole` without its padding, and zeros where no window reached the input's end."""
     for i in range(count):
         missing = max(0, padding[i] + input.size(2 + i) - whole.size(2 + i))
         whole = torch.constant_pad_nd(whole, (0, 0) * (count - 1 - i) + (0, missing))
@@ -100,7 +100,7 @@ def _kernel_gradient(
     x: Tensor, y: Tensor, weight: Tensor, stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
     groups: int, count: int,
 ) -> Tensor:  # fmt: skip
-    """A convolution of x by y over the batch, in which steps and distances change places."""
+    """Return the convolution of x by y over the batch, with stride and dilation exchanged."""
     rest = tuple(range(3, 3 + count))
     batch, c, o = x.size(0), x.size(1) // groups, y.size(1) // groups
     x = x.reshape(batch, groups, c, *x.shape[2:]).permute(2, 1, 0, *rest).reshape(c, groups * batch, *x.shape[2:])
@@ -163,6 +163,6 @@ def native_group_norm_backward(
 
 
 def _through_norm(grad: Tensor, normal: Tensor, rstd: Tensor, dims: tuple[int, ...]) -> Tensor:
-    """The gradient of what was normalised over `dims`: without what moves its mean and its scale."""
+    """Return the gradient of an input that was normalized over `dims`."""
     level = torch.mean(grad, dims, keepdim=True)
     return rstd * (grad - level - normal * torch.mean(grad * normal, dims, keepdim=True))

@@ -73,7 +73,7 @@ def conj_physical(r: Reader, input: AbstractValue) -> AbstractValue:
 
 @serves("torch.resolve_conj", "Tensor.resolve_conj", "torch.resolve_neg", "Tensor.resolve_neg")
 def resolve(r: Reader, input: AbstractValue) -> AbstractValue:
-    """Results of `conj` are resolved already; where eager makes a new tensor of a lazy one, so is this."""
+    """Return the input, or a clone where eager resolves a lazy conjugate."""
     return apply_op(r, "clone", input) if is_conjugate(input) else input
 
 
@@ -116,14 +116,14 @@ def complex_(r: Reader, real: AbstractValue, imag: AbstractValue) -> AbstractVal
 
 
 def item(r: Reader, tensor: AbstractValue) -> AbstractValue:
-    """The element of a tensor as a Python number."""
+    """Return the element of a tensor as a Python number."""
     if not is_complex_tensor(tensor):
         return r.call(r.attribute(tensor, "item"), [], {})
     parts = (real_part(r, tensor), imaginary_part(r, tensor))
     return ComplexValue(*(RuntimeValue(r.emit.build("item.float", [materialize(r, p)])) for p in parts))
 
 
-# ---- contractions and reductions ----
+# ---- contractions ----
 @serves("torch.matmul", "Tensor.matmul", "torch.linalg.matmul")
 def matmul(r: Reader, input: AbstractValue, other: AbstractValue) -> AbstractValue:
     return multiply_matrices(r, input, other)

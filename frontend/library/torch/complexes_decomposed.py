@@ -14,7 +14,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 
 def matrix_product(a: Tensor, b: Tensor) -> Tensor:
-    """Of complex matrices, by those of their parts, whose kernels do the work."""
+    """Return the product of complex matrices as real products of their parts."""
     real = torch.matmul(a.real, b.real) - torch.matmul(a.imag, b.imag)
     return torch.complex(real, torch.matmul(a.real, b.imag) + torch.matmul(a.imag, b.real))
 

@@ -1,4 +1,4 @@
-"""The constructors of old: torch.Tensor(2, 3), torch.LongTensor([1, 2]), t.new(2, 3)."""
+"""Legacy constructors: torch.Tensor(2, 3), torch.LongTensor([1, 2]), t.new(2, 3)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ _NONE = Known(None)
 
 
 def made(r: Reader, args: tuple[AbstractValue, ...], dtype: str, constructor: Callable[..., Any]) -> AbstractValue:
-    """A tensor of the given sizes, whose content may be any, or of the items of one sequence that is no torch.Size; of one
-    tensor, another over its memory."""
+    """Return the result of a legacy constructor.
+
+    Sizes or a torch.Size give a tensor with any content, another sequence a tensor of its items, and a tensor an alias."""
     if len(args) == 1:
         (only,) = args
         if is_tensor(only):
-            try:  # only torch.Tensor takes them of all types
+            try:  # other constructors take their own type alone
                 constructor(torch.empty(0, dtype=getattr(torch, TORCH_NAMES[tensor_type(only).dtype])))
             except TypeError as e:
                 r.emit.raise_error("TypeError", str(e))
@@ -57,7 +58,7 @@ def default(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> Abstrac
 def variable(
     r: Reader, data: AbstractValue = _NONE, requires_grad: AbstractValue = _NONE, volatile: AbstractValue = _NONE
 ) -> AbstractValue:
-    """Another tensor over the same memory, as detach() gives."""
+    """Return an alias of a tensor, as detach() does."""
     if not is_tensor(data):
         r.emit.raise_error("TypeError", f"Variable data has to be a tensor, but got {class_name_of(r, data)}")
     return apply_op(r, "alias", data)
@@ -80,7 +81,7 @@ for cls in filter(None, map(resolve, TYPES)):
 def type_(
     r: Reader, self: AbstractValue, dtype: AbstractValue = _NONE, non_blocking: AbstractValue = _NONE
 ) -> AbstractValue:
-    """Without a type its name; else the tensor in that type, given as a dtype, a name or a type of old."""
+    """Return the tensor in a dtype, name or legacy type; without one, the name of its type."""
     obj = require_known(r, dtype, "the type")
     if obj is None:
         return Known(type_name(tensor_type(self).dtype))

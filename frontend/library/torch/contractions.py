@@ -1,4 +1,4 @@
-"""What products of tensors need to be worked out while the code is compiled."""
+"""The plan of einsum, which is made at compile time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of matrices and vectors, and einsum: all become matmul."""
+"""Products of matrices and vectors, and einsum, in terms of matmul."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scriptc.frontend.library.torch.pointwise_decomposed import inexact
 
 
 def in_dtype(value: float, dtype: torch.dtype) -> float:
-    """A factor as eager takes it beside tensors of a dtype: cut to it."""
+    """Return a factor truncated to the dtype of its tensors, as in eager."""
     if dtype.is_floating_point or dtype.is_complex:
         return value
     return bool(value) if dtype == torch.bool else int(value)
@@ -108,7 +108,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | tuple[int | list[int], int | lis
         of_a = tuple(d % a.dim() for d in ((dims[0],) if isinstance(dims[0], int) else dims[0]))
         of_b = tuple(d % b.dim() for d in ((dims[1],) if isinstance(dims[1], int) else dims[1]))
     for d, e in zip(of_a, of_b):  # noqa: B905
-        if a.size(d) != b.size(e):  # one of the two is 1 and meets every element of the other
+        if a.size(d) != b.size(e):  # one size is 1 and is broadcast
             a = torch.sum(a, d, keepdim=True) if b.size(e) == 1 else a
             b = torch.sum(b, e, keepdim=True) if a.size(d) == 1 else b
     rest_a = tuple(d for d in range(a.dim()) if d not in of_a)
@@ -160,7 +160,7 @@ def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:
 
 @decomposes("torch.bilinear", "torch.nn.functional.bilinear")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """out[..., o] = input1[..., i] weight[o, i, j] input2[..., j]"""
+    """Return out[..., o] = input1[..., i] weight[o, i, j] input2[..., j]."""
     a = input1.reshape(-1, input1.size(-1))
     b = input2.reshape(-1, input2.size(-1))
     pairs = (a.unsqueeze(2) * b.unsqueeze(1)).reshape(a.size(0), a.size(1) * b.size(1))
@@ -192,8 +192,8 @@ def cov(
     x = x.reshape(1, -1) if x.dim() < 2 else x
     if fweights is None and aweights is None:
         total = float(x.size(1))
-        centred = x - torch.mean(x, 1, keepdim=True)
-        result = torch.matmul(centred, centred.transpose(0, 1).conj_physical()) / max(total - correction, 0.0)
+        centered = x - torch.mean(x, 1, keepdim=True)
+        result = torch.matmul(centered, centered.transpose(0, 1).conj_physical()) / max(total - correction, 0.0)
     else:
         if fweights is None:
             weights = aweights
@@ -202,9 +202,9 @@ def cov(
         else:
             weights = fweights * aweights
         mass = torch.sum(weights)
-        centred = x - torch.sum(x * weights, 1, keepdim=True) / mass
+        centered = x - torch.sum(x * weights, 1, keepdim=True) / mass
         norm = mass - correction if aweights is None else mass - correction * torch.sum(weights * aweights) / mass
-        result = torch.matmul(centred, (centred * weights).transpose(0, 1).conj_physical()) / torch.clamp(norm, min=0)
+        result = torch.matmul(centered, (centered * weights).transpose(0, 1).conj_physical()) / torch.clamp(norm, min=0)
     if x.size(0) == 1:
         return result.reshape(())
     return result
@@ -224,7 +224,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 def _letters(text: str, rank: int, dots: int) -> tuple[str, ...]:
-    """The labels of a tensor's dims; those behind an ellipsis are digits, right-aligned."""
+    """Return the labels of a tensor's dims. Those of an ellipsis are numbers from the right."""
     if "..." not in text:
         return tuple(text)
     before, after = text.split("...")
@@ -233,8 +233,9 @@ def _letters(text: str, rank: int, dots: int) -> tuple[str, ...]:
 
 
 class Operand(NamedTuple):
-    """What brings an operand of einsum into the order of all labels: diagonals of repeated labels, a permutation, and dims of
-    size 1 for labels that are missing."""
+    """The steps that align an operand of einsum with the order of all labels.
+
+    They are diagonals for repeated labels, a permutation, and dims of size 1 for missing labels."""
 
     diagonals: tuple[tuple[int, int], ...]
     dims: tuple[int, ...]
@@ -242,9 +243,11 @@ class Operand(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """How two operands become one: `first` and `second` are dims over which one of them alone is summed; the others are those
-    of both, of one, and of both that are summed; `back` is the permutation behind the product of matrices, whose operands
-    are `swapped` where the result then is in its order, as eager does."""
+    """The steps that contract two operands.
+
+    `first` and `second` are dims over which one operand alone is summed. `both` are batch dims, `left` and `right` dims of
+    one operand, `summed` dims that the product contracts. `back` is the permutation of the product's result. The operands
+    are `swapped`, as in eager, where the result then is in order."""
 
     first: tuple[int, ...]
     second: tuple[int, ...]
@@ -257,7 +260,7 @@ class Pair(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How einsum computes. `summed` are the dims behind those of the result, the last first."""
+    """The steps of einsum. `summed` are the dims behind those of the result, the last first."""
 
     operands: tuple[Operand, ...]
     pairs: tuple[Pair, ...]
@@ -309,7 +312,10 @@ def _operand(own: tuple[str, ...], order: tuple[str, ...]) -> Operand:
 
 
 def _pair_of(labels: list[tuple[str, ...]], at: int, order: tuple[str, ...], kept: int) -> Pair:
-    """How operand `at` joins what those in front of it have become; a label is summed where it is met last."""
+    """Return the steps that contract operand `at` with the result so far.
+
+    A label is summed at its last operand.
+    """
     kinds: dict[str, list[int]] = {name: [] for name in Pair._fields[:6]}
     for dim, label in enumerate(order):
         before, here = any(label in own for own in labels[:at]), label in labels[at]
@@ -332,7 +338,7 @@ def _pair_of(labels: list[tuple[str, ...]], at: int, order: tuple[str, ...], kep
 
 
 def _plan(equation: str, ranks: tuple[int, ...]) -> Plan:
-    """`plan_of`, worked out while the code is compiled."""
+    """Return `plan_of(equation, ranks)`. A handler computes it at compile time."""
     raise NotImplementedError
 
 
@@ -369,13 +375,13 @@ def _sizes(t: Tensor, dims: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _paired(a: Tensor, b: Tensor, how: Pair) -> Tensor:
-    """The product of two operands, with dims of size 1 in place of those that are summed."""
+    """Return the product of two operands, with dims of size 1 in place of the summed ones."""
     a = torch.sum(a, how.first, True) if len(how.first) > 0 else a
     b = torch.sum(b, how.second, True) if len(how.second) > 0 else b
     if len(how.summed) == 0:
         return a * b
     shared = (*how.both, *how.summed)
-    if _sizes(a, shared) != _sizes(b, shared):  # some are of size 1
+    if _sizes(a, shared) != _sizes(b, shared):  # some sizes are 1
         return torch.sum(a * b, how.summed, True)
     both, left, right = _sizes(a, how.both), _sizes(a, how.left), _sizes(b, how.right)
     rows, inner, columns = math.prod(left), math.prod(_sizes(a, how.summed)), math.prod(right)

@@ -1,4 +1,4 @@
-"""Functions that make tensors: zeros, ones, full, empty and their variants, arange, tensor."""
+"""Creation of tensors: zeros, ones, full, empty and their variants, arange, tensor."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _NONE = Known(None)
 _OF_TEXT = "new(): invalid data type 'str'"
 _OF_NONE = "Could not infer dtype of NoneType"
 _OF_CLASSES = {float: "f64", int: "i64", bool: "bool", complex: "c128"}
-_SURELY_HELD = 65504.0  # by all floating dtypes
+_SURELY_HELD = 65504.0  # all floating dtypes hold numbers up to this
 
 
 def as_dtype(r: Reader, dtype: AbstractValue, default: str) -> str:
-    """The dtype that an argument names."""
+    """Return the dtype that an argument names."""
     obj = require_known(r, dtype, "a dtype")
     if obj is None:
         return default
@@ -53,7 +53,7 @@ def as_dtype(r: Reader, dtype: AbstractValue, default: str) -> str:
 
 
 def size_items(r: Reader, size: tuple[AbstractValue, ...]) -> list[AbstractValue]:
-    """Sizes given one by one or as one sequence."""
+    """Return sizes that are given one by one or as one sequence."""
     if len(size) == 1 and is_sequence(size[0]):
         return r.iterate(size[0])
     return list(size)
@@ -102,26 +102,26 @@ def _filled(names: tuple[str, ...], value: int) -> None:
 
 _filled(("zeros",), 0)
 _filled(("ones",), 1)
-_filled(("empty",), 0)  # any content will do
+_filled(("empty",), 0)  # empty() promises no content, and zeros are as good
 
 
 @serves("torch.full_like")
 def full_like(
     r: Reader, input: AbstractValue, fill_value: AbstractValue, dtype: AbstractValue = _NONE, **kwargs: AbstractValue
 ) -> AbstractValue:
-    """Strides are those of the input, as for any pointwise op over it."""
+    """Return a filled tensor with the shape of the input, and strides as of a pointwise op."""
     options(r, kwargs)
     name = as_dtype(r, dtype, tensor_type(input).dtype)
     return apply_op(r, "fill", cast_to(r, input, name), converted(r, _number(r, fill_value), name))
 
 
 def _number(r: Reader, value: AbstractValue) -> AbstractValue:
-    """A number, or the element of a tensor without dims."""
+    """Return a number, or the element of a tensor without dims."""
     return r.call(r.attribute(value, "item"), [], {}) if is_tensor(value) else value
 
 
 def _default(r: Reader, numbers: Sequence[AbstractValue]) -> str:
-    """The dtype of a new tensor of Python numbers."""
+    """Return the dtype of a new tensor of Python numbers."""
     if any(map(is_complex_number, numbers)):
         return r.environment.default_complex
     found = [type_of(n) for n in numbers]
@@ -173,7 +173,7 @@ def arange(
 
 @serves("torch.tensor")
 def tensor(r: Reader, data: AbstractValue, dtype: AbstractValue = _NONE, **kwargs: AbstractValue) -> AbstractValue:
-    """A number, or nested lists of numbers."""
+    """Return torch.tensor of a number or of nested lists of numbers."""
     options(r, kwargs)
     if is_tensor(data):
         r.reject("tensor_of_tensor")
@@ -213,7 +213,7 @@ def new_tensor(
 
 
 def _holds_run_time(r: Reader, data: AbstractValue) -> bool:
-    """Whether a display holds a list whose length is known only at run time."""
+    """Return whether a display holds a list whose length is known only at run time."""
     items = (data.items if is_made_list(data) or is_made_tuple(data) else None) or ()
     return any(is_made_list(i) and is_run_time(r, i) for i in items)
 
@@ -240,7 +240,7 @@ def _of_numbers(r: Reader, data: AbstractValue, dtype: AbstractValue) -> Abstrac
 
 
 def _element(r: Reader, number: AbstractValue, dtype: str) -> AbstractValue:
-    """A tensor of a number as torch.tensor makes it: floats that are too large become infinite."""
+    """Return torch.tensor of one number: floats beyond the dtype become infinite."""
     exact = type_of(number) != FLOAT or is_known(number) and abs(number.obj) < _SURELY_HELD
     if dtype not in INEXACT or exact:
         return full(r, [], number, dtype)
@@ -249,7 +249,7 @@ def _element(r: Reader, number: AbstractValue, dtype: str) -> AbstractValue:
 
 @serves(lists.numbers_of)
 def numbers_of(r: Reader, xs: AbstractValue) -> AbstractValue:
-    """A list of numbers as a tensor of int64, float64 or bool."""
+    """Return a list of numbers as a tensor of int64, float64 or bool."""
     elem = elem_of(materialize(r, xs))
     if elem == NONE:
         r.emit.raise_error("RuntimeError", _OF_NONE)
@@ -270,7 +270,7 @@ def _flatten(r: Reader, data: AbstractValue) -> tuple[list[int], list[AbstractVa
     if not is_sequence(data):
         return [], [data]
     items = r.iterate(data)
-    if items and is_text(items[0]):  # torch takes it for one more list
+    if items and is_text(items[0]):  # torch takes a string for one more list
         r.emit.raise_error("ValueError", "too many dimensions 'str'")
     parts = [_flatten(r, item) for item in items]
     if any(p[0] != parts[0][0] for p in parts):

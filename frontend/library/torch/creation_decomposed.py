@@ -1,4 +1,4 @@
-"""Evenly spaced values, and tensors made of other tensors' parts."""
+"""Evenly spaced values, and other new tensors in terms of simpler ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scriptc.frontend.library.registry import decomposes
 
 
 def _end(x: Tensor | float, count: int, dtype: torch.dtype) -> Tensor | float:
-    """A number as it stands in a tensor of so many; RuntimeError where it does not fit."""
+    """Return an end of the range, infinite if the dtype holds it as infinite."""
     if isinstance(x, (int, float)) and not -_SURELY_HELD <= x <= _SURELY_HELD:
         made = torch.full((count,), x, dtype=dtype)[0].item()
         return made if abs(made) == math.inf else x
@@ -19,7 +19,7 @@ def _end(x: Tensor | float, count: int, dtype: torch.dtype) -> Tensor | float:
 
 
 def _span(start: Tensor | float, end: Tensor | float, dtype: torch.dtype) -> Tensor | float:
-    """The difference of the ends, infinite where their dtype does not hold it."""
+    """Return the difference of the ends, infinite if their dtype does not hold it."""
     if isinstance(start, (int, float)) and isinstance(end, (int, float)) and dtype.is_floating_point:
         if not -_SURELY_HELD / 2 <= start <= _SURELY_HELD / 2 or not -_SURELY_HELD / 2 <= end <= _SURELY_HELD / 2:
             span = torch.tensor(float(end) - float(start), dtype=torch.float64).to(dtype).item()
@@ -28,7 +28,7 @@ def _span(start: Tensor | float, end: Tensor | float, dtype: torch.dtype) -> Ten
 
 
 def _linspace(start: Tensor | float, end: Tensor | float, steps: int, dtype: torch.dtype) -> Tensor:
-    """From both ends towards the middle, so that both are met exactly."""
+    """Compute values from both ends towards the middle, so that both ends are exact."""
     index = torch.arange(steps).to(dtype)
     if steps == 1:
         return index + _end(start, 1, dtype)
@@ -43,7 +43,7 @@ def _is_complex(x: Tensor | float) -> bool:
 
 
 def _kind(name: str, start: Tensor | float, end: Tensor | float, dtype: torch.dtype | None) -> torch.dtype:
-    """The dtype of numbers from start to end."""
+    """Return the dtype of the values from start to end."""
     default = torch.get_default_dtype()
     if _is_complex(start) or _is_complex(end):
         inferred = torch.complex128 if default == torch.float64 else torch.complex64
@@ -54,7 +54,7 @@ def _kind(name: str, start: Tensor | float, end: Tensor | float, dtype: torch.dt
 
 
 def _spaced(name: str, start: Tensor | float, end: Tensor | float, steps: int, dtype: torch.dtype | None) -> Tensor:
-    """The numbers from start to end in the dtype that they are computed in: whole ones in double, from whole ends."""
+    """Return the values in the dtype of the computation: float64 for integers."""
     kind = _kind(name, start, end, dtype)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -109,4 +109,4 @@ def eye(n: int, m: int | None = None, *, dtype: torch.dtype | None = None) -> Te
     return diagonal.to(torch.get_default_dtype() if dtype is None else dtype)
 
 
-_SURELY_HELD = 6e4  # by all floating dtypes
+_SURELY_HELD = 6e4  # all floating dtypes hold numbers up to this

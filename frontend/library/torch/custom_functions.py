@@ -1,4 +1,4 @@
-"""torch.autograd.Function: `apply` runs `forward`. Gradients flow from what it gives to all that it was given."""
+"""torch.autograd.Function: `apply` runs `forward`. Each output depends on all inputs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,10 @@ def _with_defaults(
 
 
 def _output(r: Reader, output: AbstractValue, given: Sequence[AbstractValue], context: AbstractValue) -> AbstractValue:
-    """A tensor that is given back is another object, unless `forward` says that it wrote to it."""
+    """Return an output.
+
+    An input that is returned becomes another object, unless `forward` marks it dirty.
+    """
     if not is_tensor(output):
         return output
     if _is_among(r, output, r.attribute(context, "dirty")):

@@ -1,4 +1,4 @@
-"""torch.autograd.Function as compiled code has it: what its `forward` may say to the context concerns gradients alone."""
+"""The context of torch.autograd.Function in compiled code, which computes no gradients by it."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ class Context:
 
 
 def asks_for_gradients() -> Any:
-    """Refused: the library has it."""
+    """Refuse needs_input_grad. A handler serves this function."""
     raise NotImplementedError

@@ -9,7 +9,7 @@ from scriptc.frontend.library.registry import decomposes
 
 
 def _slope(x: Tensor, spacing: Tensor | float, dim: int, edge_order: int) -> Tensor:
-    """Central differences inside, one-sided ones of first or second order at the ends."""
+    """Return central differences, and one-sided ones of order 1 or 2 at the ends."""
     n = x.size(dim)
     if isinstance(spacing, Tensor):
         h = torch.diff(spacing).reshape(tuple(-1 if d == dim else 1 for d in range(x.dim())))

@@ -1,4 +1,4 @@
-"""Symmetric eigenvalues, singular values, and what is made of these: ranks and pseudo-inverses."""
+"""Symmetric eigenvalues, singular values, and ranks and pseudo-inverses by them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _FLOATS = (torch.float32, torch.float64)
 
 
 def _eigh(A: Tensor, vectors: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Of the lower triangle: eigenvalues, vectors (empty without `vectors`), and 0 where all went well."""
-    raise NotImplementedError  # an op, as is the next
+    """Return eigenvalues and vectors (if asked for) of the lower triangle, and 0 for success."""
+    raise NotImplementedError  # an op, as is _svd
 
 
 def _svd(A: Tensor, vectors: bool, full: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -115,7 +115,7 @@ def svd_of(input: Tensor, some: bool = True, compute_uv: bool = True) -> tuple[T
 
 
 def limit(S: Tensor, A: Tensor, atol: float | Tensor | None, rtol: float | Tensor | None) -> Tensor:
-    """What singular values, or magnitudes of eigenvalues, must exceed to count; with a last dim of 1."""
+    """Return the limit [..., 1] above which singular values or magnitudes count."""
     eps = torch.finfo(A.dtype).eps * max(A.size(-2), A.size(-1))
     highest = torch.amax(S, -1, keepdim=True) if S.size(-1) > 0 else torch.zeros(*S.shape[:-1], 1, dtype=S.dtype)
     if rtol is None:

@@ -1,8 +1,8 @@
 """Discrete Fourier transforms.
 
 A transform of n = n1 n2 points is n2 transforms of n1 points, a multiplication by roots of unity, and n1 transforms of n2
-points (Cooley and Tukey, 1965); each of these is one product of matrices, whose kernels do the work. n1 is the largest divisor
-of n up to its square root: a transform takes about 2 n sqrt(n) multiplications, and n^2 where n is a prime.
+points (Cooley and Tukey, 1965). Each of these steps is one product of matrices. n1 is the largest divisor of n up to its
+square root, so that a transform takes about 2 n sqrt(n) multiplications, or n^2 for a prime n.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scriptc.frontend.library.registry import decomposes
 
 @functools.cache
 def divisor(n: int) -> int:
-    """The largest one up to the square root."""
+    """Return the largest divisor of n up to its square root."""
     d = math.isqrt(n)
     while n % d:
         d -= 1
@@ -28,25 +28,25 @@ def divisor(n: int) -> int:
 
 
 def roots(n: int, sign: int) -> tuple[Tensor, Tensor]:
-    """Real and imaginary parts of exp(sign 2 pi i k / n), as exact as float64 is."""
+    """Return the real and imaginary parts of exp(sign 2 pi i k / n) in float64."""
     angle = torch.arange(n, dtype=torch.float64) * (sign * 2 * math.pi / n)
     return torch.cos(angle), torch.sin(angle)
 
 
 def powers(rows: int, columns: int, step: int, n: int) -> Tensor:
-    """Which of n roots those of j, k are, step times apart: [rows, columns]."""
+    """Return [rows, columns] indices into n roots: j k step modulo n for row j and column k."""
     return torch.arange(rows).unsqueeze(1) * torch.arange(columns) * step % n
 
 
 def matrix(count: int, cos: Tensor, sin: Tensor) -> Tensor:
-    """What takes `count` real and imaginary parts, one behind the other, to those of their transform."""
+    """Return the matrix that transforms `count` real parts followed by `count` imaginary parts."""
     turns = powers(count, count, cos.size(0) // count, cos.size(0))
     real, imag = cos[turns], sin[turns]
     return torch.cat((torch.cat((real, imag), 1), torch.cat((-imag, real), 1)))
 
 
 def transform(x: Tensor, sign: int) -> Tensor:
-    """Of the last dim of a tensor, without a factor: sum_j x[j] exp(sign 2 pi i j k / n)."""
+    """Transform the last dim without a factor: sum_j x[j] exp(sign 2 pi i j k / n)."""
     n = x.size(-1)
     n1 = divisor(n)
     n2 = n // n1
@@ -68,7 +68,7 @@ def transform(x: Tensor, sign: int) -> Tensor:
 
 
 def prepared(input: Tensor, n: int | None, dim: int) -> Tensor:
-    """The input with the dim to transform as its last, cut or padded to n points, in a floating dtype."""
+    """Return the input as floats, with `dim` moved to the end and cut or padded to n points."""
     if input.dtype == torch.float16 or input.dtype == torch.bfloat16:
         raise RuntimeError(f"Unsupported dtype {'Half' if input.dtype == torch.float16 else 'BFloat16'}")
     if not input.is_complex() and not input.is_floating_point():
@@ -82,7 +82,7 @@ def prepared(input: Tensor, n: int | None, dim: int) -> Tensor:
 
 
 def scaled(x: Tensor, n: int, norm: str | None, inverse: bool) -> Tensor:
-    """x, divided as the name of a normalisation says."""
+    """Return x scaled by a named normalization."""
     if norm == "ortho":
         return x * (1 / math.sqrt(n))
     if norm is None or norm == "backward":
@@ -93,7 +93,7 @@ def scaled(x: Tensor, n: int, norm: str | None, inverse: bool) -> Tensor:
 
 
 def back(x: Tensor, dim: int) -> Tensor:
-    """The last dim at its place."""
+    """Move the last dim back to its place."""
     return x.transpose(dim, -1) if x.dim() > 1 else x
 
 
@@ -125,7 +125,7 @@ _NAMES = {torch.complex32: "ComplexHalf", torch.complex64: "ComplexFloat", torch
 
 
 def real_of_half(x: Tensor, points: int) -> Tensor:
-    """The real signal of `points` whose transform begins with x: its other half is the conjugate, backwards."""
+    """Return the real signal of `points` whose transform is x and its reversed conjugate."""
     rest = x[..., 1 : (points + 1) // 2].flip(-1)
     return transform(torch.cat((x, torch.conj_physical(rest)), -1), 1).real
 
@@ -206,7 +206,7 @@ def irfft2(input: Tensor, s: Sequence[int] | None = None, dim: Sequence[int] = (
 
 
 # ---- as ATen names them ----
-_NORMS = ("backward", "ortho", "forward")  # of a transform forwards: none, by the root of n, by n
+_NORMS = ("backward", "ortho", "forward")  # of a forward transform: no factor, 1 / sqrt(n), 1 / n
 
 
 @decomposes("aten._fft_r2c")
@@ -241,7 +241,7 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: torch.dtype | None = None) -> Ten
 
 
 def rolled(input: Tensor, dim: int | list[int] | None, half: int) -> Tensor:
-    """half: of a size, rounded down (0) or up (1)."""
+    """Roll dims by half of their size, rounded down (half = 0) or up (half = 1)."""
     dims = list(range(input.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     for d in dims:
         input = input.roll((input.size(d) + half) // 2, d)

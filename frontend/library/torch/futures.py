@@ -1,4 +1,4 @@
-"""torch.jit.fork and wait."""
+"""The functions torch.jit.fork and wait."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def handed_over(r: Reader, value: AbstractValue) -> AbstractValue:
 
 @Verb
 def _handed_over(r: Reader, value: AbstractValue) -> AbstractValue:
-    """Return what a future hands over for a value: lists and dicts are copied, objects and sets are refused."""
+    """Return a copy of a value as a future hands it over. Objects and sets are refused."""
     _refuse(r, value)
 
 

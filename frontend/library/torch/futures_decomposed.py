@@ -1,4 +1,4 @@
-"""torch.jit.Future as compiled code has it. As in eager, `fork` calls at once, and lists and dicts are copied on their way."""
+"""The torch.jit.Future of compiled code. As in eager, `fork` calls at once, and lists and dicts are copied."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Future:
 
 
 def handed_over(value: Any) -> Any:
-    """What comes out where a value goes through TorchScript; the library has it."""
+    """Return a value as TorchScript hands it over. A handler serves this function."""
     raise NotImplementedError
 
 

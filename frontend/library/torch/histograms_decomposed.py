@@ -16,7 +16,10 @@ def histogram(
     input: Tensor, bins: int | Tensor, *, range: tuple[float, float] | None = None, weight: Tensor | None = None,
     density: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """A value on an edge belongs to the bin above it, on the last edge to the last bin."""
+    """Return counts and edges.
+
+    A value on an edge belongs to the bin above, on the last edge to the last bin.
+    """
     flat = input.reshape(-1)
     edges = _edges(flat, bins, None if range is None else range[0], None if range is None else range[1])
     at, inside = _bins(flat, edges)
@@ -38,7 +41,7 @@ def _edges(line: Tensor, bins: int | Tensor, low: float | None, high: float | No
 
 
 def _bins(line: Tensor, edges: Tensor) -> tuple[Tensor, Tensor]:
-    """The bin of each element, and 1 where it lies in one, else 0."""
+    """Return the bin of each element, and 1 if the element lies in a bin, else 0."""
     count = edges.size(0) - 1
     at = torch.clamp(torch.searchsorted(edges, line, right=True) - 1, 0, count - 1)
     return at, ((line >= edges[0]) & (line <= edges[count])).to(line.dtype)
@@ -49,7 +52,10 @@ def histogramdd(
     input: Tensor, bins: int | list[int] | list[Tensor], range: tuple[float, ...] | None = None,
     weight: Tensor | None = None, density: bool = False,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:  # fmt: skip
-    """Bins are given for each number of a point, or as one count for all of the numbers, which then must be known."""
+    """Return counts and edges.
+
+    `bins` is given for each coordinate, or as one count for a known number of them.
+    """
     count = len(bins)  # type: ignore[arg-type]
     points = input.reshape(-1, input.size(-1))
     lines = [points.select(1, d) for d in builtins.range(count)]
@@ -107,7 +113,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
-    torch.linspace(low, high, bins + 1, dtype=input.dtype)  # the edges, which have to fit
+    torch.linspace(low, high, bins + 1, dtype=input.dtype)  # raises if the dtype does not hold the edges
     at = torch.clamp(((flat - low) / (high - low) * bins).to(torch.int64), 0, bins - 1)
     inside = (flat >= low) & (flat <= high)
     return torch.zeros(bins, dtype=input.dtype).scatter_add(0, at, inside.to(input.dtype))

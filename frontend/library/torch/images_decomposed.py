@@ -1,4 +1,4 @@
-"""Convolutions, pools and resizing in any number of dims, by those in two."""
+"""Convolutions and pools in any number of dims, in terms of those in two."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Size = int | tuple[int, ...]
 
 
 def each(value: Any, count: int) -> tuple[int, ...]:
-    """One number per dim."""
+    """Return one number for each dim."""
     if isinstance(value, int):
         return (value,) * count
     return tuple(value) * count if len(value) == 1 else tuple(value)
@@ -23,7 +23,7 @@ def each(value: Any, count: int) -> tuple[int, ...]:
 def same_padding(
     input: Tensor, weight: Tensor, padding: object, stride: tuple[int, ...], dilation: tuple[int, ...], count: int
 ) -> Tensor:
-    """The input with what padding="same" adds."""
+    """Return the input with the zeros that padding="same" adds."""
     if padding != "same":
         return input
     if max(stride) > 1:
@@ -34,7 +34,10 @@ def same_padding(
 
 
 def as_image(x: Tensor) -> Tensor:
-    """[N, C, L] as images of one row. Eager lays them out anew, so that a permuted input does not look like channels last."""
+    """Return [N, C, L] as images of one row.
+
+    Like eager, copy a permuted input, which else looks like channels last.
+    """
     return x.contiguous().unsqueeze(-2)
 
 
@@ -54,7 +57,7 @@ def conv1d(
 
 @decomposes("torch.conv_tbc", "torch.nn.functional.conv_tbc")
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """A convolution over time of [T, N, C] by a weight [K, C, F]."""
+    """Return the convolution of [T, N, C] over time by a weight [K, C, F]."""
     if input.dim() != 3:
         raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
     if weight.dim() != 3:
@@ -82,7 +85,7 @@ def conv3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int | str = 0, dilation: int = 1,
     groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """The sum over the depth of the kernel of 2-D convolutions of all slices."""
+    """Return the sum, over the depth of the kernel, of 2-D convolutions of all slices."""
     x = input.unsqueeze(0) if input.dim() == 4 else input
     s, d = each(stride, 3), each(dilation, 3)
     x = same_padding(x, weight, padding, s, d, 3)
@@ -119,7 +122,7 @@ def conv_transpose3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int = 0,
     output_padding: int = 0, groups: int = 1, dilation: int = 1,
 ) -> Tensor:  # fmt: skip
-    """A convolution of the input, with zeros between its elements, by the kernel backwards."""
+    """Return the convolution of the input, spread by zeros, by the reversed kernel."""
     count = 3
     s, p, d, more = each(stride, count), each(padding, count), each(dilation, count), each(output_padding, count)
     x = input.unsqueeze(0) if input.dim() == count + 1 else input
@@ -145,7 +148,7 @@ def conv_transpose_of_groups(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, output_padding: Size, groups: int,
     dilation: Size,
 ) -> Tensor:  # fmt: skip
-    """conv_transpose2d where how many groups there are is known at run time only: weights are not arranged for it."""
+    """Return conv_transpose2d for a number of groups that only run time knows."""
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     s, p, o, d = each(stride, 2), each(padding, 2), each(output_padding, 2), each(dilation, 2)
@@ -157,7 +160,7 @@ def conv_transpose_of_groups(
 
 # ---- pools ----
 def check_filled(input: Tensor, count: int) -> None:
-    """Raise what eager raises for pools where another dim than the batch is empty."""
+    """Raise the error of eager's pools for an input with an empty dim, other than the batch."""
     for dim in range(input.dim() - count - 1, input.dim()):
         if input.size(dim) == 0:
             raise RuntimeError(f"Expected input's non-batch dimensions to have positive length, but dimension {dim} is empty")
@@ -167,7 +170,7 @@ def windows(
     input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
     ceil_mode: bool, fill: float, count: int,
 ) -> Tensor:  # fmt: skip
-    """The input's last `count` dims as places and, behind them, the elements of the windows."""
+    """Return the windows over the last `count` dims: positions, then elements of a window."""
     x = input
     for i in range(count):
         dim = input.dim() - count + i
@@ -189,7 +192,10 @@ def _avg_pool(
     input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], ceil_mode: bool,
     count_include_pad: bool, divisor: int | None, count: int,
 ) -> Tensor:  # fmt: skip
-    """The divisor counts what lies in the input, or in its padding on both sides, but not what ceil_mode adds."""
+    """Return means over windows.
+
+    The divisor counts input and padding, but not what ceil_mode adds.
+    """
     ones = (1,) * count
     dims = tuple(range(-count, 0))
     total = torch.sum(windows(input, kernel, stride, padding, ones, ceil_mode, 0.0, count), dims)
@@ -233,7 +239,7 @@ def _max_pool_indices(
     input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
     ceil_mode: bool, count: int,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The largest elements and their places in the input's last `count` dims, flattened."""
+    """Return the largest elements of the windows, and their flat indices in the input."""
     lowest = -math.inf if input.is_floating_point() else torch.iinfo(input.dtype).min
     seen = windows(input, kernel, stride, padding, dilation, ceil_mode, lowest, count)
     places = torch.zeros((), dtype=torch.int64)
@@ -262,7 +268,7 @@ def _max(count: int) -> None:
         return _max_pool_indices(input, kernel, steps, each(padding, count), each(dilation, count), ceil_mode, count)
 
     if count == 2:
-        return  # a row of its own
+        return  # max_pool2d itself is a row
 
     @decomposes(f"torch.max_pool{count}d")
     def max_pool(
@@ -282,14 +288,14 @@ for _count in (1, 2, 3):
 
 
 def _bin(x: Tensor, dim: int, k: int, count: int) -> Tensor:
-    """The k-th of `count` bins along a dim, which overlap where the size is no multiple."""
+    """Return the k-th of `count` bins along a dim. Bins may overlap."""
     n = x.size(dim)
     start, stop = k * n // count, ((k + 1) * n + count - 1) // count
     return x.narrow(dim, start, stop - start)
 
 
 def _adaptive_average(input: Tensor, sizes: tuple[int | None, ...]) -> Tensor:
-    """A mean over one dim after the other."""
+    """Return the mean over bins, one dim after the other."""
     result = input
     for i, wanted in enumerate(sizes):
         dim = input.dim() - len(sizes) + i
@@ -322,7 +328,7 @@ def _adaptive(count: int) -> None:
 
 
 def _adaptive_max(input: Tensor, sizes: tuple[int | None, ...]) -> tuple[Tensor, Tensor]:
-    """The largest along one dim after the other, and its place; the last dim first, so that of equals the first counts."""
+    """Return the largest element of each bin and its index, the first one of equals."""
     count = len(sizes)
     values = input
     own = tuple(input.size(input.dim() - count + i) for i in range(count))

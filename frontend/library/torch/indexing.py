@@ -1,4 +1,4 @@
-"""Gather, scatter, sorting and scans: rows whose arguments have defaults or other names in torch."""
+"""Gather, scatter, sorting, scans and index_put."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def scatter_into(
     reduce: str,
     include_self: bool = True,
 ) -> AbstractValue:
-    """src: a tensor, or a number for all places."""
+    """Write `src`, a tensor or a number, into `input` at the indices along a dim."""
     if tensor_type(input).dtype in COMPLEX and not (reduce == "set" or reduce == "add" and include_self):
         r.reject("complex_scatter", how=reduce)
     if not is_tensor(src):
@@ -124,7 +124,7 @@ for _name in ("cumsum", "cumprod", "logcumsumexp"):
 
 
 def picked(r: Reader, input: AbstractValue, dim: int, indices: AbstractValue, cls: type) -> TupleValue:
-    """(values at indices, indices)"""
+    """Return the values at the indices, and the indices."""
     return TupleValue([apply_op(r, "gather", input, indices, dim=dim), indices], cls)
 
 
@@ -266,21 +266,21 @@ def index_put(
     adds = bool(require_known(r, accumulate, "accumulate"))
     if any(is_tensor(part) and is_bool_index(part) for part in parts):
         if len(parts) > 1 or adds or tensor_type(values).rank:
-            r.reject("mask_without_dims")  # eager fails by an assertion of its own, or does not look at the mask
+            r.reject("mask_without_dims")  # eager fails by an internal assertion, or ignores the mask
         return r.call(Known(torch.masked_fill), [input, *parts, values], {})
     view, picked = indexed(r, input, make_tuple(parts))
     return put_by_index(r, view, picked, values, accumulate=adds)
 
 
 def _in_a_dim(r: Reader, part: AbstractValue) -> AbstractValue:
-    """A place without dims as a line of one, which indexes where the other would make a view."""
+    """Return an index without dims as a vector of one, so that indexing copies."""
     if not is_tensor(part) or tensor_type(part).rank or tensor_type(part).dtype not in INTEGRAL - {"u8"}:
         return part
     return apply_op(r, "unsqueeze", part, dim=0)
 
 
 def _in_new_strides(name: str, function: Any) -> None:
-    """Eager writes what this computes into a new tensor, whatever the strides of the operands."""
+    """Register a function whose result has the strides of a new tensor, as eager's has."""
 
     @serves(f"torch.{name}", f"Tensor.{name}")
     def handler(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:

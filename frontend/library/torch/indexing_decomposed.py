@@ -1,4 +1,4 @@
-"""Indexing by tensors: all of it comes down to picking or placing rows of a matrix by one index each."""
+"""Indexing by tensors, in terms of reading or writing rows of a matrix by one index each."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from scriptc.frontend.library.registry import decomposes
 def row_numbers(
     x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], inside: bool = False
 ) -> tuple[Tensor, tuple[int, ...]]:
-    """Which of the rows that `dims` number are named by `indices`, in one line, and the shape of the indices. inside: they
-    need no check."""
+    """Return the numbers of the rows that `indices` name, and the shape of the indices.
+
+    dims: the indexed dims, which number the rows. inside: the indices are known to be in bounds."""
     _check_fit(indices)
     wide = torch.broadcast_tensors(*indices)
     inner = 1
-    for d in tuple(range(x.dim())):  # a tuple is known from the first reading on, a counter from the second
+    for d in tuple(range(x.dim())):  # a tuple is known from the first reading on, a loop counter only from the second
         inner = inner * (1 if d in dims else x.size(d))
     rows = torch.zeros((), dtype=torch.int64)
     for dim, index in zip(dims, wide):  # noqa: B905
         n = x.size(dim)
         place = index.to(torch.int64)
-        if inner == 0 and n > 0:  # rows of nothing: eager does not look at their numbers
+        if inner == 0 and n > 0:  # rows are empty: eager does not check their numbers
             place = torch.zeros_like(place)
         if not inside and bool(torch.any((place < -n) | (place >= n))):
             raise IndexError("index out of bounds for the dimension that it indexes")
@@ -33,7 +34,7 @@ def row_numbers(
 def rows_of(
     x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], inside: bool = False
 ) -> tuple[Tensor, Tensor, tuple[int, ...]]:
-    """x as rows numbered by `dims`, the numbers of the rows that `indices` name, and the shape of the indices."""
+    """Return x as rows, the row numbers that `indices` name, and the shape of the indices."""
     rows, shape = row_numbers(x, dims, indices, inside)
     rest = tuple(d for d in range(x.dim()) if d not in dims)
     count, inner = 1, 1
@@ -54,16 +55,20 @@ def _check_fit(indices: tuple[Tensor, ...]) -> None:
 
 
 def index_order(dims: tuple[int, ...], rank: int, index_rank: int) -> tuple[int, ...]:
-    """Where eager puts the dims of the indices: in place of `dims` if these are neighbours, else in front. The permutation from
-    (indices, rest) to that."""
-    neighbours = dims[-1] - dims[0] + 1 == len(dims)
-    at = dims[0] if neighbours else 0
+    """Return the permutation from (dims of the indices, other dims) to eager's order.
+
+    Eager puts the dims of the indices in place of `dims` if these are adjacent, else in front."""
+    neighbors = dims[-1] - dims[0] + 1 == len(dims)
+    at = dims[0] if neighbors else 0
     rest = tuple(range(index_rank, index_rank + rank - len(dims)))
     return (*rest[:at], *range(index_rank), *rest[at:])
 
 
 def index_tensors(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> Tensor:
-    """x[..., index, ...]: `dims` are the indexed dims in order. Where these are neighbours, they are indexed in place."""
+    """Return x[..., index, ...].
+
+    `dims` are the indexed dims in order; adjacent ones are indexed in place.
+    """
     rows, shape = row_numbers(x, dims, indices)
     rest = tuple(d for d in range(x.dim()) if d not in dims)
     at = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
@@ -78,7 +83,7 @@ def index_tensors(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...])
 def put_tensors(
     x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], values: Tensor, accumulate: bool, inside: bool = False
 ) -> Tensor:
-    """A copy of x with x[..., index, ...] set to values, or increased by them."""
+    """Return a copy of x with x[..., index, ...] set to values, or increased by them."""
     matrix, rows, shape = rows_of(x, dims, indices, inside)
     for _ in tuple(range(values.dim() - len(shape) - x.dim() + len(dims))):
         if values.size(0) != 1:
@@ -100,20 +105,20 @@ def put_tensors(
 
 
 def masked_line(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """x with the dims of a mask, which begin at `dim`, as one, and the places in it that are set."""
+    """Return x with the dims of a mask merged into `dim`, and the indices of set elements."""
     sizes = [x.size(d) for d in range(x.dim())]
     line = x if mask.dim() == 1 else x.reshape(*sizes[:dim], mask.numel(), *sizes[dim + mask.dim() :])
     return line, mask.reshape(-1).nonzero().select(1, 0)
 
 
 def index_mask(x: Tensor, dim: int, mask: Tensor) -> Tensor:
-    """x[..., mask, ...], where nothing else picks elements."""
+    """Return x[..., mask, ...] without other indices."""
     line, places = masked_line(x, dim, mask)
     return torch.index_select(line, dim, places)
 
 
 def put_mask(x: Tensor, dim: int, mask: Tensor, values: Tensor, accumulate: bool) -> Tensor:
-    """A copy of x with x[..., mask, ...] set to values, or increased by them."""
+    """Return a copy of x with x[..., mask, ...] set to values, or increased by them."""
     if values.dim() == 0 and not accumulate:
         rest = x.dim() - dim - mask.dim()
         return torch.where(mask.reshape(*mask.shape, *(1,) * rest), values.to(x.dtype), x)
@@ -126,7 +131,7 @@ def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def in_strides_of(input: Tensor, made: Tensor) -> Tensor:
-    """A new tensor with the strides that a clone of the input has: eager writes it into one."""
+    """Return a copy of `made` with the strides of a clone of the input, into which eager writes."""
     return made if input.is_contiguous() else torch.empty_like(input).copy_(made)
 
 
@@ -245,7 +250,7 @@ def isin(
 @decomposes("torch.bucketize")
 def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     value = input.unsqueeze(-1) if isinstance(input, Tensor) else input
-    below = torch.logical_not(boundaries > value if right else boundaries >= value)  # NaN is above all
+    below = torch.logical_not(boundaries > value if right else boundaries >= value)  # NaN is larger than all numbers
     return torch.sum(below, -1).to(torch.int32 if out_int32 else torch.int64)
 
 
@@ -267,8 +272,10 @@ def embedding_bag(
     weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
     per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """mode: 0 sum, 1 mean, 2 max over each bag; bags begin at the offsets. With the result come the bag of each index, how
-    many count in each bag, and the index that each maximum comes from, as far as eager's mode fills these."""
+    """Return sums (mode 0), means (1) or maxima (2) over bags of rows that begin at offsets.
+
+    Returned too are the bag of each index, the number of rows in each bag, and the index of each maximum, each where eager
+    fills it."""
     bags = offsets.size(0) - (1 if include_last_offset else 0)
     bag = torch.sum(offsets[:bags] <= torch.arange(indices.size(0)).unsqueeze(1), 1) - 1
     rows = torch.index_select(weight, 0, indices)
@@ -299,7 +306,7 @@ def embedding_bag(
 
 @decomposes("torch.embedding_renorm_")
 def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """Scales the rows that are looked up down to a largest norm."""
+    """Scale the rows that are looked up down to a largest norm."""
     length = torch.linalg.vector_norm(weight, norm_type, 1, keepdim=True)
     used = torch.any(torch.arange(weight.size(0)).unsqueeze(1) == indices.reshape(-1), 1).unsqueeze(1)
     return weight.copy_(torch.where(used & (length > max_norm), weight * (max_norm / (length + 1e-7)), weight))

@@ -1,4 +1,4 @@
-"""cat and stack."""
+"""The functions cat and stack."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def stack(r: Reader, tensors: AbstractValue, dim: AbstractValue = _ZERO) -> Abst
 
 
 def _joined(r: Reader, tensors: AbstractValue, name: str, dim: AbstractValue) -> AbstractValue:
-    """Of a run-time list or of known items, of which some may be of several kinds."""
+    """Return cat or stack of a run-time list, or of known items, which may be of several kinds."""
 
     at = require_known(r, dim, "dim")
 
@@ -52,7 +52,7 @@ def _joined(r: Reader, tensors: AbstractValue, name: str, dim: AbstractValue) ->
     def join(items: list[AbstractValue]) -> AbstractValue:
         values = _tensor_list(r, items, name, at)
         if name == "cat" and at not in (-1, 0) and all(tensor_type(i).rank == 1 for i in items):
-            return apply_op(r, "clone", cast_to(r, items[0], dtype_of_result(r, *items)))  # all are empty
+            return apply_op(r, "clone", cast_to(r, items[0], dtype_of_result(r, *items)))  # all items are empty
         return build(values)
 
     if is_made_list(tensors) and tensors.items is None:
@@ -62,7 +62,7 @@ def _joined(r: Reader, tensors: AbstractValue, name: str, dim: AbstractValue) ->
 
 
 def _tensor_list(r: Reader, items: list[AbstractValue], name: str, dim: int) -> AbstractValue:
-    """The operand of cat and stack; tensors of several dtypes are promoted."""
+    """Return the operand of cat and stack: a list of tensors, promoted to one dtype."""
     if not items:
         r.emit.raise_error(*_EMPTY[name])
     for item in items:
@@ -87,14 +87,14 @@ def _check_rank(r: Reader, name: str, first: int, rank: int) -> None:
 
 
 def _without_legacy(r: Reader, items: list[AbstractValue], dim: int) -> list[AbstractValue]:
-    """cat passes over empty 1-D tensors, whatever the rank of the others."""
+    """Return the items that cat joins: it skips empty vectors, whatever the rank of the others."""
     ranks = [tensor_type(i).rank for i in items]
     others = [n for n in ranks if n != 1]
     first_other = ranks.index(others[0]) if others else len(ranks)
     for i, item in enumerate(items):
         if tensor_type(item).rank == 1:
             empty = r.compare("Eq", size_av(r, item, 0), Known(0))
-            if i < first_other and dim not in (-1, 0):  # eager wraps the dim by the first that it does not pass over
+            if i < first_other and dim not in (-1, 0):  # eager wraps the dim by the first tensor that it does not skip
                 text = f"Dimension out of range (expected to be in range of [-1, 0], but got {dim})"
                 check_that(r, empty, "IndexError", text)
             elif others:
@@ -105,7 +105,7 @@ def _without_legacy(r: Reader, items: list[AbstractValue], dim: int) -> list[Abs
 
 
 def _kinds_of_items(tensors: ListValue) -> list[Type]:
-    """The kinds of items of a list that holds tensors of several ranks and one dtype, and perhaps None."""
+    """Return the types of a list's items if they are tensors of one dtype or None."""
     elem = tensors.value.type.elem if tensors.value is not None and isinstance(tensors.value.type, ListType) else None
     kinds: list[Type] = list(elem.items[1:]) if elem is not None and is_union(elem) else []
     if isinstance(elem, OptionalType):
@@ -118,7 +118,7 @@ def _kinds_of_items(tensors: ListValue) -> list[Type]:
 def _of_first_rank(
     r: Reader, tensors: ListValue, name: str, kinds: list[Type], build: Callable[[AbstractValue], AbstractValue]
 ) -> AbstractValue:
-    """The join for each rank that the first item may have, which all others then must have."""
+    """Join a list once for each rank of its first item, which all other items must have."""
     given: AbstractValue = tensors
     if name == "cat" and any(isinstance(t, TensorType) and t.rank == 1 for t in kinds):
         given = r.call(Known(joining.without_empty_vectors), [given], {})

@@ -1,4 +1,4 @@
-"""hstack, vstack, dstack, column_stack, and what cat and stack of lists of several ranks are made of."""
+"""The functions hstack, vstack, dstack and column_stack, and helpers of cat."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scriptc.frontend.library.torch.shapes_decomposed import at_least
 
 
 def without_empty_vectors(tensors: list[Tensor | None]) -> list[Tensor | None]:
-    """What torch.cat joins: it passes over these, whatever the rank of the others."""
+    """Return the tensors that torch.cat joins: all but empty vectors."""
     return [t for t in tensors if t is None or t.dim() != 1 or t.size(0) > 0] or tensors
 
 

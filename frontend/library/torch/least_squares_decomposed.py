@@ -38,7 +38,7 @@ def lstsq(
     if exact and m > n:
         rest = torch.matmul(input, solution) - B
         residuals = torch.sum(rest * rest, -2)
-    if m > n:  # eager's stands in a matrix of m rows
+    if m > n:  # eager returns rows of a matrix of m rows
         more = torch.zeros(*solution.shape[:-2], solution.size(-1), m - n, dtype=input.dtype)
         solution = torch.cat([solution.mT, more], -1).mT.narrow(-2, 0, n)
     if vector:
@@ -67,8 +67,8 @@ def _check(input: Tensor, b: Tensor, driver: str | None) -> None:
 
 
 def _by_qr(A: Tensor, B: Tensor) -> Tensor:
-    """Of matrices of full rank."""
-    if A.size(-2) < A.size(-1):  # of all solutions the shortest
+    """Return the least-squares solution for matrices of full rank."""
+    if A.size(-2) < A.size(-1):  # the solution of least norm
         Q, R = torch.linalg.qr(A.mT)
         return torch.matmul(torch.linalg.solve_triangular(R.mT, B, upper=False).mT, Q.mT).mT
     Q, R = torch.linalg.qr(A)

@@ -1,4 +1,4 @@
-"""Factorisations of matrices: the ops that decompositions are made of."""
+"""Factorizations of matrices: the ops that decompositions call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factorisations of matrices and systems of equations: shapes and errors here, the arithmetic in ops of their own."""
+"""Factorizations of matrices and systems of equations: shapes and errors here, the arithmetic in ops."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _COMPUTED = (torch.float32, torch.float64)
 
 
 def _lu(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Both factors in one, pivots from 1, and the first zero pivot or 0."""
-    raise NotImplementedError  # an op, as all of these
+    """Return both factors in one matrix, pivots counted from 1, and the first zero pivot or 0."""
+    raise NotImplementedError  # an op, as are those below
 
 
 def _lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
@@ -45,7 +45,7 @@ def _householder(A: Tensor, tau: Tensor) -> Tensor:
     raise NotImplementedError
 
 
-# ---- what eager asks of its arguments; complex ones pass here, to be refused by the ops ----
+# ---- checks of arguments; the ops refuse complex ones ----
 
 
 def are_matrices(A: Tensor, function: str, name: str = "A") -> None:
@@ -96,7 +96,7 @@ def _fit(A: Tensor, B: Tensor, left: bool, function: str) -> None:
 
 
 def failed(info: Tensor) -> tuple[str, int]:
-    """Of codes of which some are not 0: where the first of these stands, in eager's words, and the code."""
+    """Return the position of the first code that is not 0, in eager's words, and the code."""
     if info.dim() == 0:
         return "", int(info)
     codes = info.reshape(-1)
@@ -118,7 +118,7 @@ def _no_inverse(info: Tensor, function: str) -> NoReturn:
 
 
 def _in_columns(A: Tensor) -> Tensor:
-    """The same values, with the strides that LAPACK gives them."""
+    """Return the values with LAPACK's strides: columns are contiguous."""
     return A.mT.contiguous().mT
 
 
@@ -171,7 +171,7 @@ def lu_unpack(
         )
     P = L = U = torch.empty(0, dtype=LU_data.dtype)
     m, k = LU_data.size(-2), min(LU_data.size(-2), LU_data.size(-1))
-    if unpack_pivots:  # the rows of an identity, exchanged, are P^T
+    if unpack_pivots:  # exchanged rows of an identity are P^T
         rest = torch.arange(k + 1, m + 1, dtype=torch.int32).expand(*LU_data.shape[:-2], m - k)
         same = torch.eye(m, dtype=LU_data.dtype).expand(*LU_data.shape[:-2], m, m)
         P = _lu_solve(same, torch.cat([LU_pivots, rest], -1), same, False).mT
@@ -278,7 +278,7 @@ def inv(A: Tensor) -> Tensor:
 
 
 def _signs(pivots: Tensor) -> Tensor:
-    """The determinants of the permutations that pivots describe, in int64."""
+    """Return the determinants of the permutations that pivots describe, in int64."""
     swapped = pivots != torch.arange(1, pivots.size(-1) + 1, dtype=torch.int32)
     return 1 - 2 * (torch.sum(swapped, -1) % 2)
 
@@ -320,7 +320,7 @@ def logdet(input: Tensor) -> Tensor:
 
 
 def _factor(A: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
-    """Of the upper or lower triangle."""
+    """Return the Cholesky factor of the upper or lower triangle, and its code."""
     if not upper:
         return _cholesky(A)
     L, info = _cholesky(A.mT)
@@ -365,7 +365,7 @@ def cholesky_of(input: Tensor, upper: bool = False) -> Tensor:
 
 
 def _by_cholesky(B: Tensor, L: Tensor, upper: bool) -> Tensor:
-    """Two triangles, one the transposed of the other."""
+    """Solve with a Cholesky factor: with one triangle, then with its transpose."""
     between = _triangle(L.mT, B, False, False) if upper else _triangle(L, B, False, False)
     return _triangle(L, between, True, False) if upper else _triangle(L.mT, between, True, False)
 
@@ -382,7 +382,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
 
 def _fit_of(b: Tensor, A: Tensor, function: str) -> None:
-    """What the older functions ask, in their words."""
+    """Raise the errors of the older functions for operands that do not fit."""
     if b.dtype != A.dtype:
         raise RuntimeError(
             f"Expected b and A to have the same dtype, but found b of type {NAMES[b.dtype]} and A of type "

@@ -1,4 +1,4 @@
-"""Losses and distances: the leaves of torch.nn.functional. `reduction` is 0 none, 1 mean, 2 sum."""
+"""Losses and distances, as leaves of torch.nn.functional. A reduction is 0 (none), 1 (mean) or 2 (sum)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: int = 1, beta: float = 1.0) -> Tensor:
     if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    if input.dtype == torch.float16 and beta >= 65520:  # infinite as a half
+    if input.dtype == torch.float16 and beta >= 65520:  # infinite in float16
         beta = math.inf
     distance = torch.abs(input - target)
     if beta == 0:
@@ -163,7 +163,7 @@ def multi_margin_loss(
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     x = input.reshape(1, -1) if input.dim() < 2 else input
     labels = target.reshape(x.shape)
-    valid = torch.cumprod((labels >= 0).to(torch.int64), 1) != 0  # labels end at the first -1
+    valid = torch.cumprod((labels >= 0).to(torch.int64), 1) != 0  # the first -1 ends the labels
     safe = torch.where(valid, labels, 0)
     is_target = torch.zeros_like(x).scatter_add(1, safe, valid.to(x.dtype)) > 0
     own = torch.gather(x, 1, safe).unsqueeze(2)
@@ -176,7 +176,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: int = 1) ->
 
 
 def _nll(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
-    """Classes at dim 1, or 0 of an input without a batch."""
+    """Return the negative log likelihood; classes are dim 1, or dim 0 without a batch."""
     _check_classes(input, target, weight)
     dim = 1 if input.dim() > 1 else 0
     kept = target != ignore_index
@@ -185,7 +185,7 @@ def _nll(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, i
         first = torch.argmax(outside.reshape(-1).to(torch.uint8))
         raise IndexError(f"Target {int(target.reshape(-1)[first])} is out of bounds.")
     safe = torch.where(kept, target, 0)
-    if input.size(dim) == 0:  # all are ignored
+    if input.size(dim) == 0:  # all targets are ignored
         picked = torch.zeros(target.shape, dtype=input.dtype)
     else:
         picked = -torch.gather(input, dim, safe.unsqueeze(dim)).squeeze(dim)
@@ -200,7 +200,7 @@ def _nll(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, i
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """Raise what eager raises for a target of class indices, or weights, of other sizes than the input asks for."""
+    """Raise the error of eager for class indices or weights whose sizes do not fit the input."""
     if input.dim() < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {input.dim()})")
     if input.dim() == 1:
@@ -240,7 +240,10 @@ def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor | list[int], target_lengths: Tensor | list[int],
     blank: int = 0, reduction: int = 1, zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
-    """alpha[n, k]: the log probability of all ways to the k-th of blank, label, blank, ..., label, blank."""
+    """Return CTC losses.
+
+    alpha[n, k] is the log probability of all paths to symbol k of blank, label, blank, ...
+    """
     batched = log_probs.dim() == 3
     logs = log_probs if batched else log_probs.unsqueeze(1)
     steps, sizes = _lengths(input_lengths), _lengths(target_lengths)
@@ -249,7 +252,7 @@ def ctc_loss(
     inside = places < sizes.unsqueeze(1)
     if targets.dim() == 2:
         rows = targets
-    else:  # one behind the other
+    else:  # targets of all samples, concatenated
         rows = targets.reshape(1, -1).expand(logs.size(1), targets.size(0))
         places = places + (torch.cumsum(sizes, 0) - sizes).unsqueeze(1)
     labels = torch.gather(rows, 1, torch.where(inside, places, 0)).to(torch.int64)

@@ -1,4 +1,4 @@
-"""torch.masked: what the mask leaves out takes the value that changes nothing."""
+"""Reductions of torch.masked: masked elements take the neutral value of the reduction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def highest(x: Tensor) -> float:
 
 
 def all_dims(x: Tensor, dim: Dims) -> Dims:
-    """No dims mean all of them."""
+    """Return `dim`, or all dims for None and ()."""
     return tuple(range(x.dim())) if dim is None or (not isinstance(dim, int) and len(dim) == 0) else dim
 
 
@@ -131,10 +131,10 @@ def var(
     x = input if dtype is None else input.to(dtype)
     dims = all_dims(x, dim)
     mean = torch.sum(kept(x, mask, 0), dims, True) / count(x, mask, dim, True)
-    centred = kept(x - mean, mask, 0)
+    centered = kept(x - mean, mask, 0)
     degrees = correction if correction is not None else 0 if unbiased is False else 1
     left = count(x, mask, dim, keepdim) - degrees
-    return torch.sum(centred * centred.conj_physical(), dims, keepdim) / torch.clamp(left, min=0).to(x.dtype)
+    return torch.sum(centered * centered.conj_physical(), dims, keepdim) / torch.clamp(left, min=0).to(x.dtype)
 
 
 @decomposes("torch.masked.std")

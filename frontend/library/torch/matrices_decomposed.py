@@ -1,4 +1,4 @@
-"""Functions of matrices that are made of products and solutions: powers, norms, exponentials, tensors as matrices."""
+"""Functions of matrices by products and solutions: powers, norms, exponentials, tensor inverses."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def matrix_norm(
     x = A if dtype is None else A.to(dtype)
     if ord == "fro":
         return torch.linalg.vector_norm(x, 2, (rows, columns), keepdim)
-    if isinstance(ord, str) or abs(ord) == 2:  # "nuc"
+    if isinstance(ord, str) or abs(ord) == 2:  # a string is "nuc"
         not_half(x, "linalg.matrix_norm")
         S = torch.linalg.svdvals(torch.movedim(x, (rows, columns), (-2, -1)))
         norm = torch.sum(S, -1) if isinstance(ord, str) else _extreme(S, -1, ord > 0)
@@ -67,7 +67,7 @@ def matrix_norm(
 
 
 def _extreme(x: Tensor, dim: int, largest: bool) -> Tensor:
-    """Of numbers that are not negative: the largest of none is 0."""
+    """Return the largest or least of nonnegative numbers; the largest of none is 0."""
     if not largest:
         return torch.amin(x, dim)
     if x.size(dim) == 0:
@@ -121,7 +121,7 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
 
 @decomposes("torch.linalg.matrix_exp", "torch.matrix_exp", "Tensor.matrix_exp", "torch.linalg_matrix_exp", widens=True)
 def matrix_exp(A: Tensor) -> Tensor:
-    """Halved until a polynomial of degree 18 is exact to the last digits, then squared as often, each matrix as it needs."""
+    """Halve each matrix until a polynomial of degree 18 is exact; square the result as often."""
     are_square(A, "linalg.matrix_exp")
     are_floating(A, "linalg.matrix_exp")
     if A.numel() == 0:

@@ -28,7 +28,7 @@ _NONE = Known(None)
 
 
 def axis(r: Reader, tensor: AbstractValue, dim: AbstractValue, *, extra: int = 0) -> int:
-    """A dim argument counted from the front; IndexError at run time where it is out of range."""
+    """Return a dim argument counted from the front; build an IndexError if it is out of range."""
     try:
         return normal_dim(require_known(r, dim, "a dim"), tensor_type(tensor).rank, extra=extra)
     except TypeRuleError as e:
@@ -36,13 +36,13 @@ def axis(r: Reader, tensor: AbstractValue, dim: AbstractValue, *, extra: int = 0
 
 
 def needs_dims(r: Reader, tensor: AbstractValue, type: str, message: str) -> None:
-    """Raises what eager raises for a tensor without dims, where it does not count that as one dim."""
+    """Build the error of eager for a tensor without dims, which eager takes as no vector."""
     if tensor_type(tensor).rank == 0:
         r.emit.raise_error(type, message)
 
 
 def own_axis(r: Reader, tensor: AbstractValue, dim: AbstractValue) -> int:
-    """The same of a tensor that must have dims."""
+    """Return a dim argument counted from the front, of a tensor that must have dims."""
     try:
         return own_dim(require_known(r, dim, "a dim"), tensor_type(tensor).rank)
     except TypeRuleError as e:
@@ -91,7 +91,7 @@ def is_nonzero(r: Reader, input: AbstractValue) -> AbstractValue:
 def is_contiguous(
     r: Reader, self: AbstractValue, memory_format: AbstractValue = Known(torch.contiguous_format)
 ) -> AbstractValue:
-    """Of channels_last: whether it is contiguous with the channels behind."""
+    """Return whether elements are contiguous; in channels_last, with the channels as last dim."""
     wanted, rank = require_known(r, memory_format, "the memory format"), tensor_type(self).rank
     if wanted in (torch.channels_last, torch.channels_last_3d):
         if rank != (4 if wanted == torch.channels_last else 5):
@@ -126,7 +126,7 @@ def is_signed(r: Reader, input: AbstractValue) -> AbstractValue:
 
 @serves("torch.get_device", "Tensor.get_device")
 def get_device(r: Reader, input: AbstractValue) -> AbstractValue:
-    return Known(-1)  # the CPU
+    return Known(-1)  # -1 is the CPU
 
 
 @serves("torch.is_floating_point", "Tensor.is_floating_point")
@@ -150,7 +150,10 @@ def result_type(r: Reader, tensor1: AbstractValue, tensor2: AbstractValue) -> Ab
 def to(
     r: Reader, self: AbstractValue, *args: AbstractValue, dtype: AbstractValue = _NONE, **kwargs: AbstractValue
 ) -> AbstractValue:
-    """Conversions of dtype; devices other than the CPU are refused. A tensor that needs none is returned as it is."""
+    """Return a tensor in another dtype, or itself if it has that dtype.
+
+    Devices other than the CPU are refused.
+    """
     copy = kwargs.pop("copy", Known(False))
     memory_format = kwargs.pop("memory_format", _NONE)
     kwargs.pop("non_blocking", None)
@@ -171,7 +174,7 @@ def to(
 
 
 def in_format(r: Reader, tensor: AbstractValue, memory_format: AbstractValue) -> AbstractValue:
-    """The tensor with the strides of a memory format, itself where it has them."""
+    """Return a tensor with the strides of a memory format, or itself if it has them."""
     wanted = require_known(r, memory_format, "the memory format")
     rank = {torch.channels_last: 4, torch.channels_last_3d: 5}.get(wanted)
     if rank is None:

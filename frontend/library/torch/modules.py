@@ -19,13 +19,13 @@ from scriptc.frontend.values.predicates import is_tensor
 
 @serves("torch.nn.Module.to")
 def to(r: Reader, self: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
-    """The module, whose tensors are on the CPU; one of another dtype would be another module."""
+    """Return the module itself. A conversion that would change its tensors is refused."""
     module: torch.nn.Module = require_known(r, self, "the module")
     for av in (*args, *kwargs.values()):
         obj = require_known(r, r.attribute(av, "dtype") if is_tensor(av) else av, "the target of to()")
         if isinstance(obj, torch.dtype):
             _has_dtype(r, module, obj)
-        elif not isinstance(obj, (bool, torch.memory_format)):  # non_blocking
+        elif not isinstance(obj, (bool, torch.memory_format)):  # a bool is non_blocking
             options(r, {"device": Known(obj)})
     return self
 
@@ -81,7 +81,7 @@ def _modules(r: Reader, root: AbstractValue, prefix: str) -> Iterator[tuple[str,
 def _tensors(
     r: Reader, root: AbstractValue, table: str, prefix: str, recurse: AbstractValue, once: bool
 ) -> Iterator[tuple[str, AbstractValue]]:
-    """The parameters or buffers of a tree by name, each of them once if asked."""
+    """Yield the parameters or buffers of a tree of modules by name, or each of them once."""
     seen: set[int] = set()
     deep = require_known(r, recurse, "recurse")
     for path, module in _modules(r, root, prefix) if deep else [(prefix, require_known(r, root, "the module"))]:

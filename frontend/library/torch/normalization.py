@@ -1,4 +1,4 @@
-"""Softmax and normalisation."""
+"""Softmax and normalization."""
 
 from __future__ import annotations
 

@@ -9,7 +9,10 @@ from scriptc.frontend.library.registry import decomposes
 
 
 def _wide(x: Tensor) -> Tensor:
-    """Where statistics are written too, so that not all arguments can be widened."""
+    """Return a half-type tensor in float32.
+
+    Functions that write statistics cannot widen all their arguments.
+    """
     return x.to(torch.float32) if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
@@ -18,7 +21,10 @@ def batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
     training: bool, momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
-    """In training the running statistics move towards those of the batch. Half types are computed in float."""
+    """Normalize by batch statistics in training, and update the running ones.
+
+    Half types are computed in float32.
+    """
     if input.dim() < 2:
         return _empty_batch(input, weight, bias)
     shape = (1, input.size(1)) + (1,) * (input.dim() - 2)
@@ -43,7 +49,7 @@ def batch_norm(
 
 
 def _empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """Eager asks for channels only where there are elements."""
+    """Return the result for an empty batch, whose channels eager does not check."""
     if input.numel() > 0:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
     result = input.clone() if weight is None else input * weight[0:1]
@@ -118,7 +124,7 @@ def native_batch_norm(
 
 @decomposes("torch._weight_norm")
 def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
-    """g * v / |v|, the norm being over all dims but one (torch.nn.utils.parametrizations.weight_norm)."""
+    """Return g * v / |v| with the norm over all dims but one."""
     if dim == -1:
         return v * (g / torch.sqrt(torch.sum(v * v)))
     others = tuple(d for d in range(v.dim()) if d != dim % v.dim())

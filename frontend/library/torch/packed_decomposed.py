@@ -1,6 +1,6 @@
-"""Packed sequences: rows of all samples, step by step, of which `batch_sizes` says how many each step has.
+"""Packed sequences: rows of all samples, step by step. `batch_sizes` has the number of rows of each step.
 
-Samples are in the order of decreasing length, so that at each step the first ones are alive.
+Samples are in the order of decreasing length, so that the first ones are those that go on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scriptc.frontend.library.torch.recurrent_decomposed import Pair, State, che
 
 @decomposes("torch._pack_padded_sequence")
 def pack(input: Tensor, lengths: Tensor, batch_first: bool) -> Pair:
-    """input: [T, B, *], or [B, T, *] if `batch_first`. Gives data [N, *] and batch sizes [T'], T' the longest length."""
+    """Pack [T, B, *], or [B, T, *] if `batch_first`, into data [N, *] and batch sizes."""
     x = input.transpose(0, 1) if batch_first else input
     if lengths.size(0) != x.size(1):
         raise RuntimeError("Expected `len(lengths)` to be equal to batch_size")
@@ -48,7 +48,7 @@ def pad(data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: flo
 def pad_sequence(
     sequences: list[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Tensors [L, *] of any lengths as one [T, B, *], or [B, T, *] if `batch_first`."""
+    """Return tensors [L, *] of any lengths as one [T, B, *], or [B, T, *] if `batch_first`."""
     if padding_side not in ("right", "left"):
         raise RuntimeError("padding_side must be either left or right")
     longest = max([s.size(0) for s in sequences])
@@ -75,7 +75,7 @@ def run(
 def along_packed(
     kind: str, data: Tensor, sizes: list[int], first: State, weights: list[Tensor], has_biases: bool, backwards: bool
 ) -> tuple[Tensor, State]:
-    """One layer in one direction: outputs [N, H], and for each sample the state at its last step."""
+    """Return outputs [N, H] of one layer in one direction, and each sample's last state."""
     bias_x, bias_h = (weights[2], weights[3]) if has_biases else (None, None)
     inputs = F.linear(data, weights[0], bias_x)
     state = tuple(part.clone() for part in first)
@@ -96,7 +96,7 @@ def along_packed(
     return outputs, state
 
 
-# torch.nn calls these with all arguments by position: with batch sizes in the second place for packed data.
+# torch.nn passes all arguments by position. For packed data, batch sizes are the second.
 @decomposes("torch.lstm")
 def lstm(input: Tensor, *args: Any) -> tuple[Tensor, ...]:
     if isinstance(args[0], torch.Tensor):

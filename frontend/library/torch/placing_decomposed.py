@@ -1,5 +1,4 @@
-"""index_add, index_copy, index_fill and index_reduce: what a vector of places along one dim is written to, and what eager tests
-in front."""
+"""The functions index_add, index_copy, index_fill and index_reduce, with the checks of eager."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
         _check_inside(input, d, index)
     elif input.numel() == 0:
         return input.new_empty(input.shape)
-    elif alpha != 1 or index.dtype != torch.int64 or 0 < d < input.dim() - 1:  # else eager scatters, which raises by itself
+    elif alpha != 1 or index.dtype != torch.int64 or 0 < d < input.dim() - 1:  # else eager scatters, and scatter checks
         _check_inside(input, d, index)
     scaled = source if alpha == 1 else source * alpha
     return torch.scatter_add(input, d, places, scaled.reshape(places.shape))
@@ -88,7 +87,7 @@ def _dim_of(input: Tensor, dim: int) -> int:
 
 
 def _along(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """An index into one dim, the same for all places in the others."""
+    """Return a vector of indices into one dim, expanded over the other dims."""
     if input.dim() == 0:
         return index.reshape(())
     column = index.reshape(tuple(-1 if i == dim else 1 for i in range(input.dim()))).to(torch.int64)
@@ -127,7 +126,7 @@ def _check_inside(input: Tensor, dim: int, index: Tensor) -> None:
 
 
 def _check_slices(input: Tensor, dim: int, index: Tensor) -> None:
-    """Eager writes slices by their addresses: it looks for the memory of one before it looks at the index."""
+    """Raise the errors of eager, which checks the memory of a slice before it checks the index."""
     if index.numel() > 0 and input.dim() > 0:
         if input.size(dim) == 0:
             raise RuntimeError("setStorage: out of bounds for storage of size 0")

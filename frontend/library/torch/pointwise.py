@@ -1,4 +1,4 @@
-"""Pointwise functions whose arguments say more than their operands: alpha, rounding_mode, bounds."""
+"""Pointwise functions with arguments beside their operands: alpha, rounding_mode, bounds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NONE = Known(None)
 
 
 def _scaled(r: Reader, other: AbstractValue, alpha: AbstractValue, input: AbstractValue) -> AbstractValue:
-    """Return alpha times a tensor or a number, as an element of the dtype that the sum with `input` has."""
+    """Return alpha times a tensor or number, in the dtype of its sum with `input`."""
     if is_known(alpha) and alpha.obj == 1:
         return other
     if is_tensor(other) or is_complex_number(other) or is_complex_number(alpha):
@@ -34,14 +34,14 @@ def _scaled(r: Reader, other: AbstractValue, alpha: AbstractValue, input: Abstra
     common = dtype_of_result(r, input, other)
     if common not in INTEGRAL:
         return r.binary("Mult", other if common == "bool" else r.call(Known(float), [other], {}), alpha)
-    return elementwise(r, "mul", new_filled(r, (), other, "i64"), alpha)  # which wraps
+    return elementwise(r, "mul", new_filled(r, (), other, "i64"), alpha)  # int64 wraps
 
 
 def _difference(r: Reader, a: AbstractValue, b: AbstractValue, alpha: AbstractValue) -> AbstractValue:
-    """Return a - alpha * b, as eager has it: a sum with the negative of alpha, which is what has to fit."""
+    """Return a - alpha * b. Eager adds -alpha * b, and the dtype must hold -alpha."""
     if is_known(alpha) and alpha.obj == 1 or is_complex_number(alpha):
         return elementwise(r, "sub", a, _scaled(r, b, alpha, a))
-    if type_of(alpha) == INT:  # which wraps
+    if type_of(alpha) == INT:  # int64 wraps
         least = r.compare("Eq", alpha, Known(-(2**63)))
         alpha = r.choose(least, lambda: alpha, lambda: r.binary("Sub", Known(0), alpha))
     else:
@@ -147,14 +147,17 @@ def where(
         return nonzero(r, condition, as_tuple=Known(True))
     if len(values) != 2:
         r.emit.raise_error("TypeError", "where() takes one tensor, or three")
-    if is_tensor(condition) and tensor_type(condition).dtype == "u8":  # which torch still takes, with a warning
+    if is_tensor(condition) and tensor_type(condition).dtype == "u8":  # torch still takes it, with a warning
         condition = cast_to(r, condition, "bool")
     common = dtype_of_result(r, *values)
     return apply_op(r, "where", condition, *(_branch(r, v, common) for v in values), dtype=common)
 
 
 def _branch(r: Reader, value: AbstractValue, dtype: str) -> AbstractValue:
-    """A value of where() in a dtype: numbers are converted as a tensor of one number is, where half types become infinite."""
+    """Return an operand of where() in a dtype.
+
+    Numbers beyond a half type become infinite, as in a tensor.
+    """
     if is_tensor(value) or is_complex_number(value) or dtype in ("f16", "bf16", "bool"):
         return cast_to(r, value, dtype)
     return converted(r, value, dtype)
@@ -166,7 +169,7 @@ def clamp(r: Reader, input: AbstractValue, min: AbstractValue = _NONE, max: Abst
     if not bounds:
         r.emit.raise_error("RuntimeError", "torch.clamp: At least one of 'min' or 'max' must not be None")
     dtype = dtype_of_result(r, input, *(b for _, b in bounds))
-    fills = len(bounds) == 2 and any(is_known(b) and b.obj != b.obj for _, b in bounds)  # with NaN
+    fills = len(bounds) == 2 and any(is_known(b) and b.obj != b.obj for _, b in bounds)  # a NaN bound gives NaN
     if not fills:
         bounds = [(n, b if is_tensor(b) or dtype == "bool" else converted(r, b, dtype)) for n, b in bounds]
     result: AbstractValue = cast_to(r, input, dtype)
@@ -193,7 +196,7 @@ def _ones(r: Reader, input: AbstractValue) -> AbstractValue:
     return apply_op(r, "fill", input, Known(1))
 
 
-_ROOTS = ("bf16", "f32", "f64", *COMPLEX)  # the dtypes of which eager takes roots for halves
+_ROOTS = ("bf16", "f32", "f64", *COMPLEX)  # dtypes in which eager computes x ** 0.5 as a root
 _POWERS: dict[float, tuple[Collection[str], Callable[[Reader, AbstractValue], AbstractValue]]] = {
     0: (DTYPES, _ones),
     1: (DTYPES, lambda r, x: apply_op(r, "clone", x)),
@@ -208,7 +211,10 @@ _POWERS: dict[float, tuple[Collection[str], Callable[[Reader, AbstractValue], Ab
 
 @serves("torch.pow", "Tensor.pow")
 def pow(r: Reader, input: AbstractValue, exponent: AbstractValue) -> AbstractValue:
-    """Small whole exponents are products, and halves roots, as in eager: which differs at infinities and -0."""
+    """Return a power.
+
+    As in eager, small integer exponents are products and 0.5 is a root: infinities and -0 differ.
+    """
     if not is_tensor(input) or is_tensor(exponent):
         return elementwise(r, "pow", input, exponent)
     dtype = dtype_of_result(r, input, exponent)

@@ -1,4 +1,4 @@
-"""Pointwise functions that are a formula of others."""
+"""Pointwise functions as formulas of others."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from scriptc.frontend.library.registry import decomposes
 
 @decomposes("torch.lerp", "Tensor.lerp", widens=True)
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
-    """From the nearer end, so that weights 0 and 1 give the ends themselves."""
+    """Interpolate from the nearer end, so that weights 0 and 1 give the ends exactly."""
     difference = end - input
     if isinstance(weight, Tensor):
         return torch.where(weight.abs() < 0.5, input + weight * difference, end - difference * (1 - weight))
     part = weight if isinstance(weight, complex) else float(weight)
     if abs(part) < 0.5:
         return input + part * difference
-    return (input - end) * (1 - part) + end  # with the strides of the input, as it comes first
+    return (input - end) * (1 - part) + end  # the first operand, the input, gives the strides
 
 
 @decomposes("torch.addcmul", "Tensor.addcmul", widens=True)
@@ -33,7 +33,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 
 
 def inexact(input: Tensor) -> Tensor:
-    """The tensor in the default dtype where its elements are whole numbers."""
+    """Return a tensor of integers in the default dtype, and other tensors as they are."""
     return input if input.is_floating_point() or input.is_complex() else input.to(torch.get_default_dtype())
 
 
@@ -123,7 +123,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     x = inexact(input)
     if n == 0:
         return torch.digamma(x)
-    if n == 1:  # below 1/2 by reflection
+    if n == 1:  # reflection below 1/2
         sine = torch.sin(math.pi * x)
         reflected = math.pi * math.pi / (sine * sine) - torch.special.zeta(2, 1 - x)
         return torch.where(x < 0.5, reflected, torch.special.zeta(2, torch.where(x < 0.5, 1.0, x)))

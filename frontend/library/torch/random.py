@@ -1,4 +1,4 @@
-"""Random numbers: torch's functions over the default generator of the CPU."""
+"""Random numbers of torch's default generator of the CPU."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def normal(
     dtype: AbstractValue = _NONE,
     generator: AbstractValue = _NONE,
 ) -> AbstractValue:
-    """Standard normal numbers, scaled and moved."""
+    """Return standard normal numbers times `std` plus `mean`."""
     options(r, {"generator": generator})
     if not is_tensor(mean) and not is_tensor(std):
         return normal_(r, _empty(r, r.iterate(size), as_dtype(r, dtype, r.environment.default_dtype)), mean, std)

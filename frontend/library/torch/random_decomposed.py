@@ -1,4 +1,4 @@
-"""What draws random numbers and is made of simpler draws, in the order in which eager makes them."""
+"""Functions that draw random numbers, in terms of simpler draws in eager's order."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from scriptc.frontend.library.registry import decomposes
 
 
 def slopes_of(x: Tensor, lower: float, upper: float) -> Tensor:
-    """1 for positive elements, else a number between the bounds; answered by the library."""
+    """Return 1 for positive elements, else a number between the bounds.
+
+    A handler serves this function.
+    """
     raise NotImplementedError
 
 
 def places_in(sums: Tensor, rows: int, count: int) -> Tensor:
-    """Indices drawn by running sums of probabilities; answered by the library."""
+    """Return indices drawn by running sums of probabilities. A handler serves this function."""
     raise NotImplementedError
 
 

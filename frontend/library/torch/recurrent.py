@@ -1,4 +1,4 @@
-"""What the layers over time ask at compile time."""
+"""Questions of the recurrent layers at compile time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recurrent layers of torch.nn: the leaves that its modules call, as loops over time.
+"""The recurrent layers of torch.nn, as loops over time.
 
 Gates are stacked along the rows of the weights: input, forget, cell, output for LSTM; reset, update, new for GRU
 (the docstrings of torch.nn.LSTM and torch.nn.GRU give the equations). `params` holds, per layer and direction, weight_ih,
@@ -17,7 +17,7 @@ from scriptc.frontend.library.registry import decomposes
 
 Pair = tuple[Tensor, Tensor]
 State = tuple[Tensor, ...]
-OneDirection = Callable[[Tensor, State, list[Tensor], bool], tuple[Tensor, State]]  # the bool: backwards
+OneDirection = Callable[[Tensor, State, list[Tensor], bool], tuple[Tensor, State]]  # the bool is for the backward direction
 
 
 def lstm_step(gates: Tensor, c: Tensor) -> Pair:
@@ -65,7 +65,7 @@ def rnn_relu_cell(
 
 
 def step(kind: str, from_input: Tensor, from_hidden: Tensor, state: State) -> State:
-    """One step of any kind: the state is (h, c) for LSTM, (h,) for the others."""
+    """Run one step of any kind. The state is (h, c) for LSTM, (h,) for other kinds."""
     if kind == "lstm":
         return lstm_step(from_input + from_hidden, state[1])
     if kind == "gru":
@@ -75,18 +75,18 @@ def step(kind: str, from_input: Tensor, from_hidden: Tensor, state: State) -> St
 
 
 def project(state: State, weights: list[Tensor], has_biases: bool) -> State:
-    """The hidden state times weight_hr, where there is one."""
+    """Return the state with the hidden state projected by weight_hr, if there is one."""
     projected = len(weights) == (5 if has_biases else 3)
     return (F.linear(state[0], weights[-1]), *state[1:]) if projected else state
 
 
 def is_one_step(x: Tensor) -> bool:
-    """Whether it is known at compile time that x [T, B, I] has one step (the front end answers)."""
+    """Return whether x [T, B, I] is known to have one step. A handler serves this function."""
     return x.size(0) == 1
 
 
 def along_time(kind: str, x: Tensor, state: State, weights: list[Tensor], has_biases: bool) -> tuple[Tensor, State]:
-    """One layer in one direction over x [T, B, I]: outputs [T, B, H], and the last state."""
+    """Return outputs [T, B, H] and last state of one layer in one direction over x [T, B, I]."""
     bias_x, bias_h = (weights[2], weights[3]) if has_biases else (None, None)
 
     def advanced(x_t: Tensor, state: State) -> State:
@@ -111,7 +111,7 @@ def check_layers(num_layers: int, dropout: float, train: bool) -> None:
 def walk(
     one_direction: OneDirection, x: Tensor, hx: State, params: list[Tensor], num_layers: int, directions: int
 ) -> tuple[Tensor, State]:
-    """All layers and directions: the last layer's outputs, and the last states of all, stacked."""
+    """Return the outputs of the last layer, and the last states of all layers, stacked."""
     if num_layers * directions == 1:
         y, state = one_direction(x, tuple(part[0] for part in hx), params, False)
         return y, tuple(torch.stack([part]) for part in state)
@@ -133,7 +133,7 @@ def run(
     kind: str, input: Tensor, hx: State, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool,
     bidirectional: bool, batch_first: bool,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """Over input [T, B, I], or [B, T, I] if `batch_first`."""
+    """Run all layers over input [T, B, I], or [B, T, I] if `batch_first`."""
 
     def one_direction(x: Tensor, state: State, weights: list[Tensor], backwards: bool) -> tuple[Tensor, State]:
         y, state = along_time(kind, x.flip(0) if backwards else x, state, weights, has_biases)

@@ -1,4 +1,4 @@
-"""Reductions: sum, mean, extremes, and the arg forms."""
+"""Reductions: sum, prod, mean, extremes, and argmax and argmin."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NONE, _FALSE = Known(None), Known(False)
 
 
 def axes(r: Reader, input: AbstractValue, dim: AbstractValue) -> tuple[int, ...]:
-    """Reduced dims counted from the front; None and () mean all."""
+    """Return the reduced dims counted from the front; None and () mean all dims."""
     rank = tensor_type(input).rank
     obj = require_known(r, dim, "the dims of a reduction")
     dims = (
@@ -40,7 +40,7 @@ def axes(r: Reader, input: AbstractValue, dim: AbstractValue) -> tuple[int, ...]
 def _complex(
     r: Reader, name: str, input: AbstractValue, dim: AbstractValue, keepdim: AbstractValue, dtype: str
 ) -> AbstractValue:
-    """Sums and means are those of the parts; products run along one dim after another."""
+    """Reduce a complex tensor: sums and means by its parts, products one dim after another."""
     dims, keep = axes(r, input, dim), Known(bool(require_known(r, keepdim, "keepdim")))
     x = cast_to(r, input, dtype)
     if name != "prod":
@@ -136,7 +136,10 @@ def any(r: Reader, input: AbstractValue, dim: AbstractValue = _NONE, keepdim: Ab
 
 
 def _of_truths(r: Reader, name: str, input: AbstractValue, dim: AbstractValue, keepdim: AbstractValue) -> AbstractValue:
-    """An empty list of dims means none of them here, and all in other reductions."""
+    """Return all() or any() over dims.
+
+    An empty list means no dims here, and all dims in other reductions.
+    """
     dtype = "u8" if tensor_type(input).dtype == "u8" else "bool"
     if require_known(r, dim, "the dims of a reduction") in ((), []):
         return cast_to(r, elementwise(r, "ne", input, Known(0)), dtype)
@@ -162,7 +165,7 @@ def _extreme(name: str) -> None:
         *,
         dim: AbstractValue = _NONE,
     ) -> AbstractValue:
-        """max(x), max(x, dim) with indices, max(a, b)."""
+        """Return max(x), max(x, dim) with indices, or max(a, b)."""
         along = dim if is_none(other) else other
         if is_none(along):
             check_that(

@@ -1,4 +1,4 @@
-"""Composite reductions."""
+"""Reductions in terms of others."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def _var_mean(
 ) -> tuple[Tensor, Tensor]:
     dims = None if isinstance(dim, bool) else dim
     mean = torch.mean(input, dims, keepdim=True)
-    centred = input - mean
-    squares = torch.sum(centred * centred, dims, keepdim=keepdim)
+    centered = input - mean
+    squares = torch.sum(centered * centered, dims, keepdim=keepdim)
     count = input.numel() // max(mean.numel(), 1)
     wanted = dim if isinstance(dim, bool) else unbiased  # var_mean(x, unbiased)
     degrees = (1 if wanted else 0) if correction is None else correction
@@ -67,7 +67,7 @@ def std_mean(
 @decomposes("torch.logsumexp", "Tensor.logsumexp", "torch.special.logsumexp", widens=True)
 def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) -> Tensor:
     x = inexact(input)
-    if x.numel() == 0:  # has no extremes
+    if x.numel() == 0:  # an empty tensor has no extremes
         return torch.log(torch.sum(torch.exp(x), dim, keepdim=keepdim))
     highest = torch.amax(x, dim, keepdim=True)
     shift = torch.where(torch.isinf(highest), 0.0, highest)
@@ -101,7 +101,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 
 
 def sum_of_squares(input: Tensor, dim: int | tuple[int, ...] | None, keepdim: bool) -> Tensor:
-    """Of a floating tensor, without a tensor of the squares."""
+    """Return the sum of squares of a floating tensor. The op makes no tensor of the squares."""
     raise NotImplementedError  # an op
 
 
@@ -115,7 +115,7 @@ def vector_norm(
     values = x if dtype is None else x.to(dtype)
     if ord != 2 or values.is_complex():
         values = torch.abs(values)
-    if values.dtype != torch.float64 and _LARGEST_FLOAT < abs(float(ord)) < math.inf:  # eager's power is a float32
+    if values.dtype != torch.float64 and _LARGEST_FLOAT < abs(float(ord)) < math.inf:  # eager keeps the order in float32
         return torch.pow(torch.sum(torch.pow(values, math.copysign(math.inf, ord)), dim, keepdim), 0.0)
     if ord == math.inf:
         return torch.amax(values, tuple(range(x.dim())) if dim is None else dim, keepdim)
@@ -167,7 +167,10 @@ def _line(input: Tensor, dim: int | None) -> tuple[Tensor, int]:
 
 
 def _median(input: Tensor, dim: int | None, keepdim: bool, ignore_nan: bool) -> tuple[Tensor, Tensor]:
-    """The lower of two middles; a NaN is the median of what it is in, unless it is ignored."""
+    """Return medians, the lower of two middle elements, and their indices.
+
+    A NaN is the median unless ignored.
+    """
     x, d = _line(input, dim)
     if dim is not None and x.size(d) == 0:
         raise IndexError("median(): Expected reduction dim to have non-zero size.")
@@ -208,7 +211,7 @@ def msort(input: Tensor) -> Tensor:
 def _quantile(
     input: Tensor, q: Tensor | float, dim: int | None, keepdim: bool, ignore_nan: bool, interpolation: str
 ) -> Tensor:
-    """Dims of q stand in front."""
+    """Return quantiles. The dims of `q` are the first ones."""
     x, d = _line(input, dim)
     ordered = torch.sort(x, d)[0].movedim(d, -1)
     levels = q.reshape(-1) if isinstance(q, Tensor) else torch.full((1,), q, dtype=input.dtype)
@@ -264,7 +267,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 @decomposes("torch.mode", "Tensor.mode")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The most frequent value, of several the least, and its last place."""
+    """Return the most frequent value, the least of several, and its last index."""
     x, d = _line(input, dim)
     order = torch.argsort(x, d, stable=True)
     ordered = torch.gather(x, d, order).movedim(d, -1)

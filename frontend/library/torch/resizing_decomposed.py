@@ -1,4 +1,4 @@
-"""Resizing, sampling on grids, and patches. Each dim is resized by itself: the kernels are products."""
+"""Resizing, sampling on grids, and patches. Resizing kernels are separable, so that each dim is resized by itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scriptc.frontend.library.registry import decomposes
 
 
 def resample(input: Tensor, dim: int, index: Tensor, weight: Tensor) -> Tensor:
-    """The sum over t of weight[t, i] times the element at index[t, i] along a dim, for each i."""
+    """Return sums over t of weight[t, i] times the element at index[t, i] along a dim."""
     raise NotImplementedError  # an op
 
 
@@ -40,8 +40,8 @@ def _nearest(
     return result
 
 
-def _centres(n: int, out: int, scale: float | None, align_corners: bool, dtype: torch.dtype) -> Tensor:
-    """Where the output's elements lie in the input."""
+def _centers(n: int, out: int, scale: float | None, align_corners: bool, dtype: torch.dtype) -> Tensor:
+    """Return the positions of the output's elements in the input."""
     steps = torch.arange(out).to(dtype)
     if align_corners:
         return steps * ((n - 1) / (out - 1) if out > 1 else 0.0)
@@ -51,12 +51,15 @@ def _centres(n: int, out: int, scale: float | None, align_corners: bool, dtype: 
 def _linear(
     input: Tensor, output_size: tuple[int, ...] | None, align_corners: bool, scales: tuple[float, ...] | None
 ) -> Tensor:
-    """The last dim first: it is the slowest, and the others have not grown yet."""
+    """Resize linearly.
+
+    The last dim comes first: it is the slowest, and other dims have not grown yet.
+    """
     result = input
     sizes = _sizes(input, output_size, scales)
     for i, out in tuple(enumerate(sizes))[::-1]:
         n = input.size(2 + i)
-        places = torch.clamp(_centres(n, out, _of(scales, i), align_corners, input.dtype), min=0)
+        places = torch.clamp(_centers(n, out, _of(scales, i), align_corners, input.dtype), min=0)
         low = torch.clamp(places.to(torch.int64), max=n - 1)
         high = torch.clamp(low + 1, max=n - 1)
         weight = torch.clamp(places - low, 0, 1)
@@ -65,7 +68,7 @@ def _linear(
 
 
 def _cubic_weights(t: Tensor) -> list[Tensor]:
-    """Of the four neighbours, by the distance from the second."""
+    """Return the weights of four neighbors, given the distance from the second."""
     a = -0.75
 
     def far(x: Tensor) -> Tensor:
@@ -116,7 +119,7 @@ def upsample_bicubic2d(
     sizes = _sizes(input, output_size, scale_factors)
     for i, out in tuple(enumerate(sizes))[::-1]:
         n = input.size(2 + i)
-        places = _centres(n, out, _of(scale_factors, i), align_corners, input.dtype)
+        places = _centers(n, out, _of(scale_factors, i), align_corners, input.dtype)
         base = torch.floor(places)
         first = base.to(torch.int64)
         index = torch.stack([torch.clamp(first + (k - 1), 0, n - 1) for k in range(4)])
@@ -125,12 +128,12 @@ def upsample_bicubic2d(
 
 
 # ---- grids ----
-def _unnormalised(x: Tensor, n: int, align_corners: bool) -> Tensor:
+def _unnormalized(x: Tensor, n: int, align_corners: bool) -> Tensor:
     return (x + 1) / 2 * (n - 1) if align_corners else ((x + 1) * n - 1) / 2
 
 
 def _reflected(x: Tensor, low: float, span: float) -> Tensor:
-    """Folded back at both ends of [low, low + span], then of [0, ...]."""
+    """Reflect positions at both ends of [low, low + span]."""
     distance = torch.abs(x - low)
     whole = torch.floor(distance / span)
     extra = distance - whole * span
@@ -138,8 +141,8 @@ def _reflected(x: Tensor, low: float, span: float) -> Tensor:
 
 
 def _place(x: Tensor, n: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """0 zeros, 1 border, 2 reflection."""
-    at = _unnormalised(x, n, align_corners)
+    """Return positions in the input. A padding mode is 0 (zeros), 1 (border) or 2 (reflection)."""
+    at = _unnormalized(x, n, align_corners)
     if padding_mode == 0:
         return at
     if padding_mode == 2:
@@ -151,7 +154,7 @@ def _place(x: Tensor, n: int, padding_mode: int, align_corners: bool) -> Tensor:
 
 
 def _sampled(input: Tensor, corners: tuple[Tensor, ...]) -> Tensor:
-    """input[b, :, corners...], and 0 where a corner lies outside; [b, c, places...]"""
+    """Return input[b, :, corners...] as [b, c, places...], and 0 for corners outside."""
     count = len(corners)
     batch, channels = input.size(0), input.size(1)
     sizes = tuple(input.size(2 + i) for i in range(count))
@@ -168,7 +171,10 @@ def _sampled(input: Tensor, corners: tuple[Tensor, ...]) -> Tensor:
 
 
 def _grid_sample(input: Tensor, grid: Tensor, mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """The grid's last dim counts from the last dim of the input."""
+    """Sample the input.
+
+    The last dim of the grid has positions from the last dim of the input on.
+    """
     count = input.dim() - 2
     places = tuple(
         _place(grid.select(-1, count - 1 - i), input.size(2 + i), padding_mode, align_corners) for i in range(count)
@@ -183,7 +189,10 @@ def _grid_sample(input: Tensor, grid: Tensor, mode: int, padding_mode: int, alig
 
 
 def _corner(input: Tensor, places: tuple[Tensor, ...], low: tuple[Tensor, ...], corner: int) -> Tensor:
-    """One neighbour of each place, times its weight; bit i of `corner`: the upper one in dim i."""
+    """Return one neighbor of each place times its weight.
+
+    Bit i of `corner` is the upper neighbor in dim i.
+    """
     upper = tuple(corner // 2**i % 2 for i in range(len(places)))
     fractions = tuple(places[i] - low[i] for i in range(len(places)))
     weight = fractions[0] if upper[0] else 1 - fractions[0]
@@ -193,9 +202,9 @@ def _corner(input: Tensor, places: tuple[Tensor, ...], low: tuple[Tensor, ...], 
 
 
 def _bicubic_sample(input: Tensor, grid: Tensor, padding_mode: int, align_corners: bool) -> Tensor:
-    """Neighbours, not centres, are brought inside."""
+    """Sample with cubic weights. Padding moves neighbors, not centers, into the input."""
     sizes = (input.size(2), input.size(3))
-    at = tuple(_unnormalised(grid.select(-1, 1 - i), sizes[i], align_corners) for i in range(2))
+    at = tuple(_unnormalized(grid.select(-1, 1 - i), sizes[i], align_corners) for i in range(2))
     low = tuple(torch.floor(p) for p in at)
     weights = [_cubic_weights(at[i] - low[i]) for i in range(2)]
     parts = [
@@ -222,7 +231,7 @@ def _inside(at: Tensor, n: int, padding_mode: int, align_corners: bool) -> Tenso
 
 @decomposes("torch.affine_grid_generator")
 def affine_grid_generator(theta: Tensor, size: tuple[int, ...], align_corners: bool) -> Tensor:
-    """Where each element of an image comes from, its places counted from -1 to 1, the last dim first."""
+    """Return a grid of source positions from -1 to 1, last dim first."""
     rank = len(size) - 2
     places = torch.ones((*size[2:], rank + 1), dtype=theta.dtype)
     for d in range(rank):

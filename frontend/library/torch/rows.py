@@ -1,4 +1,4 @@
-"""Rows that need no code: the elementwise ones, served under the torch names that they list."""
+"""Rows of the IR that need no code of their own, served under the torch names that they list."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _elementwise(row: OpDef):  # type: ignore[no-untyped-def]
 
 
 def _direct(row: OpDef):  # type: ignore[no-untyped-def]
-    """A row all of whose arguments are operands without defaults."""
+    """Return the handler of a row all of whose arguments are operands without defaults."""
 
     def handler(r: Reader, *operands: AbstractValue) -> AbstractValue:
         return apply_op(r, row.name, *operands)

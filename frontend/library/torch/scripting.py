@@ -1,4 +1,4 @@
-"""Functions that code for torch.jit and torch.compile calls, and that mean nothing or little to compiled code."""
+"""Functions that models call for the sake of torch.jit and torch.compile, and torch._assert."""
 
 from __future__ import annotations
 

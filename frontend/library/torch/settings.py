@@ -43,7 +43,7 @@ def autocast(r: Reader, device_type: AbstractValue, dtype: AbstractValue = Known
         require_known(r, enabled, "whether autocast() is enabled")
         and require_known(r, device_type, "the device of autocast()") == "cpu"
     )
-    if casts:  # tensors of other devices there are none
+    if casts:  # other devices have no tensors here
         r.reject("autocast")
     return nullcontext(r)
 
@@ -60,7 +60,7 @@ def cuda_autocast(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> A
     return nullcontext(r)
 
 
-# Their answers hold at the time of a call, and their effects reach beyond it.
+# The answers hold at one moment alone, and the effects outlive the call.
 @serves(
     "torch.initial_seed", "torch.random.initial_seed", "torch.get_num_threads", "torch.get_num_interop_threads",
     "torch.set_num_threads", "torch.set_num_interop_threads", "torch.set_flush_denormal", "torch.set_default_dtype",

@@ -1,4 +1,4 @@
-"""Views and joins."""
+"""Views, splits and other changes of shape."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _sized(name: str, keyword: str) -> None:
 def _given(
     r: Reader, name: str, items: tuple[AbstractValue, ...], named: dict[str, AbstractValue], keyword: str
 ) -> tuple[AbstractValue, ...]:
-    """What is given one by one, as one sequence, or by the name that torch has for it."""
+    """Return sizes or dims that are given one by one, as one sequence, or by torch's keyword."""
     for other in named.keys() - {keyword}:
         r.reject("form_of_call", name=name, why=f"got an unexpected keyword argument '{other}'")
     return (named[keyword],) if named else items
@@ -45,7 +45,7 @@ def _given(
 def view(
     r: Reader, input: AbstractValue, *sizes: AbstractValue, dtype: AbstractValue | None = None, **named: AbstractValue
 ) -> AbstractValue:
-    """In other sizes, or the same bits as elements of another dtype."""
+    """Return a view with other sizes, or with elements of another dtype."""
     asked = dtype or (sizes[0] if len(sizes) == 1 and is_known(sizes[0]) else None)
     if asked is not None and is_known(asked) and isinstance(asked.obj, torch.dtype):
         return _as_elements(r, input, as_dtype(r, asked, ""))
@@ -56,7 +56,7 @@ def _as_elements(r: Reader, input: AbstractValue, dtype: str) -> AbstractValue:
     own = tensor_type(input).dtype
     if dtype == own:
         return view_of(r, input)
-    if dtype == "bool":  # whose bytes are 0 or 1
+    if dtype == "bool":  # bytes of bools are 0 or 1
         r.reject("view_as_bool")
     if is_conjugate(input):
         message = "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype."
@@ -115,7 +115,7 @@ def squeeze(r: Reader, input: AbstractValue, dim: AbstractValue = _NONE) -> Abst
         else [axis(r, input, Known(d)) for d in (obj if isinstance(obj, tuple) else (obj,))]
     )
     unknown = [d for d in wanted if dims and not isinstance(dims[d], int)]
-    if unknown:  # the rank is one of a few, told apart at run time
+    if unknown:  # a size that may be 1 gives one of several ranks
         result = input
         for d in sorted(wanted, reverse=True):
             if d in unknown or dims[d] == 1:
@@ -203,7 +203,7 @@ def chunk(r: Reader, input: AbstractValue, chunks: AbstractValue, dim: AbstractV
     needs_dims(r, input, "RuntimeError", "chunk expects at least a 1-dimensional tensor")
     size = size_av(r, input, d)
     if is_known(size) and is_known(chunks) and chunks.obj > 0:
-        if size.obj == 0:  # as many as were asked for
+        if size.obj == 0:  # an empty dim still has as many parts as asked for
             return make_tuple([_piece(r, input, d, 0, 0) for _ in range(chunks.obj)])
         step = -(-size.obj // chunks.obj)
         return make_tuple([_piece(r, input, d, i, min(i + step, size.obj)) for i in range(0, size.obj, step)])

@@ -1,4 +1,4 @@
-"""Composite shape functions."""
+"""Changes of shape in terms of others."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def tile(input: Tensor, *args: int, dims: tuple[int, ...] | None = None) -> Tens
 
 
 def split_sections(x: Tensor, sizes: list[int], dim: int) -> tuple[Tensor, ...]:
-    """torch.split by a list of sizes, of unknown length."""
+    """Return torch.split by a list of sizes whose length only run time knows."""
     if sum(sizes) != x.size(dim):
         raise RuntimeError("split_with_sizes expects split_sizes to sum exactly to the size of the dimension")
     pieces = []
@@ -232,7 +232,7 @@ def tensor_split(
 
 
 def _split_by_tensor(input: Tensor, splits: Tensor, dim: int) -> list[Tensor]:
-    """How many parts there are is known at run time."""
+    """Return the parts of tensor_split by a tensor, whose number only run time knows."""
     n = input.size(dim)
     line = input.transpose(0, dim)
     parts = []
@@ -368,7 +368,10 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 
 def pad_around(input: Tensor, pad: list[int], mode: str) -> Tensor:
-    """By elements of the tensor itself: reflect, replicate or circular."""
+    """Pad by elements of the tensor: modes reflect, replicate and circular.
+
+    A handler serves this function.
+    """
     raise NotImplementedError  # an op
 
 
@@ -435,7 +438,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    if repeats is None:  # the input says how often each of its places comes
+    if repeats is None:  # the input holds the number of repeats of each index
         return torch.repeat_interleave(torch.arange(input.size(0)), input, 0, output_size=output_size)
     if dim is None:
         return torch.repeat_interleave(input.reshape(-1), repeats, 0)
@@ -447,7 +450,7 @@ def repeat_interleave(
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
         places = torch.arange(n).unsqueeze(1).expand(n, repeats).reshape(-1)
-    else:  # the place of each result among the ends of the runs
+    else:  # search each result's index among the ends of runs
         if repeats.numel() != 1 and repeats.numel() != n:
             raise RuntimeError(
                 "repeats must have the same size as input along dim, but got "
@@ -493,7 +496,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 
 def squeeze_dim(input: Tensor, dim: int) -> Tensor:
-    """squeeze of a dim whose size is known only at run time: the results of the two ways differ in rank."""
+    """Squeeze a dim whose size only run time knows; the result has one of two ranks."""
     if input.size(dim) == 1:
         return input.select(dim, 0)
     return input[...]
@@ -506,7 +509,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     if self.dim() == 2:
         rows, columns = self.shape
         self.diagonal().fill_(fill_value)
-        if wrap and rows > columns + 1:  # it goes on below, one row left out
+        if wrap and rows > columns + 1:  # the diagonal starts again below, with one row left out
             start = columns + 1
             while start < rows:
                 self[start : start + columns].diagonal().fill_(fill_value)

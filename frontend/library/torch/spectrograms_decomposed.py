@@ -1,4 +1,4 @@
-"""Short-time Fourier transforms: of frames that overlap, and back by adding these up (ATen's SpectralOps.cpp)."""
+"""Short-time Fourier transforms and their inverses, as in ATen's SpectralOps.cpp."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def checked_sizes(name: str, n_fft: int, hop: int, win_length: int, window: Tens
 
 
 def whole_window(window: Tensor | None, win_length: int, n_fft: int, dtype: torch.dtype) -> Tensor:
-    """The window in the middle of n_fft points."""
+    """Return the window centered in n_fft points."""
     kept = torch.ones(win_length, dtype=dtype) if window is None else window
     left = (n_fft - win_length) // 2
     return F.pad(kept, (left, n_fft - win_length - left)) if win_length < n_fft else kept
@@ -31,7 +31,7 @@ def stft(
     input: Tensor, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None, normalized: bool,
     onesided: bool | None, return_complex: bool | None, align_to_window: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """input: [L] or [batch, L], padded already. Returns [batch?, frequencies, frames]."""
+    """Transform frames of [L] or [batch, L], padded already, to [batch?, frequencies, frames]."""
     is_complex = input.is_complex() or (window is not None and window.is_complex())
     if return_complex is None and not is_complex:
         raise RuntimeError(
@@ -61,9 +61,9 @@ def stft(
 
 
 def added_up(frames: Tensor, hop: int) -> Tensor:
-    """Frames [batch, count, n], each `hop` behind the one before: [batch, n + hop (count - 1)]."""
+    """Add up frames [batch, count, n], `hop` apart, to [batch, n + hop (count - 1)]."""
     batch, count, n = frames.shape
-    overlap = -(-n // hop)  # pieces of `hop` values that a frame has
+    overlap = -(-n // hop)  # number of pieces of `hop` values in a frame
     pieces = F.pad(frames, (0, overlap * hop - n)).reshape(batch, count, overlap, hop)
     result = frames.new_zeros(batch, count + overlap - 1, hop)
     for k in range(overlap):
@@ -77,7 +77,7 @@ def istft(
     center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:  # fmt: skip
-    """input: [batch?, frequencies, frames]. Returns [batch?, L]."""
+    """Return the signal [batch?, L] of a spectrogram [batch?, frequencies, frames]."""
     if not input.is_complex():
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."

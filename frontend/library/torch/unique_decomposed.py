@@ -11,7 +11,7 @@ from scriptc.frontend.library.registry import decomposes
 
 
 def _runs(line: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Of equal neighbours among elements or rows: where each run begins, the run of each of them, and the lengths."""
+    """Return the starts of runs of equal rows, the run of each row, and the lengths of runs."""
     n = line.size(0)
     begins = torch.ones(n, dtype=torch.bool)
     if n > 1:
@@ -54,7 +54,7 @@ def unique_dim(
 
 
 def _unique_along(input: Tensor, dim: int, consecutive: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """The distinct parts of a tensor along a dim, in ascending order or as they follow each other."""
+    """Return the distinct slices along a dim, in ascending order or in the order of their runs."""
     _check_parts(input, dim)
     moved = torch.movedim(input, dim, 0)
     rest = tuple(moved.shape[1:])
@@ -84,7 +84,7 @@ def _check_parts(input: Tensor, dim: int) -> None:
 
 
 def _order_of_rows(rows: Tensor, order: Tensor) -> Tensor:
-    """Where the rows stand in lexicographic order: sorted by each column, the last first, equal ones left as they are."""
+    """Return the lexicographic order of rows, by stable sorts from the last column on."""
     for i in range(rows.size(1)):
         column = torch.index_select(rows.select(1, rows.size(1) - 1 - i), 0, order)
         order = torch.index_select(order, 0, torch.argsort(column, stable=True))
@@ -92,7 +92,7 @@ def _order_of_rows(rows: Tensor, order: Tensor) -> Tensor:
 
 
 def _asked_for(inverse: Tensor, counts: Tensor, return_inverse: bool, return_counts: bool) -> tuple[Tensor, Tensor]:
-    """ATen leaves empty what is not asked for."""
+    """Return both tensors, empty where the caller does not ask for them, as ATen does."""
     found = inverse if return_inverse else torch.empty(0, dtype=torch.int64)
     return found, counts if return_counts else torch.empty(0, dtype=torch.int64)
 

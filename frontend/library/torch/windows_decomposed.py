@@ -1,4 +1,4 @@
-"""Windows for spectra, and the values that torch.signal and torch.*_window give."""
+"""The windows of torch.signal and torch.*_window."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scriptc.frontend.library.registry import decomposes
 
 
 def window(length: int, periodic: bool, span: float, dtype: torch.dtype | None, form: Callable[[Tensor], Tensor]) -> Tensor:
-    """form(x) for x from 0 to `span`; a periodic window leaves out its last point."""
+    """Return form(x) for x from 0 to `span`. A periodic window leaves out its last point."""
     kept = torch.get_default_dtype() if dtype is None else dtype
     if length < 0:
         raise RuntimeError("a window's length must not be negative")
