@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
@@ -30,7 +30,7 @@ from scriptc.frontend.environment.state_at_entry import open_slots
 from scriptc.frontend.environment.watching import watch_defaults
 from scriptc.frontend.library.registry import is_decomposition
 from scriptc.frontend.operations.complexes import refuse_writes_to_conjugates
-from scriptc.frontend.reader.assumptions import Assumptions
+from scriptc.frontend.reader.assumptions import Assumptions, Reading, Reason
 from scriptc.frontend.reader.binding import bind_arguments
 from scriptc.frontend.reader.calls import guard_hooks
 from scriptc.frontend.reader.errors import Conflict, ItemConflict, Restart, Terminated, UserError
@@ -60,31 +60,33 @@ _MAX_READINGS = 1000
 
 @dataclass(frozen=True)
 class Entry(Contract):
-    """An entry that was read: the module holds it as its one entry. `result` is the tree of what it returns."""
+    """Hold what reading an entry gave: the module has it as its one entry, `result` is the tree of its results."""
 
     module: Module
     kept: list[Kept]  # ahead of time, in the place of `values` and `stores`
-    met: Collection[Any]  # objects outside that had a part in it
+    met: Collection[Any]  # objects outside that the entry depends on
 
 
 def read(
     func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool = True,
     changing: Collection[Any] = (), varied: Collection[int] = (), ahead: bool = False, left: StackLeft | None = None,
+    on_reading: Callable[[Reading], object] | None = None,
 ) -> Entry:  # fmt: skip
-    """Reads a function called with `arguments` (bound to its parameters, `receiver` apart).
+    """Read a function called with `arguments` (bound to its parameters, `receiver` apart).
 
     receiver: the object that the first parameter is, or None for a plain function. changing: numbers outside, as (id of
     their dict, key), that are not to be baked in because they change between calls. varied: places of string arguments that
-    are not to be baked in while that can be helped. ahead: for a build ahead of time, where one specialisation serves all
-    kinds that a state may have. left: tells how much of the running thread's stack may be taken.
+    are not to be baked in while that can be helped. ahead: for a build ahead of time, where one specialization serves all
+    kinds that a state may have. left: tells how much of the running thread's stack may be taken. on_reading: is called
+    before each reading of the function.
 
-    Raises CompileError with every error found, TypeError for an argument that cannot be
-    passed, InternalError for a bug in scriptc.
+    Raises CompileError with every error found, TypeError for an argument that cannot be passed, InternalError for a bug in
+    scriptc.
     """
     library.load()
     with recursion_limit(left, Loc(func.__code__.co_filename, func.__code__.co_firstlineno)), dependencies.noted():
         assume = Assumptions(changing=set(changing), varied=set(varied))
-        return _read(func, receiver, arguments, assume, dynamic=dynamic, ahead=ahead, left=left)
+        return _read(func, receiver, arguments, assume, dynamic=dynamic, ahead=ahead, left=left, on_reading=on_reading)
 
 
 def _read(
@@ -96,30 +98,23 @@ def _read(
     dynamic: bool,
     ahead: bool,
     left: StackLeft | None,
+    on_reading: Callable[[Reading], object] | None,
 ) -> Entry:
-    default = dtype_name(torch.get_default_dtype())
-    assert default is not None
     seen = {hash(assume.fingerprint())}
+    told = 0
     while True:
-        again = f" again: {assume.reasons[-1].text}" if assume.reasons else ""
-        _logger.debug("reading %s%s", func.__qualname__, again)
+        _announce(func, Reading(len(seen), _as_told(assume.reasons[told:])), on_reading)
+        told = len(assume.reasons)
+        reader = _reader(func, receiver, assume, ahead=ahead, left=left)
         signature = Signature(frozenset(assume.known_args), dynamic, assume.parted, assume.tabled)
-        specs = signature.of(arguments)
-        module = Module(func.__qualname__.replace(".<locals>", ""))
-        reader = EntryReader(module, assume, default, ahead=ahead)
-        reader.position.stack_left = left
-        reader.environment.same_as = same_containers(specs, arguments)
-        root = receiver if isinstance(receiver, torch.nn.Module) else None
-        if root is not None:
-            reader.environment.module_paths = {id(m): path for path, m in root.named_modules()}
         try:
-            return _read_once(reader, func, receiver, specs, signature)
+            return _read_once(reader, func, receiver, arguments, signature)
         except Restart:
             pass
         except (CompileError, TypeError, RecursionError):
             raise
         except Exception as e:
-            if not reader.speculation.stale:  # else what the next reading knows better may have led here
+            if not reader.speculation.outdated:  # else what the next reading knows better may have led here
                 loc = reader.position.loc if reader.position.frames else None
                 raise InternalError(f"{type(e).__name__}: {e}", loc) from e
         assumed = hash(assume.fingerprint())
@@ -128,14 +123,42 @@ def _read(
         seen.add(assumed)
 
 
+def _as_told(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """Return each reason once, at a line of the user's."""
+    return tuple(dict.fromkeys(Reason(r.name, r.text, r.loc and _outside_of_library(r.loc)) for r in reasons))
+
+
+def _in_words(reasons: Iterable[Reason]) -> str:
+    return "; ".join(f"{r.text} (line {r.loc.line})" if r.loc else r.text for r in reasons)
+
+
+def _announce(func: FunctionType, reading: Reading, on_reading: Callable[[Reading], object] | None) -> None:
+    if reading.reasons:
+        _logger.debug("reading %s again because %s", func.__qualname__, _in_words(reading.reasons))
+    else:
+        _logger.debug("reading %s", func.__qualname__)
+    if on_reading is not None:
+        on_reading(reading)
+
+
+def _reader(
+    func: FunctionType, receiver: Any, assume: Assumptions, *, ahead: bool, left: StackLeft | None
+) -> EntryReader:
+    """Return the reader of one reading."""
+    default = dtype_name(torch.get_default_dtype())
+    assert default is not None
+    reader = EntryReader(Module(func.__qualname__.replace(".<locals>", "")), assume, default, ahead=ahead)
+    reader.position.stack_left = left
+    if isinstance(receiver, torch.nn.Module):
+        reader.environment.module_paths = {id(m): path for path, m in receiver.named_modules()}
+    return reader
+
+
 def _unsettled(func: FunctionType, assume: Assumptions, count: int) -> CompileError:
     """Return the error of a function whose assumptions came back to what they were, or grew too often."""
-    last = list(dict.fromkeys(reversed(assume.reasons)))[:3]
-    loc = _outside_of_library(last[0].loc or Loc(func.__code__.co_filename, func.__code__.co_firstlineno))
-    why = "; ".join(f"{text} (line {_outside_of_library(at).line})" if at else text for text, at in last)
-    return CompileError(
-        Diagnostic(loc, *rejection("reading_does_not_end", name=func.__qualname__, count=count, why=why))
-    )
+    last = _as_told(reversed(assume.reasons))[:3]
+    message, hint = rejection("reading_does_not_end", name=func.__qualname__, count=count, why=_in_words(last))
+    return CompileError(Diagnostic(last[0].loc or _loc_of(func), message, hint))
 
 
 def _outside_of_library(loc: Loc) -> Loc:
@@ -148,16 +171,23 @@ def _outside_of_library(loc: Loc) -> Loc:
     return inner or loc
 
 
+def _loc_of(func: FunctionType) -> Loc:
+    return Loc(func.__code__.co_filename, func.__code__.co_firstlineno)
+
+
 def _symbol(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)
 
 
-def _read_once(reader: Reader, func: FunctionType, receiver: Any, specs: list[ArgSpec], signature: Signature) -> Entry:
+def _read_once(
+    reader: Reader, func: FunctionType, receiver: Any, arguments: Mapping[str, Any], signature: Signature
+) -> Entry:
+    specs = signature.of(arguments)
+    reader.environment.same_as = same_containers(specs, arguments)
     try:
         source = source_of(func)
     except SourceError as e:
-        code = func.__code__
-        raise CompileError(Diagnostic(Loc(code.co_filename, code.co_firstlineno), str(e))) from e
+        raise CompileError(Diagnostic(_loc_of(func), str(e))) from e
     frame = Frame(source, func, None)
     reader.position.frames.append(frame)
     watch_defaults(reader, func)
@@ -187,14 +217,11 @@ def _read_once(reader: Reader, func: FunctionType, receiver: Any, specs: list[Ar
             guard_hooks(reader, receiver)
         if not refused:
             _run(reader, frame)
-        if not reader.diagnostics.errors and not reader.speculation.stale:
+        if not reader.diagnostics.errors and not reader.speculation.outdated:
             found, types = _finish(reader, frame.returns)
     except UserError as e:
         reader.diagnostics.report(e)
-    if reader.speculation.stale:
-        raise Restart
-    reader.speculation.settle_cells()
-    reader.speculation.settle_changes()
+    reader.speculation.settle()
     if reader.diagnostics.errors:
         errors = [Diagnostic(_outside_of_library(d.loc), d.message, d.hint) for d in reader.diagnostics.errors]
         raise CompileError(sorted(errors, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
@@ -206,8 +233,8 @@ def _read_once(reader: Reader, func: FunctionType, receiver: Any, specs: list[Ar
     for op in reader.emit.module.walk():
         op.loc = _outside_of_library(op.loc)
     refuse_writes_to_conjugates(reader.emit.module)
-    if reader.state.ahead and find_written(reader):
-        reader.speculation.read_again("compiled code writes to a tensor outside")
+    if reader.state.ahead:
+        reader.speculation.keep_written(find_written(reader))
     outside, stores = reader.environment, [t.store() for t in reader.state.targets.values() if not reader.state.ahead]
     guards, kept = list(outside.guards.values()), kept_places(reader)
     return Entry(
@@ -219,7 +246,7 @@ def _read_once(reader: Reader, func: FunctionType, receiver: Any, specs: list[Ar
 def _as_given(
     reader: Reader, signature: inspect.Signature, receiver: Any, arguments: Mapping[str, AbstractValue]
 ) -> tuple[list[AbstractValue], dict[str, AbstractValue]]:
-    """Arguments by the names that callers know, as a decorator's function gets them: by position, and by name."""
+    """Return the arguments as a decorator's function gets them: those by position, and those by name."""
     kinds = inspect.Parameter
     positional: list[AbstractValue] = [] if receiver is None else [Known(receiver)]
     named: dict[str, AbstractValue] = {}
@@ -242,7 +269,7 @@ def _run(reader: Reader, frame: Frame) -> None:
 
 
 def _finish(reader: Reader, sites: list[ReturnSite]) -> tuple[Spec, list[Type]]:
-    """Fills the returns in; the tree of the result and the types of its leaves."""
+    """Fill the returns in; return the tree of the result and the types of its leaves."""
     if not sites:
         return ConstantSpec(None), []
     try:

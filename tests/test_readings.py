@@ -1,18 +1,29 @@
-"""How often a function is read: decompositions of ours must not need a second reading to know what they count."""
+"""How often a function is read, and for which reasons. Decompositions of ours must not need a second reading to know what
+they count."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+import inspect
+import logging
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from reading_programs import READ, Read
 from torch import Tensor
 
+from scriptc.driver.target import target_of
 from scriptc.frontend import entry
-from scriptc.frontend.entry import EntryReader
-from scriptc.frontend.reader.assumptions import Assumptions
+from scriptc.frontend.entry import Entry, EntryReader
+from scriptc.frontend.reader.assumptions import Assumptions, Reading
+from scriptc.frontend.reader.speculation import Speculation
+from scriptc.frontend.values.element_types import fresh, unite
 from scriptc.ir.errors import CompileError, InternalError
+from scriptc.ir.types import Type
 
 ROWS, COLUMNS, X = torch.tensor([0, 1]), torch.tensor([1, 1]), torch.rand(3, 4, 5)
 
@@ -120,9 +131,149 @@ def test_reasons_are_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_reading_that_assumes_nothing_new_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault of the reader's own, which asks for another reading for nothing."""
-    monkeypatch.setattr(Assumptions, "unroll", lambda *_: True)
+    monkeypatch.setattr(Speculation, "unroll", lambda self, site, why: self._read_again("unroll", why))
     with pytest.raises(CompileError, match="counted_in_many_loops was read 1 times"):
         entry.read(counted_in_many_loops, None, {"x": X})
+
+
+# ---- reasons ----
+
+
+def read(program: Read, on_reading: Callable[[Reading], object] | None = None) -> Entry:
+    target = target_of(program.target)
+    arguments = target.bind(program.given, {})
+    return entry.read(target.func, target.receiver, arguments, on_reading=on_reading, **program.options)
+
+
+def name_of(program: Read) -> str:
+    return getattr(program.target, "__name__", type(program.target).__name__)
+
+
+@pytest.mark.parametrize("program", READ, ids=name_of)
+def test_reasons(program: Read) -> None:
+    readings: list[Reading] = []
+    read(program, readings.append)
+    assert [reading.number for reading in readings] == list(range(1, len(readings) + 1))
+    assert tuple(reason.name for reading in readings for reason in reading.reasons) == program.reasons
+    assert all(reading.reasons for reading in readings[1:])
+    assert all(reason.loc is not None for reading in readings for reason in reading.reasons)
+
+
+def methods_that_read_again() -> Iterator[tuple[ast.FunctionDef, list[str]]]:
+    """Yield the methods of `Speculation` that note a reason, and the names that they give it."""
+    (cls,) = ast.parse(textwrap.dedent(inspect.getsource(Speculation))).body
+    for method in (m for m in cls.body if isinstance(m, ast.FunctionDef) and m.name not in ("_outdate", "_read_again")):  # type: ignore[attr-defined]
+        calls = [call for call in ast.walk(method) if isinstance(call, ast.Call)]
+        noted = [call for call in calls if ast.unparse(call.func) in ("self._outdate", "self._read_again")]
+        if noted:
+            yield method, [ast.literal_eval(call.args[0]) for call in noted]
+
+
+def test_each_reason_has_a_method_a_docstring_and_a_program() -> None:
+    methods = dict((method.name, (method, names)) for method, names in methods_that_read_again())
+    for name, (method, names) in methods.items():
+        assert set(names) == {name}
+        doc = ast.get_docstring(method) or ""
+        assert [line.partition(":")[0] for line in doc.splitlines()[-3:]] == ["Assumed", "Refuted", "Next"], name
+    assert methods.keys() == {name for program in READ for name in program.reasons}
+
+
+CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
+
+
+def changes_of_assumptions(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield what changes a field of the assumptions, calls the methods of `Speculation` that note a reason, or restarts."""
+
+    def is_field(node: ast.AST) -> bool:
+        while isinstance(node, ast.Subscript):
+            node = node.value
+        return isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("assumptions")
+
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete)):
+            targets = node.targets if isinstance(node, (ast.Assign, ast.Delete)) else [node.target]
+            yield from (target for target in targets if is_field(target))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in CHANGES and is_field(node.func.value) or node.func.attr in ("_read_again", "_outdate"):
+                yield node
+        elif isinstance(node, ast.Raise) and node.exc is not None and "Restart" in ast.unparse(node.exc):
+            yield node
+
+
+def test_only_speculation_changes_assumptions() -> None:
+    folder = Path(entry.__file__).parent
+    found = [
+        f"{path.relative_to(folder)}:{node.lineno}"  # type: ignore[attr-defined]
+        for path in sorted(folder.rglob("*.py"))
+        if path.name != "speculation.py"
+        for node in changes_of_assumptions(ast.parse(path.read_text()))
+    ]
+    assert not found
+
+
+# ---- the order that makes readings end ----
+
+
+class Snapshot:
+    """Keep the four parts of the order of `Assumptions`, as they were in front of a reading."""
+
+    def __init__(self, assumptions: Assumptions, changing: set[Any]) -> None:
+        a = assumptions
+        grown = {
+            name: frozenset(getattr(a, name))
+            for name in (
+                "unrolled", "unrolled_text", "known_args", "varied", "growing", "recursive", "mutated", "run_time_lists",
+                "free_keys", "records", "state", "changed", "written",
+            )
+        }  # fmt: skip
+        grown["flags"] = frozenset(name for name in ("unions", "parted", "tabled") if getattr(a, name))
+        grown["baked in"] = frozenset(changing - a.changing)
+        grown["attributes"] = frozenset(at for at, place in a.state.items() if not place.is_item)
+        grown["kinds"] = frozenset((at, str(kind)) for at, kinds in a.kinds.items() for kind in kinds)
+        grown["late"] = frozenset((key, name) for key, record in a.records.items() for name in record.late)
+        grown["constants"] = frozenset((key, name) for key, record in a.records.items() for name in record.constants)
+        self.sets = (
+            frozenset((name, item) for name, items in grown.items() for item in items),
+            frozenset(a.untabled),
+            frozenset({*(("table", site) for site in a.tables), *(("length", site) for site in a.known_length)}),
+        )
+        self.elements = {site: fresh(t) for site, t in a.elements.items()}
+
+    def is_below(self, other: Snapshot) -> bool:
+        for mine, theirs in zip(self.sets, other.sets, strict=True):
+            if mine != theirs:
+                return mine < theirs
+        wider = all(site in other.elements and fits(t, other.elements[site]) for site, t in self.elements.items())
+        return wider and {s: str(t) for s, t in self.elements.items()} != {s: str(t) for s, t in other.elements.items()}
+
+
+def fits(narrow: Type, wide: Type) -> bool:
+    return str(unite(fresh(narrow), fresh(wide), unions=True)) == str(wide)
+
+
+def snapshots(program: Read, monkeypatch: pytest.MonkeyPatch) -> list[Snapshot]:
+    """Return the assumptions in front of each reading of a program."""
+    made: list[Assumptions] = []
+
+    def recorded(**fields: Any) -> Assumptions:
+        made.append(Assumptions(**fields))
+        return made[0]
+
+    monkeypatch.setattr(entry, "Assumptions", recorded)
+    found: list[Snapshot] = []
+    changing = set(program.options.get("changing", ()))
+    read(program, lambda reading: found.append(Snapshot(made[0], changing)))
+    return found
+
+
+@pytest.mark.parametrize("program", READ, ids=name_of)
+def test_each_reading_assumes_more_than_the_one_before(program: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = snapshots(program, monkeypatch)
+    assert all(below.is_below(above) for below, above in zip(found, found[1:], strict=False))
+    assert not found[0].is_below(found[0])
+
+
+# ---- faults ----
 
 
 class Keeps(torch.nn.Module):
@@ -140,3 +291,16 @@ def test_a_fault_behind_a_new_slot_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(EntryReader, "call", broken)
     with pytest.raises(InternalError, match="KeyError: 'broken'"):
         entry.read(Keeps.forward, Keeps(), {"x": X})
+
+
+# ---- what is told ----
+
+
+def test_readings_are_told_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    told: list[str] = []
+    with caplog.at_level(logging.DEBUG, "scriptc"):
+        entry.read(filtered, None, {"x": X}, on_reading=lambda reading: told.append(str(reading)))
+    why = "the length of a list must be known: the dims of a reduction must be known at compile time, but it is a list"
+    line = filtered.__code__.co_firstlineno + 1
+    assert told == ["reading 1", f"reading 2: {__file__}:{line}:5: keep_items: {why}"]
+    assert caplog.messages == ["reading filtered", f"reading filtered again because {why} (line {line})"]

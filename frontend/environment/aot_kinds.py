@@ -75,16 +75,14 @@ def keep_value(reader: Reader, at: Any, slot: Slot, value: AbstractValue) -> Non
     """Sets a slot that a build keeps: its leaves, whatever kind the value has."""
     assert slot.plan is not None
     held = frozen(settle(reader, value, reader.heap.contents))
-    kinds = reader.assumptions.kinds[at]
     try:
-        more = [k for k in kept_kinds(held) if k not in kinds]
+        more = [k for k in kept_kinds(held) if k not in slot.kinds]
         if not more:
             leaves = list(slot.plan.flatten(reader, held))
     except Conflict as e:
         reader.reject("state_of_structure", name=slot.name, what=e)
     if more:
-        kinds += more
-        reader.speculation.outdate(f"'{slot.name}' takes values of another kind")
+        reader.speculation.add_kinds(at, slot.name, more)
         return
     target = find_target(reader, slot.place.owner, slot.place.key, None, slot.name)
     reader.emit.effect("state.set", leaves, name=slot.name, target=target.number, form=0)

@@ -43,19 +43,19 @@ def kept_value(reader: Reader, at: Any, slot: Slot, signature: Signature) -> Abs
         refuse_kept(slot, "object_kept_twice", other=other_place(reader, obj))
     if first is not ABSENT:
         open_items(reader, obj, first, slot.place.loc)
-    kinds = reader.assumptions.kinds.setdefault(at, [first])
+    kinds = reader.speculation.kinds_at(at, first)
     if len(kinds) > _MOST_KINDS:
         refuse_kept(slot, "state_of_many_kinds")
-    kinds[:] = dict.fromkeys(k if k is ABSENT else fill_spec(reader, k, name) for k in kinds)
-    for kind in kinds:
+    slot.kinds = tuple(dict.fromkeys(k if k is ABSENT else fill_spec(reader, k, name) for k in kinds))
+    for kind in slot.kinds:
         if kind is not ABSENT and not is_kept(kind):
             refuse_kept(slot, "state_of_structure", what=described(kind))
     try:
-        avs = [scratch(reader, k, name)[0] for k in kinds]
+        avs = [scratch(reader, k, name)[0] for k in slot.kinds]
         slot.plan = unify(avs, reader.kinds, fresh=True, mark=-1)
     except Conflict as e:
         refuse_kept(slot, "state_of_two_kinds", why=e)
-    slot.initial = initial_leaves(reader, slot.plan, kinds[0], obj, name)
+    slot.initial = initial_leaves(reader, slot.plan, slot.kinds[0], obj, name)
     return slot.plan.rebuild(iter([parameter(reader, t, name) for t in slot.plan.types()]), name)
 
 
@@ -89,20 +89,16 @@ def initial_leaves(reader: Reader, plan: Plan, spec: Any, obj: Any, name: str) -
     return tuple(given[v] if v in given else v.op.attrs.get("value") if v.op else None for v in leaves)
 
 
-def find_written(reader: Reader) -> bool:
-    """Whether the code writes to tensors outside that are no slots yet."""
-    more = False
+def find_written(reader: Reader) -> dict[int, Place]:
+    """Return the places of the tensors outside that the code writes to and that are no slots yet, by their ids."""
+    found: dict[int, Place] = {}
     for op in reader.emit.module.walk():
         if op.name == "param" and writes_to(op.result):
             live = next(v for v in reader.environment.live if v.name == op.attrs["name"])
             tensor = live.container[live.key] if isinstance(live.container, dict) else None
-            if tensor is not None and id(tensor) not in reader.assumptions.written:
-                reader.assumptions.written.add(id(tensor))
-                reader.assumptions.state[id(live.container), live.key] = Place(
-                    live.container, live.key, op.loc, is_item=True
-                )  # fmt: skip
-                more = True
-    return more
+            if tensor is not None and id(tensor) not in {*reader.assumptions.written, *found}:
+                found[id(tensor)] = Place(live.container, live.key, op.loc, is_item=True)
+    return found
 
 
 def kept_places(reader: Reader) -> list[Kept]:

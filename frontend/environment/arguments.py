@@ -118,7 +118,7 @@ def placed_argument(reader: Reader, spec: Spec, name: str, home: CallerLocation 
         case DictSpec(keys):
             site = argument_site(reader, name)
             if kept:
-                reader.assumptions.untabled[site] = "a build ahead of time keeps dicts with known keys alone"
+                reader.speculation.keep_keys(site, "a build ahead of time keeps dicts with known keys alone")
             made: AbstractValue = DictValue(held, home=home, sites=(site,) if kept or _is_table(spec) else ())
         case ObjectSpec(cls, keys):
             made = ObjectValue(cls, held, home=home)

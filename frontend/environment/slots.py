@@ -84,6 +84,7 @@ class Slot:
     name: str
     container: Any
     ident: Ident
+    kinds: tuple[Any, ...] = ()  # ahead of time: the kinds of values that it may hold
     plan: Plan | None = None  # ahead of time: how its leaves make it up
     initial: tuple[Any, ...] = ()
     target: int | None = None

@@ -62,8 +62,7 @@ def open_items(reader: Reader, obj: Any, spec: Spec, loc: Loc) -> None:
     """The items of a list of several kinds that is changed are slots too."""
     if isinstance(obj, list) and isinstance(spec, ConstantSpec) and id(obj) in reader.assumptions.changed:
         reader.environment.guard("LIST_LENGTH_IS", obj, None, len(obj))
-        for i in range(len(obj)):
-            reader.assumptions.state.setdefault((id(obj), i), Place(obj, i, loc, is_item=True))
+        reader.speculation.add_item_slots(obj, loc)
 
 
 def plain_slot_spec(obj: Any, name: str, signature: Signature) -> Spec:
@@ -174,9 +173,9 @@ def own_slot(reader: Reader, obj: Any, name: str, raw: Any) -> Slot | None:
     at = (id(own), name)
     slot = reader.state.slots.get(at)
     if slot is None or slot.place.is_item:
-        reader.assumptions.state[at] = Place(obj, name, reader.position.loc)
         reader.environment.keep.append(own)
-        reader.speculation.outdate(f"the attribute '{name}' is assigned to")
+        place = Place(obj, name, reader.position.loc)
+        reader.speculation.add_slot(own, place, f"the attribute '{name}' is assigned to")
         return None
     return slot
 
@@ -234,10 +233,8 @@ def change_outside(reader: Reader, obj: Any) -> None:
     ):
         reader.reject("container_outside_changed", kind=kind)
     container, key = reader.environment.found[id(obj)]
-    reader.assumptions.changed[id(obj)] = obj
-    reader.assumptions.state.setdefault((id(container), key), Place(container, key, reader.position.loc, is_item=True))
     reader.environment.keep.append(container)
-    reader.speculation.outdate(f"a {kind} outside is changed")
+    reader.speculation.change_outside(obj, container, key)
 
 
 def open_queue(reader: Reader, obj: deque[Any]) -> None:
@@ -250,11 +247,9 @@ def open_queue(reader: Reader, obj: deque[Any]) -> None:
     if isinstance(container, list):
         change_outside(reader, container)
     else:
-        reader.assumptions.state.setdefault(
-            (id(container), key), Place(container, key, reader.position.loc, is_item=True)
-        )
         reader.environment.keep.append(container)
-        reader.speculation.outdate("a deque outside is read")
+        place = Place(container, key, reader.position.loc, is_item=True)
+        reader.speculation.add_slot(container, place, "a deque outside is read")
     raise Poisoned
 
 

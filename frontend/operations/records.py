@@ -6,7 +6,7 @@ are made with the same keys count as one class."""
 from __future__ import annotations
 
 from types import FunctionType
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 
@@ -29,7 +29,7 @@ from scriptc.frontend.values.abstract import (
     Unbound,
 )
 from scriptc.frontend.values.alternatives import is_kind, without
-from scriptc.frontend.values.element_types import fresh, is_laid_out_anew, spelt, unite
+from scriptc.frontend.values.element_types import fresh, spelt, unite
 from scriptc.frontend.values.predicates import (
     defining_op,
     has_alternatives,
@@ -64,10 +64,8 @@ def run_time_item(reader: Reader, av: AbstractValue) -> Value:
     try:
         return list_item(reader, av)
     except UserError:
-        if isinstance(av, KnownLengthListValue) and av.site in reader.assumptions.known_length:
-            reader.assumptions.run_time_lists.add(av.site)
-            reader.assumptions.known_length.discard(av.site)
-            reader.speculation.read_again("a list goes into a container or an object, so that its length is not known")
+        if isinstance(av, KnownLengthListValue):
+            reader.speculation.forget_length(av.site)
         promote_objects(reader, [av])
         reader.speculation.allow_unions()
         raise
@@ -85,7 +83,7 @@ def as_record(reader: Reader, made: ObjectValue | DictValue) -> AbstractValue:
     of_some = (items.keys() ^ set(record.names)) | {name for name, av in items.items() if may_be_unbound(av)}
     if not of_some <= record.late:
         if is_object(made):
-            may_lack(reader, record, of_some)
+            reader.speculation.let_lack(record, of_some)
         reader.reject("record_new_key", what=describe(made), name=next(iter(of_some)))
     values = [field_value(reader, record, i, items.get(name, Unbound())) for i, name in enumerate(record.names)]
     reader.heap.contents.pop(made.ident, None)
@@ -117,12 +115,6 @@ def begin_record(reader: Reader, record: Record, names: tuple[str, ...]) -> None
         reader.speculation.cells.append((site, cell))
 
 
-def may_lack(reader: Reader, record: Record, names: set[str]) -> NoReturn:
-    """Read again, with these attributes as ones that some instances of the class lack."""
-    record.late |= names
-    reader.speculation.read_again(f"some {record.name} lack the attributes {', '.join(sorted(map(str, names)))}")
-
-
 def field_content(reader: Reader, record: Record, name: str, av: AbstractValue) -> AbstractValue:
     """Return what a field holds for the value of an attribute. `Record` tells how lacking and constant ones are
     held."""
@@ -132,8 +124,7 @@ def field_content(reader: Reader, record: Record, name: str, av: AbstractValue) 
     if late and may_be_unbound(av):
         return reader.choose(av.flag, lambda: field_content(reader, record, name, av.av), lambda: Known(None))
     if constant and is_known(av) and name not in record.constants:
-        record.constants[name] = av.obj
-        reader.speculation.read_again(f"the attribute '{name}' of a {record.name} is a constant")
+        reader.speculation.hold_constant(record, name, av.obj)
     if constant and is_known(av) and av.obj == record.constants[name]:
         return Known(True)
     if constant or name in record.constants:
@@ -159,10 +150,7 @@ def field_value(reader: Reader, record: Record, index: int, av: AbstractValue) -
         reader.speculation.allow_unions()
         reader.reject("record_field_of_kinds", name=name, owner=owner, held=spelt(cell.type), item=spelt(value.type))
     if joined != cell.type:
-        anew = cell.observed or is_laid_out_anew(cell.type, joined)
-        cell.type = reader.assumptions.elements["field", record.name, name] = joined
-        if anew:
-            reader.speculation.read_again(f"the attribute '{name}' of a {owner} is {spelt(joined)}")
+        reader.speculation.widen_field(record, index, joined)
     return as_type(reader, value, cell.type)
 
 
@@ -196,7 +184,7 @@ def fields_of(reader: Reader, owner: RecordValue | RecordDictValue) -> dict[Any,
 def set_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any, value: AbstractValue) -> None:
     if name not in owner.record.names:
         if isinstance(owner, RecordValue):
-            may_lack(reader, owner.record, {name})
+            reader.speculation.let_lack(owner.record, {name})
         free_keys(reader, owner)
         reader.reject("record_new_key", what=describe(owner), name=name)
     index = owner.record.names.index(name)
@@ -218,11 +206,7 @@ def set_fields(reader: Reader, owner: RecordValue | RecordDictValue, items: dict
 def free_keys(reader: Reader, owner: RecordValue | RecordDictValue) -> None:
     """Read again, with keys that come and go in the dicts of this class; return where that is assumed already."""
     if isinstance(owner, RecordDictValue):
-        key = next(k for k, record in reader.assumptions.records.items() if record is owner.record)
-        if key not in reader.assumptions.free_keys:
-            reader.assumptions.free_keys.add(key)
-            reader.assumptions.forget(ObjectType)
-            reader.speculation.read_again("keys come to a dict, or go, where several dicts may be meant")
+        reader.speculation.free_keys_of(owner.record)
 
 
 def same_record(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:

@@ -18,7 +18,7 @@ from scriptc.frontend.reader.assumptions import TableSite
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.errors import NeedsKnown, Terminated
-from scriptc.frontend.reader.promotion import free_sites, may_be_record, record_key
+from scriptc.frontend.reader.promotion import may_be_record, record_key
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -108,10 +108,7 @@ def new_set(reader: Reader, items: Sequence[AbstractValue], site: Any, made: Mad
 
 def may_table(reader: Reader, site: Any) -> bool:
     """Let a dict or set have run-time keys; return whether it may."""
-    if site in reader.assumptions.untabled:
-        return False
-    reader.assumptions.tables.add(site)
-    return True
+    return reader.speculation.take_table(site)
 
 
 def new_table(reader: Reader, op: str, site: Any, made: Made) -> RuntimeValue:
@@ -503,7 +500,7 @@ def has_free_keys(reader: Reader, made: DictValue, site: Any) -> bool:
     """Return whether keys are added to a dict with known keys, or removed, where several dicts may be meant."""
     if not may_be_record(made) or record_key(made) not in reader.assumptions.free_keys:
         return False
-    free_sites(reader, [site])
+    reader.speculation.free_keys([site])
     return may_table(reader, site)
 
 

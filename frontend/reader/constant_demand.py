@@ -1,4 +1,4 @@
-"""What must be known at compile time, and making it so: by unrolling a loop, or by specialising on an argument."""
+"""Demand values at compile time, and find what the next reading must assume to know them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scriptc.ir.types import STR, ListType, ScalarType, Type
 
 
 def require_known(reader: Reader, av: AbstractValue, what: str) -> Any:
-    """The Python object behind a value that must be known at compile time."""
+    """Return the Python object behind a value that must be known at compile time."""
     match av:
         case Known(obj):
             return obj
@@ -46,15 +46,17 @@ def require_known(reader: Reader, av: AbstractValue, what: str) -> Any:
 def call_memoised(
     reader: Reader, function: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """A call of what functools.lru_cache wraps. Its result for known arguments is the same object at each call; for
-    others it is computed again."""
+    """Call a function that functools.lru_cache wraps.
+
+    The result for known arguments is the same object at each call. For other arguments it is computed again.
+    """
     if all(map(is_known_throughout, (*args, *kwargs.values()))):
         given = [require_known(reader, a, "an argument") for a in args]
         named = {name: require_known(reader, av, "an argument") for name, av in kwargs.items()}
-        meet_this_process()  # what it gives need not follow from its arguments
+        meet_this_process()  # its result need not follow from its arguments
         result = call_in_python(reader, function, *given, **named)
         found = require_known(reader, result, "a result")
-        reader.environment.made.discard(id(found))  # the cache holds it, and gives it to others
+        reader.environment.made.discard(id(found))  # the cache holds the result, and gives it to others
         if not holds_tensor([found]):
             return result
     inner = function.__wrapped__
@@ -64,29 +66,25 @@ def call_memoised(
     return reader.call(Known(inner), args, kwargs)
 
 
-def make_known(reader: Reader, value: Value, why: str) -> bool:
-    """Return whether another reading, and none before, can know this number, or list of numbers: by unrolling a loop, by
-    specializing on an argument, or by keeping the items of lists that it comes from one by one. why: what is said of
-    these where that fails."""
-    v = knowable(reader, value)
-    if v is None and (sites := sites_behind(reader, value)):
-        reader.assumptions.known_length |= sites
-        reader.assumptions.why_known_length |= dict.fromkeys(sites, why)
-        return True
-    if v in reader.speculation.counters:
-        return reader.assumptions.unroll(reader.speculation.counters[v])
-    if v in reader.speculation.number_args:
-        is_new = reader.speculation.number_args[v] in reader.assumptions.changing
-        reader.assumptions.changing.discard(reader.speculation.number_args[v])
-        return is_new
-    if v is None or reader.speculation.arg_places[v] in reader.assumptions.known_args:
-        return False
-    reader.assumptions.known_args.add(reader.speculation.arg_places[v])
-    return True
+def demand_constant(reader: Reader, value: Value, why: str) -> None:
+    """Have a number, or list of numbers, known in the next reading; return where no reading can know it.
+
+    A loop is unrolled, the function is specialized on an argument, or the items of lists are kept one by one.
+    why: the error of a program in which none of these helps.
+    """
+    source = knowable(reader, value)
+    if source is None and (sites := sites_behind(reader, value)):
+        reader.speculation.keep_items(sites, why)
+    if source in reader.speculation.counters:
+        reader.speculation.unroll(reader.speculation.counters[source], why)
+    elif source in reader.speculation.number_args:
+        reader.speculation.bake_in(reader.speculation.number_args[source], why)
+    elif source is not None:
+        reader.speculation.specialize(reader.speculation.arg_places[source], why)
 
 
 def knowable(reader: Reader, value: Value) -> Value | None:
-    """The counter of a loop, or the argument, by which another reading may know a number."""
+    """Return the counter of a loop, or the argument, by which another reading may know a number."""
     todo, seen = [value], set()
     while todo:
         v = todo.pop()
@@ -102,7 +100,7 @@ def knowable(reader: Reader, value: Value) -> Value | None:
         argument = region_argument_of(v) if v.op is not None else None
         if argument is not None:
             todo += [op.operands[i] for op, i in argument.into_result if i < len(op.operands)]
-        if v.op is not None and v.op.name == "loop":  # what it ends with is known where each of its iterations is
+        if v.op is not None and v.op.name == "loop":  # its results are known where each iteration is
             todo += [a for a in v.op.regions[0].args[:1] if a in reader.speculation.counters]
         if v.op is not None and all(_may_be_known(o.type) for o in v.op.operands):
             todo += v.op.operands
@@ -110,7 +108,7 @@ def knowable(reader: Reader, value: Value) -> Value | None:
 
 
 def sites_behind(reader: Reader, value: Value) -> set[Any]:
-    """Where the lists of numbers are made that a value is computed from, if their lengths may be known."""
+    """Return the sites of the lists of numbers that a value is computed from, if their lengths may be known."""
     todo, seen, found = [value], set(), set()
     while todo:
         v = todo.pop()
@@ -121,21 +119,22 @@ def sites_behind(reader: Reader, value: Value) -> set[Any]:
             cell = v.type.cell.find()
             found |= {site for site, made in reader.speculation.cells if made.find() is cell and not cell.fixed}
         makers = [v.op] if v.op is not None else []
-        if isinstance(v.type, ListType):  # what changes it, and the loops around that
+        if isinstance(v.type, ListType):  # the ops that change the list, and the loops around them
             makers += [outer for op in v.users() if op.name.startswith("list.") for outer in _with_outer(op)]
         todo += [o for op in makers for o in op.operands if is_of_numbers(o.type)]
     return found - {None, *reader.assumptions.known_length, *reader.assumptions.run_time_lists}
 
 
 def prefer_known(reader: Reader, av: AbstractValue, other: AbstractValue) -> None:
-    """A string argument that is compared as a whole with a known string is a choice among few, so that the code is
-    better made for its value; unless it was seen to have many."""
+    """Specialize on a string argument that is compared as a whole with a known string.
+
+    Such a string is a choice among few, so that code for its value is better; unless the string was seen to have many values.
+    """
     if not is_run_time_text(av) or not (isinstance(other, Known) and other.obj):
         return
     place = reader.speculation.arg_places.get(av.value)  # type: ignore[attr-defined]
     if place is not None and place not in reader.assumptions.varied:
-        reader.assumptions.known_args.add(place)
-        reader.speculation.read_again("a string argument is compared with a constant")
+        reader.speculation.specialize(place, "a string argument is compared with a constant")
 
 
 def _may_be_known(t: Type) -> bool:
@@ -143,7 +142,7 @@ def _may_be_known(t: Type) -> bool:
 
 
 def _with_outer(op: Op) -> Iterator[Op]:
-    """An op and those around it."""
+    """Yield an op and the ops around it, innermost first."""
     inner: Op | None = op
     while inner is not None:
         yield inner
@@ -151,6 +150,7 @@ def _with_outer(op: Op) -> Iterator[Op]:
 
 
 def is_known_throughout(av: AbstractValue) -> bool:
+    """Return whether a value is known at compile time, with all its items."""
     if isinstance(av, TupleValue):
         return all(is_known_throughout(i) for i in av.items)
     return isinstance(av, Known)

@@ -9,7 +9,7 @@ from scriptc.ir.loc import Loc
 
 
 class UserError(Exception):
-    """Something in the user's program cannot be compiled. Reported by the statement it stands in."""
+    """Say that something in the user's program cannot be compiled. The statement it stands in reports the error."""
 
     def __init__(self, node: ast.AST | Loc | None, message: str, hint: str | None = None):
         self.node = node
@@ -19,15 +19,15 @@ class UserError(Exception):
 
 
 class Poisoned(Exception):
-    """An operand comes from an expression in error: nothing further to say."""
+    """Leave a statement one of whose operands comes from an expression in error, which was reported."""
 
 
 class Terminated(Exception):
-    """The statement being read always raises at run time: nothing after it is reached."""
+    """Leave a path whose last statement always raises at run time, so that nothing after it is reached."""
 
 
 class NeedsKnown(Exception):
-    """A number that the program computes is needed at compile time. Loops and the entry may make it known."""
+    """Demand a number, or list of numbers, at compile time. Another reading may know it; `error` is reported where none can."""
 
     def __init__(self, value: Value, error: UserError):
         self.value = value
@@ -36,12 +36,12 @@ class NeedsKnown(Exception):
 
 
 class Restart(Exception):
-    """The function must be read again, under assumptions that were corrected."""
+    """End this reading: the function is read again, under other assumptions. `Speculation` alone raises this."""
 
 
 class Conflict(Exception):
-    """The values have nothing in common; the message says what they are."""
+    """Say that values have nothing in common; the message describes them."""
 
 
 class ItemConflict(Conflict):
-    """Containers whose items have nothing in common, unless containers hold values of several kinds."""
+    """Say that the items of containers have nothing in common, unless containers hold values of several kinds."""

@@ -122,8 +122,7 @@ def run_for(reader: Reader, node: ast.For) -> bool:
         before = len(reader.emit.builder.block.ops)
         falls = dynamic_loop(reader, node, names, plan.count, body, breaks, site)
         if any(_changes_length(op, plan.lists) for op in reader.emit.builder.block.ops[before:]):
-            reader.assumptions.growing.add(site)
-            reader.speculation.read_again("a loop changes the length of what it walks")
+            reader.speculation.walk_growing(site)
         return falls
 
     return with_else(reader, node, names, loop, plan.finish)
@@ -336,8 +335,8 @@ def unroll_instead(
     of dims that grows, say. Returns where it is not."""
     numbers = [b.obj for b in bounds or () if is_known(b)]
     few = len(numbers) == 3 and len(range(*numbers)) <= _FEW
-    if site is not None and (few or site in reader.speculation.decided) and reader.assumptions.unroll(site):
-        reader.speculation.read_again("no type holds what a loop carries, so that it is unrolled")
+    if site is not None and (few or site in reader.speculation.decided):
+        reader.speculation.unroll(site, "no type holds what a loop carries, so that it is unrolled")
 
 
 def counter_name(node: ast.For | ast.While) -> str:

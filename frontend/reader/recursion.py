@@ -124,8 +124,7 @@ def calls_itself(reader: Reader, frame: Frame) -> bool:
         return True
     reader.recursion.followed[node] = reader.recursion.followed.get(node, 0) + 1
     if len(around) > _MAX_DEPTH or reader.recursion.followed[node] > _MAX_CALLS:
-        reader.assumptions.recursive.add(node)
-        reader.speculation.read_again("a function calls itself more often than can be followed")
+        reader.speculation.make_recursive(node)
     return False
 
 
@@ -342,10 +341,7 @@ def same_elements(reader: Reader, a: ListType, b: ListType) -> None:
     before = a.elem, b.elem
     unite(a, b)
     if (a.elem, b.elem) != before and any(c.find().observed for c in (a.cell, b.cell)):
-        for site, cell in reader.speculation.cells:
-            if cell.find() is a.cell.find():
-                reader.assumptions.elements[site] = a.elem
-        reader.speculation.read_again("two lists may be one, after the types of their items were used")
+        reader.speculation.unite_lists(a)
 
 
 def _narrows(around: _Signature, inside: _Signature) -> bool:

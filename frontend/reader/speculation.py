@@ -1,14 +1,20 @@
 """Speculation: what a reading takes for granted, and every reason to read the function again.
 
-A reading is based on `Assumptions`, which earlier readings left. What contradicts them corrects them, with the reason in words,
-and ends the reading (`read_again`) or has it end of no use (`outdate`).
+A reading is based on `Assumptions`, which earlier readings left. Each reason to read again is a method of `Speculation`. The
+method corrects the assumptions, notes the reason in words, and ends the reading. Its docstring has three parts: what the
+reading assumed, what refuted that, and what the next reading assumes. No other module changes the assumptions.
+
+Three reasons do not end the reading: `add_slot`, `change_outside` and `add_kinds`. Such a reading is outdated. It goes on, so
+that one more reading corrects all the places outside that the code changes, and is dropped at its end. The statement that
+outdated the reading has no effect on what follows, as if it were not in the program.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from scriptc.frontend.reader.assumptions import Assumptions, Reason, TableSite
+from scriptc.frontend.reader.assumptions import Assumptions, Place, Reason, TableSite, text_of
 from scriptc.frontend.reader.diagnostics import Diagnostics
 from scriptc.frontend.reader.errors import Restart, UserError
 from scriptc.frontend.reader.position import Position
@@ -21,10 +27,35 @@ from scriptc.frontend.values.abstract import (
     ListValue,
     OneOf,
 )
-from scriptc.frontend.values.element_types import fresh, holds, is_laid_out_anew, is_storable, is_union, spelt, unite
+from scriptc.frontend.values.element_types import (
+    fresh,
+    holds,
+    is_laid_out_anew,
+    is_storable,
+    is_union,
+    mentions,
+    spelt,
+    unite,
+)
 from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Value
-from scriptc.ir.types import NEVER, NONE, Elem, JoinError, ListType, OptionalType, TensorType, Type, cells, tuple_of
+from scriptc.ir.loc import Loc
+from scriptc.ir.types import (
+    NEVER,
+    NONE,
+    DictType,
+    Elem,
+    JoinError,
+    ListType,
+    Names,
+    ObjectType,
+    OptionalType,
+    Record,
+    TensorType,
+    Type,
+    cells,
+    tuple_of,
+)
 
 
 class Speculation:
@@ -34,82 +65,133 @@ class Speculation:
         self.assumptions = assumptions
         self.position = position
         self.diagnostics = diagnostics
-        self.stale = False  # a slot was found on the way: this reading is of no use, and goes on only to find others
+        self.outdated = False  # the reading is dropped at its end
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
-        self.changed: list[Elem] = []  # element types of lists that changed where nobody knows where they were made
+        self.changed: list[Elem] = []  # element types of changed lists whose site is not known
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.decided: set[Any] = set()  # sites of `while` whose condition is known before the first iteration
         self.number_args: dict[Value, Any] = {}  # parameters that are numbers outside, as in Assumptions.changing
         self.arg_places: dict[Value, int] = {}  # parameters that can be made known, and their places in the signature
         self.places = 0  # ints and floats among the arguments so far, as Signature counts them
 
-    def read_again(self, why: str) -> NoReturn:
-        """End this reading; the next one is based on the assumptions as they are now. why: a clause, for people."""
-        self.note_reason(why)
+    def _outdate(self, name: str, why: str) -> None:
+        """Note a reason to read again. name: of the method that gives the reason. why: a clause, for people."""
+        self.assumptions.reasons.append(Reason(name, why, self.position.loc if self.position.frames else None))
+        self.outdated = True
+
+    def _read_again(self, name: str, why: str) -> NoReturn:
+        """End this reading; the next one is based on the assumptions as they are now."""
+        self._outdate(name, why)
         raise Restart
 
-    def outdate(self, why: str) -> None:
-        """Have the function read again once this reading has come to its end."""
-        self.note_reason(why)
-        self.stale = True
+    # ---- at the end of a reading ----
 
-    def note_reason(self, why: str) -> None:
-        self.assumptions.reasons.append(Reason(why, self.position.loc if self.position.frames else None))
+    def settle(self) -> None:
+        """End an outdated reading, and one whose lists turned out otherwise than the reading assumed."""
+        if self.outdated:
+            raise Restart
+        self.settle_cells()
+        self.settle_changes()
 
     def settle_cells(self) -> None:
-        """Reads again if ops were typed by what containers held before they were united with others."""
+        """Read again if element types grew by being united, after they were used.
+
+        Assumed: two containers are apart, so that the items of each have a type of their own.
+        Refuted: the containers turned out to be one, after ops were typed by what one of them held.
+        Next: both begin with the united type.
+        """
         if not any(cell.find().stale for _, cell in self.cells):
             return
         found: dict[Any, Type] = {}
-        for site, cell in self.cells:  # all: what is stale may stand inside what another list was taken to hold
+        for site, cell in self.cells:  # all: a stale type may stand inside the element type of another list
             if cell.find().stale or site in self.assumptions.elements:
                 made = fresh(cell.find().type)  # a body that was read again made its lists again
                 found[site] = unite(found[site], made) if site in found else made
         self.assumptions.elements |= found
-        self.read_again("lists, dicts or sets turned out to be one, after their types were used")
+        self._read_again("settle_cells", "lists, dicts or sets turned out to be one, after their types were used")
 
     def settle_changes(self) -> None:
-        """Reads again if items were taken as known of a list that may have changed by another name: any list whose items
-        have their type in common with those of one that changed."""
+        """Read again if a list may have changed by another name.
+
+        Assumed: a list that is not changed by its own name keeps the items that it was made with.
+        Refuted: a list changes whose site is not known, and its items share their type with those of the first list.
+        Next: all lists whose items share that type are taken to change.
+        """
         changed = {id(cell.find()) for cell in self.changed}
         sites = {s for s, cell in self.cells if id(cell.find()) in changed and not isinstance(s, TableSite)}
         if not sites <= self.assumptions.mutated:
             self.assumptions.mutated |= sites
-            self.read_again("a list is changed by another name, after its items were taken as known")
+            self._read_again("settle_changes", "a list is changed by another name, after its items were taken as known")
 
-    def settle_lengths(self, av: KnownLengthListValue, content: AbstractValue) -> None:
-        """Reads again if a list has several lengths, which was taken to have one because lists in it were: what these hold,
-        objects and dicts, exists at run time then."""
-        held = content.alternatives.values() if isinstance(content, OneOf) else ()
-        items = [item for part in held if isinstance(part, Content) for item in part.items.values()]
-        inner = {item.site for item in items if isinstance(item, KnownLengthListValue)} & self.assumptions.known_length
-        if inner - {av.site}:
-            self.assumptions.run_time_lists |= inner
-            self.assumptions.known_length -= inner | {av.site}
-            self.read_again("lists inside a list have several lengths")
+    # ---- numbers, loops and functions ----
 
-    def allow_unions(self) -> None:
-        """From the next reading on, containers may hold values of several kinds; returns where they may already."""
-        if not self.assumptions.unions:
-            self.assumptions.unions = True
-            self.assumptions.known_length.clear()
-            self.read_again("a container holds values of several kinds")
+    def unroll(self, site: Any, why: str) -> None:
+        """Unroll a loop; return where the loop is unrolled already.
 
-    def promote(self, av: AbstractValue) -> None:
-        """From the next reading on, a dict or set has run-time keys; returns where it cannot."""
-        if isinstance(av, DictValue) and av.home is not None and self.assumptions.take_tables():
-            self.read_again("a dict of the caller has keys that are known only at run time")
-        sites = set(av.sites) if isinstance(av, (DictValue, KnownSet)) else set()
-        if not sites <= self.assumptions.tables and not sites & self.assumptions.untabled.keys():
-            self.assumptions.tables |= sites
-            self.read_again(f"{describe(av)} has keys that are known only at run time")
+        Assumed: an iteration can be read without its number.
+        Refuted: the body needs the number at compile time, or no type holds what iterations hand on (`why`).
+        Next: each iteration of the loop is read by itself.
+        """
+        if site not in self.assumptions.unrolled:
+            self.assumptions.unrolled.add(site)
+            self.assumptions.unrolled_text.add(text_of(site))
+            self._read_again("unroll", why)
+
+    def specialize(self, place: int, why: str) -> None:
+        """Specialize on an argument, given by its place in the signature; return where that is done already.
+
+        Assumed: one variant serves all values of the argument.
+        Refuted: the value is needed at compile time (`why`).
+        Next: the argument is known, under a guard.
+        """
+        if place not in self.assumptions.known_args:
+            self.assumptions.known_args.add(place)
+            self._read_again("specialize", why)
+
+    def bake_in(self, at: Any, why: str) -> None:
+        """Bake in a number outside, given by (id of its container, key); return where that is done already.
+
+        Assumed: the number is read at each call, because it changed between calls.
+        Refuted: the value is needed at compile time (`why`).
+        Next: the number is known, under a guard.
+        """
+        if at in self.assumptions.changing:
+            self.assumptions.changing.discard(at)
+            self._read_again("bake_in", why)
+
+    def walk_growing(self, site: Any) -> None:
+        """Read the length of a list before each iteration of the loop over it.
+
+        Assumed: the loop does not change the length of the list that it walks.
+        Refuted: the body has an op that does.
+        Next: the loop asks for the length before each iteration.
+        """
+        self.assumptions.growing.add(site)
+        self._read_again("walk_growing", "a loop changes the length of what it walks")
+
+    def make_recursive(self, function: Any) -> None:
+        """Compile a function to a function of the IR. function: its node.
+
+        Assumed: the calls that the function makes of itself can be followed, because their known arguments come to an end.
+        Refuted: there are too many of them.
+        Next: each call of the function is a call at run time.
+        """
+        self.assumptions.recursive.add(function)
+        self._read_again("make_recursive", "a function calls itself more often than can be followed")
+
+    # ---- lists ----
 
     def observe(self, av: ListValue) -> None:
-        """Something is decided by the known items of a list: if the list changes later, this reading was wrong."""
+        """Note that the reading depends on the known items of a list, so that the list must not change later."""
         av.observed = True
 
     def mutate(self, av: ListValue) -> Value:
-        """The run-time list, which is about to change."""
+        """Return the run-time list that is about to change.
+
+        Assumed: the items of the list are those that it was made with.
+        Refuted: the list changes after the reading used an item.
+        Next: the items are known only at run time.
+        """
         assert not av.is_tuple
         if av.value is None:
             self.keep_length(av, self.diagnostics.error("list_changes_without_type"))
@@ -117,25 +199,91 @@ class Speculation:
             if av.site is not None and (av.observed or av.site not in self.assumptions.mutated):
                 self.assumptions.mutated.add(av.site)
                 if av.observed:
-                    self.read_again("a list is changed whose items were taken as known")
+                    self._read_again("mutate", "a list is changed whose items were taken as known")
             av.items = None
         if av.site is None and isinstance(av.value.type, ListType):
             self.changed.append(av.value.type.cell)
             self.settle_changes()
         return av.value
 
-    def keep_length(self, av: ListValue, error: UserError) -> NoReturn:
-        """Another reading takes the list for one whose length is known throughout; an error where that is no help."""
-        cell = av.value.type.cell.find() if av.value is not None and isinstance(av.value.type, ListType) else None
-        self.keep_sites(self.sites_of(av), cell, error)
-
     def sites_of(self, av: ListValue) -> set[Any]:
-        """The sites of the program at which a list may have been made."""
-        cell = av.value.type.cell.find() if av.value is not None and isinstance(av.value.type, ListType) else None
+        """Return the sites of the program at which a list may have been made."""
+        cell = _cell_of(av)
         return {site for site, made in self.cells if cell is not None and made.find() is cell} | {av.site}
 
+    def keep_length(self, av: ListValue, error: UserError) -> NoReturn:
+        """Keep the items of a list one by one in the next reading; raise `error` where that is no help."""
+        self.keep_sites(self.sites_of(av), _cell_of(av), error)
+
+    def keep_sites(self, sites: set[Any], cell: Elem | None, error: UserError) -> NoReturn:
+        """Do as `keep_length` for the lists made at some sites, whose element type is `cell`."""
+        sites -= {None, *self.assumptions.known_length, *self.assumptions.run_time_lists}
+        if not sites or (cell is not None and cell.fixed):
+            if cell is None or not cell.fixed:
+                self.allow_unions()
+            raise error
+        self.keep_items(sites, error.message)
+
+    def keep_items(self, sites: set[Any], why: str) -> NoReturn:
+        """Keep the items of the lists made at some sites one by one.
+
+        Assumed: the lists have any length, and items of one type.
+        Refuted: no type holds all items, or the number of items is needed at compile time (`why`).
+        Next: each list is taken apart, so that its length is known throughout.
+        """
+        self.assumptions.known_length |= sites
+        self.assumptions.why_known_length |= dict.fromkeys(sites, why)
+        self._read_again("keep_items", f"the length of a list must be known: {why}")
+
+    def forget_length(self, site: Any) -> None:
+        """Let the list made at a site have any length; return where its items are not kept one by one.
+
+        Assumed: the length of the list is known throughout.
+        Refuted: the list goes into a container or an object.
+        Next: the list exists at run time, and so do the objects and dicts in it.
+        """
+        if site in self.assumptions.known_length:
+            self.assumptions.run_time_lists.add(site)
+            self.assumptions.known_length.discard(site)
+            why = "a list goes into a container or an object, so that its length is not known"
+            self._read_again("forget_length", why)
+
+    def settle_lengths(self, av: KnownLengthListValue, content: AbstractValue) -> None:
+        """Let the lists in a list have any length; return where there are none, or none but itself.
+
+        Assumed: the lengths of the list and of those in it are known throughout.
+        Refuted: paths meet on which the outer list has several lengths.
+        Next: all of them exist at run time, and so do the objects and dicts in the inner lists.
+        """
+        held = content.alternatives.values() if isinstance(content, OneOf) else ()
+        items = [item for part in held if isinstance(part, Content) for item in part.items.values()]
+        inner = {item.site for item in items if isinstance(item, KnownLengthListValue)} & self.assumptions.known_length
+        if inner - {av.site}:
+            self.assumptions.run_time_lists |= inner
+            self.assumptions.known_length -= inner | {av.site}
+            self._read_again("settle_lengths", "lists inside a list have several lengths")
+
+    def allow_unions(self) -> None:
+        """Allow values of several kinds in containers; return where they are allowed already.
+
+        Assumed: the items of a container have one type, or are kept one by one.
+        Refuted: neither is possible.
+        Next: an item may be of several kinds, told apart at run time.
+        """
+        if not self.assumptions.unions:
+            self.assumptions.unions = True
+            self.assumptions.known_length.clear()
+            self._read_again("allow_unions", "a container holds values of several kinds")
+
+    # ---- element types ----
+
     def widen(self, container: Type, part: int, item: Type) -> None:
-        """A value of a type goes into a container: among its keys or items, by their place in `cells`."""
+        """Let a container hold values of a type, among its keys or items. part: which of them, by their place in `cells`.
+
+        Assumed: the container holds what it was seen to hold so far.
+        Refuted: other values go into it, after something was computed from what it held, or where the caller made it.
+        Next: the container begins with the type of all these.
+        """
         cell = cells(container)[part].find()
         name = str(container).partition("<")[0]
         what, new, is_key = f"a {spelt(container)}", spelt(item), part == 0 and not isinstance(container, ListType)
@@ -150,7 +298,7 @@ class Speculation:
                 raise JoinError("ranks")
         except JoinError:
             if cell.fixed:
-                self.refuse_fixed(container, new)
+                self.take_apart(container, new)
             self.refuse(cell, "container_of_kinds", what=what, item=new, container=name)
         if joined == cell.type:
             return
@@ -160,40 +308,239 @@ class Speculation:
         fits = not is_union(joined) and (fits or laid_out_anew)
         if cell.fixed and sites and fits:
             self.assumptions.elements |= dict.fromkeys(sites, joined)  # what the caller gives fits this as well
-            self.read_again(f"{what} of the caller holds {new} as well")
+            self._read_again("widen", f"{what} of the caller holds {new} as well")
         if cell.fixed:
-            self.refuse_fixed(container, new)
+            self.take_apart(container, new)
         cell.type = joined
         for site in sites:
             self.assumptions.elements[site] = joined
         if laid_out_anew and not sites:
             self.diagnostics.reject("container_of_lengths", what=what, item=new)
         if cell.observed or laid_out_anew:
-            self.read_again(f"{what} holds {new} as well, after something was computed from its items")
+            self._read_again("widen", f"{what} holds {new} as well, after something was computed from its items")
 
-    def refuse_fixed(self, container: Type, item: str) -> NoReturn:
-        """A container of the caller cannot hold something: a short list may do when it is taken by its items."""
+    def widen_field(self, record: Record, index: int, joined: Type) -> None:
+        """Let the field of a record hold values of a wider type.
+
+        Assumed: the field holds what it was seen to hold so far.
+        Refuted: other values go into it, after something was computed from what it held.
+        Next: the field begins with the type of all these.
+        """
+        cell, name = record.fields[index].find(), record.names[index]
+        anew = cell.observed or is_laid_out_anew(cell.type, joined)
+        cell.type = self.assumptions.elements["field", record.name, name] = joined
+        if anew:
+            self._read_again("widen_field", f"the attribute '{name}' of a {record.name} is {spelt(joined)}")
+
+    def unite_lists(self, united: ListType) -> None:
+        """Give lists that may be one the same element type from the beginning.
+
+        Assumed: the lists are apart, so that the items of each have a type of their own.
+        Refuted: a recursive function takes one as well as the other, after ops were typed by what one of them held.
+        Next: all begin with the united type.
+        """
+        for site, cell in self.cells:
+            if cell.find() is united.cell.find():
+                self.assumptions.elements[site] = united.elem
+        self._read_again("unite_lists", "two lists may be one, after the types of their items were used")
+
+    def take_apart(self, container: Type, item: str) -> NoReturn:
+        """Take lists of the caller by their items, so that one may hold `item`; refuse that where this is no help.
+
+        Assumed: a list of the caller has any length, and items of one type.
+        Refuted: a value of another type goes into it.
+        Next: short lists of the caller are taken apart.
+        """
         if isinstance(container, ListType) and not self.assumptions.parted:
             self.assumptions.parted = True
-            self.read_again(f"{spelt(container)} of the caller holds {item} as well")
+            self._read_again("take_apart", f"{spelt(container)} of the caller holds {item} as well")
         name = str(container).partition("<")[0]
         self.diagnostics.reject("argument_list_of_other", what=spelt(container), item=item, name=name)
 
     def refuse(self, cell: Elem, key: str, /, **details: object) -> NoReturn:
-        """A container cannot hold something: a list may do as one of known length, a dict as one with known keys."""
+        """Refuse what a container is to hold; first try a list of known length, or a dict with known keys."""
         error = self.diagnostics.error(key, **details)
         sites = {site for site, made in self.cells if made.find() is cell}
         for site in sites:
-            if isinstance(site, TableSite) and self.assumptions.refuse_table(site.table, error.message):
-                self.read_again(f"the keys of a dict or set must be known: {error.message}")
+            if isinstance(site, TableSite):
+                self.fix_keys(site.table, error.message)
         self.keep_sites({site for site in sites if not isinstance(site, TableSite)}, cell, error)
 
-    def keep_sites(self, sites: set[Any], cell: Elem | None, error: UserError) -> NoReturn:
-        sites -= {None, *self.assumptions.known_length, *self.assumptions.run_time_lists}
-        if not sites or (cell is not None and cell.fixed):
-            if cell is None or not cell.fixed:
-                self.allow_unions()
-            raise error
-        self.assumptions.known_length |= sites
-        self.assumptions.why_known_length |= dict.fromkeys(sites, error.message)
-        self.read_again(f"the length of a list must be known: {error.message}")
+    # ---- dicts, sets and objects ----
+
+    def promote(self, av: AbstractValue) -> None:
+        """Give a dict or set run-time keys; return where it cannot have them.
+
+        Assumed: the keys are known.
+        Refuted: a key is known only at run time, or paths meet on which the keys differ.
+        Next: the dict or set exists at run time; of the caller's dicts, all that have strings as keys.
+        """
+        if isinstance(av, DictValue) and av.home is not None and not self.assumptions.tabled:
+            self.assumptions.tabled = True
+            self._read_again("promote", "a dict of the caller has keys that are known only at run time")
+        sites = set(av.sites) if isinstance(av, (DictValue, KnownSet)) else set()
+        if not sites <= self.assumptions.tables and not sites & self.assumptions.untabled.keys():
+            self.assumptions.tables |= sites
+            self._read_again("promote", f"{describe(av)} has keys that are known only at run time")
+
+    def take_table(self, site: Any) -> bool:
+        """Give the dict or set that is being made at a site run-time keys; return whether it may have them."""
+        if site in self.assumptions.untabled:
+            return False
+        self.assumptions.tables.add(site)
+        return True
+
+    def fix_keys(self, site: Any, why: str) -> None:
+        """Keep the keys of the dict or set made at a site known; return where they are known already.
+
+        Assumed: the dict or set has keys of run time.
+        Refuted: what the dict or set holds, or one of its keys, has no type there (`why`).
+        Next: the keys are known. Where keys come and go, they stay those of run time, and items may be of several kinds.
+        """
+        if site not in self.assumptions.tables:
+            return
+        if site in self.assumptions.free_keys and not self.assumptions.unions:
+            self.assumptions.unions = True
+            self.assumptions.known_length.clear()
+        else:
+            self.assumptions.tables.discard(site)
+            self.assumptions.untabled[site] = why
+            self.assumptions.elements = _without(self.assumptions.elements, DictType)
+        self._read_again("fix_keys", f"the keys of a dict or set must be known: {why}")
+
+    def keep_keys(self, site: Any, why: str) -> None:
+        """Refuse the dict at a site run-time keys, from the start."""
+        self.assumptions.untabled[site] = why
+
+    def free_keys(self, sites: Iterable[Any]) -> None:
+        """Let the keys of the dicts made at some sites come and go, in this reading too."""
+        for site in sites:
+            if site not in self.assumptions.free_keys:
+                self.assumptions.free_keys.add(site)
+                self.assumptions.untabled.pop(site, None)  # items of several kinds are allowed there from here on
+                self.assumptions.known_length.clear()  # lists of such dicts have one type of items
+
+    def free_keys_of(self, record: Record) -> None:
+        """Let the keys of the dicts that a record stands for come and go; return where they do already.
+
+        Assumed: all dicts that are made with the same keys keep these.
+        Refuted: a key comes or goes where several dicts may be meant.
+        Next: these dicts have keys of run time.
+        """
+        key = next(k for k, found in self.assumptions.records.items() if found is record)
+        if key not in self.assumptions.free_keys:
+            self.assumptions.free_keys.add(key)
+            self.assumptions.elements = _without(self.assumptions.elements, ObjectType)
+            why = "keys come to a dict, or go, where several dicts may be meant"
+            self._read_again("free_keys_of", why)
+
+    def make_runtime(self, classes: Mapping[Any, type]) -> None:
+        """Let the instances of classes exist at run time; return where all do. classes: by the keys of their records.
+
+        Assumed: it is known everywhere which object is meant, so that objects are taken apart.
+        Refuted: an object goes into a container of any length, or is one of several.
+        Next: the instances of its class are references to records.
+        """
+        records = self.assumptions.records
+        if classes.keys() <= records.keys():
+            return
+        names = Names({record.name: 1 for record in records.values()})
+        for key, cls in classes.items():
+            if key not in records:
+                records[key] = Record(names.fresh(cls.__name__), cls=cls)
+        self.assumptions.known_length.clear()  # lists of such objects have one type of items
+        names_of = ", ".join(sorted(cls.__name__ for cls in classes.values()))
+        self._read_again("make_runtime", f"instances of {names_of} are needed as values of run time")
+
+    def let_lack(self, record: Record, names: set[str]) -> NoReturn:
+        """Let some instances of a class lack attributes.
+
+        Assumed: all instances have the attributes that the first one has.
+        Refuted: one has others.
+        Next: a field says whether the instance has the attribute.
+        """
+        record.late |= names
+        listed = ", ".join(sorted(map(str, names)))
+        self._read_again("let_lack", f"some {record.name} lack the attributes {listed}")
+
+    def hold_constant(self, record: Record, name: str, obj: Any) -> NoReturn:
+        """Keep an attribute of a class as a constant.
+
+        Assumed: the attribute has a value at run time.
+        Refuted: the attribute is a dtype, class, function or the like.
+        Next: all instances have this very object.
+        """
+        record.constants[name] = obj
+        self._read_again("hold_constant", f"the attribute '{name}' of a {record.name} is a constant")
+
+    # ---- state ----
+
+    def add_slot(self, container: Any, place: Place, why: str) -> None:
+        """Make a place outside a slot.
+
+        Assumed: compiled code does not change what the container has there, so that reading it may be guarded.
+        Refuted: a statement assigns to the place, or a deque is there (`why`).
+        Next: the value there at entry is a parameter.
+        """
+        _add_place(self.assumptions.state, container, place)
+        self._outdate("add_slot", why)
+
+    def change_outside(self, obj: Any, container: Any, key: Any) -> None:
+        """Make the place of a list or dict outside a slot, because the code changes what is in it.
+
+        Assumed: compiled code does not change the list or dict, so that its items may be guarded.
+        Refuted: a statement changes it.
+        Next: the list or dict at entry is a parameter.
+        """
+        self.assumptions.changed[id(obj)] = obj
+        _add_place(self.assumptions.state, container, Place(container, key, self.position.loc, is_item=True))
+        self._outdate("change_outside", f"a {type(obj).__name__} outside is changed")
+
+    def add_item_slots(self, obj: list[Any], loc: Loc) -> None:
+        """Make the items of a list slots, in this reading. loc: where the first change of the list was found."""
+        for i in range(len(obj)):
+            _add_place(self.assumptions.state, obj, Place(obj, i, loc, is_item=True))
+
+    def kinds_at(self, at: Any, first: Any) -> tuple[Any, ...]:
+        """Return the kinds of values that the place of a slot may hold. first: the kind of the value there now."""
+        return tuple(self.assumptions.kinds.setdefault(at, [first]))
+
+    def add_kinds(self, at: Any, name: str, kinds: Iterable[Any]) -> None:
+        """Let the place of a slot hold more kinds of values, in a build ahead of time. name: of the slot, for people.
+
+        Assumed: the slot holds values of the kinds that were found so far.
+        Refuted: a statement assigns a value of another kind.
+        Next: the layout of the slot has room for all of them.
+        """
+        known = self.assumptions.kinds[at]
+        known += [kind for kind in kinds if kind not in known]
+        self._outdate("add_kinds", f"'{name}' takes values of another kind")
+
+    def keep_written(self, tensors: Mapping[int, Place]) -> None:
+        """Make the tensors outside that the code writes to slots, in a build ahead of time. tensors: their places, by id.
+
+        Assumed: the code only reads the tensors outside.
+        Refuted: an op writes to some.
+        Next: the places of these tensors are slots.
+        """
+        for tensor, place in tensors.items():
+            self.assumptions.written.add(tensor)
+            _add_place(self.assumptions.state, place.owner, place)
+        if tensors:
+            self._read_again("keep_written", "compiled code writes to a tensor outside")
+
+
+def _add_place(state: dict[Any, Place], container: Any, place: Place) -> None:
+    """Note a place, by what holds it now. An attribute that is assigned to takes the place of the item that it was."""
+    at = (id(container), place.key)
+    if at not in state or not place.is_item:
+        state[at] = place
+
+
+def _cell_of(av: ListValue) -> Elem | None:
+    return av.value.type.cell.find() if av.value is not None and isinstance(av.value.type, ListType) else None
+
+
+def _without(elements: dict[Any, Type], kind: type[Type]) -> dict[Any, Type]:
+    """Return the element types without those that hold values which the next reading makes in another form."""
+    return {site: t for site, t in elements.items() if not mentions(t, kind)}

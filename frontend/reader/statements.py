@@ -9,7 +9,7 @@ from scriptc.frontend.environment.state import delete_attribute, is_plain_attrib
 from scriptc.frontend.operations.formatting import joined, raise_with
 from scriptc.frontend.operations.materialize import any_length, apply_op, new_list
 from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
-from scriptc.frontend.reader.constant_demand import make_known
+from scriptc.frontend.reader.constant_demand import demand_constant
 from scriptc.frontend.reader.dispatch import STATEMENTS, runs
 from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, Terminated, UserError
 from scriptc.frontend.reader.iterables import item_at
@@ -57,8 +57,7 @@ def run_statement(reader: Reader, stmt: ast.stmt) -> bool:
     except Poisoned:
         return poison(reader, stmt)
     except NeedsKnown as e:
-        if make_known(reader, e.value, e.error.message):
-            reader.speculation.read_again(e.error.message)
+        demand_constant(reader, e.value, e.error.message)
         reader.diagnostics.report(e.error)
         return poison(reader, stmt)
     except UserError as e:
