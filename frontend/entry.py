@@ -33,7 +33,14 @@ from scriptc.frontend.operations.complexes import refuse_writes_to_conjugates
 from scriptc.frontend.reader.assumptions import Assumptions, Reading, Reason
 from scriptc.frontend.reader.binding import bind_arguments
 from scriptc.frontend.reader.calls import guard_hooks
-from scriptc.frontend.reader.errors import Conflict, ItemConflict, Restart, Terminated, UserError
+from scriptc.frontend.reader.errors import (
+    Conflict,
+    ItemConflict,
+    Restart,
+    Terminated,
+    UnsupportedArgument,
+    UserError,
+)
 from scriptc.frontend.reader.jumps import leave_with
 from scriptc.frontend.reader.paths import identities, settle
 from scriptc.frontend.reader.protocol import Reader
@@ -111,12 +118,13 @@ def _read(
             return _read_once(reader, func, receiver, arguments, signature)
         except Restart:
             pass
-        except (CompileError, TypeError, RecursionError):
+        except UnsupportedArgument as e:
+            raise TypeError(str(e)) from None
+        except (CompileError, InternalError, RecursionError):
             raise
         except Exception as e:
-            if not reader.speculation.outdated:  # else what the next reading knows better may have led here
-                loc = reader.position.loc if reader.position.frames else None
-                raise InternalError(f"{type(e).__name__}: {e}", loc) from e
+            loc = reader.position.loc_of_fault(e) or _loc_of(func)
+            raise InternalError(f"{type(e).__name__}: {e}", _outside_of_library(loc)) from e
         assumed = hash(assume.fingerprint())
         if assumed in seen or len(seen) == _MAX_READINGS:
             raise _unsettled(func, assume, len(seen))

@@ -282,15 +282,56 @@ class Keeps(torch.nn.Module):
         return torch.relu(x)
 
 
+def breaks(method: Callable[..., Any], error: Exception, when: Callable[[EntryReader], bool]) -> Callable[..., Any]:
+    """Return a method of the reader that raises an error of ours where `when` says so."""
+
+    def broken(reader: EntryReader, *args: Any) -> Any:
+        if when(reader):
+            raise error
+        return method(reader, *args)
+
+    return broken
+
+
 def test_a_fault_behind_a_new_slot_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What goes wrong in a reading that is out of date may not in the next; where it does, it is told."""
-
-    def broken(*_: Any) -> Any:
-        raise KeyError("broken")
-
+    """Also where the next reading would not meet it."""
+    broken = breaks(EntryReader.call, KeyError("broken"), lambda reader: reader.speculation.outdated)
     monkeypatch.setattr(EntryReader, "call", broken)
     with pytest.raises(InternalError, match="KeyError: 'broken'"):
         entry.read(Keeps.forward, Keeps(), {"x": X})
+
+
+def test_a_type_error_of_ours_is_a_fault_with_the_line_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EntryReader, "call", breaks(EntryReader.call, TypeError("broken"), lambda reader: True))
+    with pytest.raises(InternalError, match="return torch.relu.x.: TypeError: broken") as caught:
+        entry.read(Keeps.forward, Keeps(), {"x": X})
+    assert caught.value.loc is not None
+    assert caught.value.loc.line == Keeps.forward.__code__.co_firstlineno + 2
+
+
+def test_a_fault_in_front_of_the_body_has_the_line_of_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry, "same_containers", lambda *_: [].pop())
+    with pytest.raises(InternalError, match="IndexError") as caught:
+        entry.read(masked, None, {"x": X})
+    assert caught.value.loc is not None and caught.value.loc.line == masked.__code__.co_firstlineno
+
+
+class Sparse(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = torch.eye(3).to_sparse()
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.seen = x
+        return x
+
+
+def test_what_cannot_be_passed_is_a_plain_type_error() -> None:
+    with pytest.raises(TypeError, match="the tensor 'x' cannot be passed to compiled code") as argument:
+        entry.read(masked, None, {"x": torch.eye(3).to_sparse()})
+    with pytest.raises(TypeError, match="the tensor 'seen' cannot be passed to compiled code") as state:
+        entry.read(Sparse.forward, Sparse(), {"x": X})
+    assert argument.type is state.type is TypeError
 
 
 # ---- what is told ----

@@ -28,6 +28,7 @@ from scriptc.frontend.environment.specs import (
     TensorSpec,
     TupleSpec,
 )
+from scriptc.frontend.reader.errors import UnsupportedArgument
 from scriptc.frontend.values.user_classes import is_plain
 
 _SCALARS = {int: "i64", float: "f64", bool: "bool", str: "str"}
@@ -67,7 +68,7 @@ class Signature:
         self.objects: dict[int, int] = {}  # places of the objects met so far, by id
 
     def of(self, arguments: Mapping[str, Any]) -> list[ArgSpec]:
-        """One spec per parameter; TypeError where a value cannot be passed to compiled code."""
+        """Return one spec per parameter; UnsupportedArgument where a value cannot be passed to compiled code."""
         return [ArgSpec(name, self.spec(value, name)) for name, value in arguments.items()]
 
     def spec(self, value: Any, name: str) -> Spec:
@@ -173,9 +174,9 @@ class Signature:
 
     def tensor(self, value: torch.Tensor, name: str, *, dynamic: bool) -> TensorSpec:
         if reason := refuse_tensor(value):
-            raise TypeError(f"the tensor '{name}' cannot be passed to compiled code: {reason}")
+            raise UnsupportedArgument(f"the tensor '{name}' cannot be passed to compiled code: {reason}")
         if value.dim() > 12:
-            raise TypeError(f"the tensor '{name}' has {value.dim()} dimensions, and at most 12 are supported")
+            raise UnsupportedArgument(f"the tensor '{name}' has {value.dim()} dimensions, and at most 12 are supported")
         dtype = dtype_name(value.dtype)
         assert dtype is not None
         return TensorSpec(dtype, (None,) * value.dim() if dynamic else tuple(value.shape))

@@ -39,6 +39,13 @@ class Restart(Exception):
     """End this reading: the function is read again, under other assumptions. `Speculation` alone raises this."""
 
 
+class UnsupportedArgument(TypeError):
+    """Refuse an argument of the call, or a value of its state, that cannot be passed to compiled code.
+
+    The front end lets no other TypeError pass: those are faults of its own.
+    """
+
+
 class Conflict(Exception):
     """Say that values have nothing in common; the message describes them."""
 

@@ -1,4 +1,4 @@
-"""Where the reader stands: the functions and statements around what it reads, and the source location of that."""
+"""The position of the reader: the functions and statements around the current node, and the node's source location."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Position:
         self.walked: list[AbstractValue] = []  # sequences of known length that the loops around what is read walk
         self.any_order = 0  # callers around what is read whose result does not depend on the order of a set
         self.stack_left: StackLeft | None = None
+        self.fault: tuple[Exception, Loc] | None = None  # the last error that no statement caught, and its statement
 
     @property
     def frame(self) -> Frame:
@@ -37,6 +38,15 @@ class Position:
         if isinstance(node, Loc):
             return node
         return self.loc if node is None else self.frame.source.loc(node, self.frame.inlined_at)
+
+    def note_fault(self, error: Exception) -> None:
+        """Keep the current location as that of `error`, unless a statement within the current one has done so."""
+        if self.fault is None or self.fault[0] is not error:
+            self.fault = error, self.loc
+
+    def loc_of_fault(self, error: Exception) -> Loc | None:
+        """Return the location of the innermost statement that `error` left; None where it left none."""
+        return self.fault[1] if self.fault is not None and self.fault[0] is error else None
 
     @property
     def leaves_generator(self) -> bool:

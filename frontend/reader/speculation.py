@@ -6,7 +6,8 @@ reading assumed, what refuted that, and what the next reading assumes. No other 
 
 Three reasons do not end the reading: `add_slot`, `change_outside` and `add_kinds`. Such a reading is outdated. It goes on, so
 that one more reading corrects all the places outside that the code changes, and is dropped at its end. The statement that
-outdated the reading has no effect on what follows, as if it were not in the program.
+outdated the reading has no effect on what follows, as if it were not in the program. What follows is a program like any
+other: an exception there is a fault of scriptc as in any reading, and errors of the user go with the reading.
 """
 
 from __future__ import annotations

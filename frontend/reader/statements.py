@@ -11,7 +11,7 @@ from scriptc.frontend.operations.materialize import any_length, apply_op, new_li
 from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
 from scriptc.frontend.reader.constant_demand import demand_constant
 from scriptc.frontend.reader.dispatch import STATEMENTS, runs
-from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, Terminated, UserError
+from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, Restart, Terminated, UserError
 from scriptc.frontend.reader.iterables import item_at
 from scriptc.frontend.reader.jumps import leave_with
 from scriptc.frontend.reader.names import load
@@ -63,6 +63,11 @@ def run_statement(reader: Reader, stmt: ast.stmt) -> bool:
     except UserError as e:
         reader.diagnostics.report(e)
         return poison(reader, stmt)
+    except (RecursionError, Restart):
+        raise
+    except Exception as e:
+        reader.position.note_fault(e)
+        raise
     finally:
         reader.position.node = saved
 
