@@ -273,6 +273,27 @@ def test_each_reading_assumes_more_than_the_one_before(program: Read, monkeypatc
     assert not found[0].is_below(found[0])
 
 
+class TurnsIntoAnAttribute(torch.nn.Module):
+    """A list that the second reading finds to be replaced, which the first took for one that is changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = [torch.ones(3)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.last = x
+        self.seen.append(x)
+        y = self.last + 1
+        self.seen = [y]
+        return y
+
+
+def test_a_place_turns_from_an_item_into_an_attribute(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = snapshots(Read(TurnsIntoAnAttribute(), (torch.ones(3),), (), {}), monkeypatch)
+    assert len(found) == 3
+    assert all(below.is_below(above) for below, above in zip(found, found[1:], strict=False))
+
+
 # ---- faults ----
 
 

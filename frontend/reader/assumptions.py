@@ -65,7 +65,7 @@ class Assumptions:
     The order is lexicographic, in four parts:
 
     1. `unions`, `free_keys`, `records`, `run_time_lists` and all fields that nothing but `__init__` and additions write.
-       They only grow (`changing` only shrinks).
+       They only grow, but for `changing`, which only shrinks. A place in `state` may turn from an item into an attribute.
     2. `untabled` grows. It loses sites only when `free_keys` grows.
     3. `tables` and `known_length` grow. `tables` loses sites only to `untabled`, `known_length` loses sites only when
        `unions`, `records`, `free_keys` or `run_time_lists` grow.
@@ -114,12 +114,13 @@ class Assumptions:
         """Return a value that differs as soon as a reading has assumed anything new."""
         sets = (
             self.growing, self.mutated, self.known_length, self.tables, self.free_keys, self.run_time_lists, self.unrolled,
-            self.known_args, self.varied, self.recursive, self.changing, self.written, self.untabled, self.state, self.changed,
+            self.known_args, self.varied, self.recursive, self.changing, self.written, self.untabled, self.changed,
         )  # fmt: skip
         records = frozenset((key, frozenset(r.late), frozenset(r.constants)) for key, r in self.records.items())
         elements = frozenset((site, str(t)) for site, t in self.elements.items())
+        state = frozenset((at, place.is_item) for at, place in self.state.items())
         kinds = frozenset((at, len(found)) for at, found in self.kinds.items())
-        return (*map(frozenset, sets), records, elements, kinds, self.unions, self.parted, self.tabled)
+        return (*map(frozenset, sets), records, elements, state, kinds, self.unions, self.parted, self.tabled)
 
     def unrolls(self, site: Any, count: int) -> bool:
         """Return whether a loop of `count` iterations is unrolled.
