@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from scriptc.frontend.environment.slots import Slot, find_target
+from scriptc.frontend.environment.slots import Slot, all_parts, find_target
 from scriptc.frontend.environment.specs import (
     ConstantSpec,
     DictSpec,
@@ -20,9 +20,10 @@ from scriptc.frontend.reader.errors import Conflict, UserError
 from scriptc.frontend.reader.paths import settle
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
-from scriptc.frontend.values.abstract import AbstractValue
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, OneOf
+from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.verb import Question
-from scriptc.frontend.values.verbs import describe, frozen, result_of
+from scriptc.frontend.values.verbs import describe, frozen, kind_of, result_of
 
 _SCALARS = {bool: "bool", int: "i64", float: "f64"}
 
@@ -72,18 +73,36 @@ def refuse_kept(slot: Slot, key: str, **details: object) -> NoReturn:
 
 
 def keep_value(reader: Reader, at: Any, slot: Slot, value: AbstractValue) -> None:
-    """Sets a slot that a build keeps: its leaves, whatever kind the value has."""
-    assert slot.plan is not None
+    """Set the leaves of a slot that a build keeps, whatever kind the value has."""
     held = frozen(settle(reader, value, reader.heap.contents))
     try:
-        more = [k for k in kept_kinds(held) if k not in slot.kinds]
-        if not more:
-            leaves = list(slot.plan.flatten(reader, held))
+        if more := [k for k in kept_kinds(held) if k not in slot.kinds]:
+            reader.speculation.add_kinds(at, slot.name, more)
+        else:
+            _set_leaves(reader, slot, held)
     except Conflict as e:
         reader.reject("state_of_structure", name=slot.name, what=e)
-    if more:
-        reader.speculation.add_kinds(at, slot.name, more)
+
+
+def _set_leaves(reader: Reader, slot: Slot, held: AbstractValue) -> None:
+    if isinstance(held, OneOf) and _has_changed_kind(reader, held):
+
+        def set_alternative(alternative: AbstractValue) -> AbstractValue:
+            _set_leaves(reader, slot, alternative)
+            return Known(None)
+
+        split(reader, held, set_alternative)
         return
+    if any(isinstance(part, OneOf) and _has_changed_kind(reader, part) for part in all_parts(held)):
+        raise Conflict(describe(held))
+    assert slot.plan is not None
+    leaves = list(slot.plan.flatten(reader, held))
     target = find_target(reader, slot.place.owner, slot.place.key, None, slot.name)
     reader.emit.effect("state.set", leaves, name=slot.name, target=target.number, form=0)
     slot.target = target.number
+
+
+def _has_changed_kind(reader: Reader, held: OneOf) -> bool:
+    """Return whether keys came to an alternative, or went, since its tag was given."""
+    dicts = {tag: part for tag, part in held.alternatives.items() if isinstance(part, DictValue)}
+    return any(reader.kinds.tag(kind_of(part)) != tag for tag, part in dicts.items())

@@ -90,10 +90,11 @@ class Slot:
     target: int | None = None
 
 
-def _parts(av: AbstractValue) -> Iterator[AbstractValue]:
+def all_parts(av: AbstractValue) -> Iterator[AbstractValue]:
+    """Yield a value, and all that it consists of or may be."""
     yield av
     for part in parts_of(av):
-        yield from _parts(part)
+        yield from all_parts(part)
 
 
 def find_target(reader: Reader, owner: Any, key: Any, path: tuple[Any, ...] | None, name: str) -> Target:
@@ -112,7 +113,7 @@ def set_target(reader: Reader, target: Target, value: AbstractValue) -> None:
         return
     held = frozen(settle(reader, value, reader.heap.contents))
     if not isinstance(target.owner, PlaceSpec) and any(
-        is_object(part) and part.cls is not Deque for part in _parts(held)
+        is_object(part) and part.cls is not Deque for part in all_parts(held)
     ):
         reader.reject("made_is_kept", what=describe(held))
     try:
