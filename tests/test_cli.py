@@ -46,6 +46,9 @@ class Raises:
     def __init__(self):
         raise ValueError("two\\nlines")
 
+def summed(x, dim):
+    return x.sum(dim)
+
 net = Net(3)
 net_args = (torch.ones(2, 3),)
 
@@ -185,6 +188,14 @@ def test_ir_at_each_stage(nets: str, capsys: pytest.CaptureFixture[str]) -> None
     assert printed("--optimize", "0") == printed("--after", "read")
     assert "%x: f32[3]" in printed("--static") and "%x: f32[3]" not in printed()
     assert "nets.py" not in printed() and "nets.py" in printed("--locs")
+
+
+def test_readings(nets: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("ir", f"{nets}:summed", "--readings", "--args", "torch.ones(2), dim=0") == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "reading 1" and re.fullmatch(r"reading 2: .*nets.py:\d+:5: specialize: .* compile time.*", second)
+    assert run("ir", f"{nets}:generates", "--readings", "--args", "torch.ones(2)") == 2
+    assert capsys.readouterr().out == "reading 1\n"
 
 
 def test_c(nets: str, capsys: pytest.CaptureFixture[str]) -> None:

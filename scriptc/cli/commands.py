@@ -162,7 +162,10 @@ def ir(options: argparse.Namespace) -> int:
 
     chosen = Options(**_compile_options(options))
     target, arguments = _bind(options)
-    entry = read(target.func, target.receiver, arguments, dynamic=chosen.dynamic)
+    on_reading = print if options.readings else None
+    entry = read(target.func, target.receiver, arguments, dynamic=chosen.dynamic, on_reading=on_reading)
+    if options.readings:
+        return OK
     stages = [("read", print_module(entry.module, locs=options.locs))]
 
     def note(name: str, module: Module) -> None:

@@ -82,6 +82,7 @@ def parser() -> argparse.ArgumentParser:
     when = ir.add_mutually_exclusive_group()
     when.add_argument("--after", metavar="PASS", help="as it is behind the last run of this pass (read: before all)")
     when.add_argument("--all", action="store_true", help="from the front end on, each time that a pass changed it")
+    when.add_argument("--readings", action="store_true", help="each reading of the source, and why it was necessary")
     ir.add_argument("--locs", action="store_true", help="with the source location of each op")
 
     add("c", commands.c, "print the generated C")
