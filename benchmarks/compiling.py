@@ -78,7 +78,7 @@ def _phases(function: Any, args: tuple[Any, ...]) -> dict[str, float]:
     from scriptc.backend_c.build import build_library
     from scriptc.backend_c.emit import emit_program
     from scriptc.driver.options import Options
-    from scriptc.driver.pipeline import optimise
+    from scriptc.driver.pipeline import run_passes
     from scriptc.driver.target import target_of
     from scriptc.frontend.entry import read
 
@@ -87,7 +87,7 @@ def _phases(function: Any, args: tuple[Any, ...]) -> dict[str, float]:
     start = time.perf_counter()
     entry = read(target.func, target.receiver, target.bind(args, {}))
     read_at = time.perf_counter()
-    optimise(entry.module, options)
+    run_passes(entry.module, options)
     passes_at = time.perf_counter()
     program = emit_program(entry.module)
     emitted_at = time.perf_counter()

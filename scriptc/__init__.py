@@ -1,6 +1,7 @@
 """scriptc compiles the Python of a PyTorch `forward`, loops and branches included, to C that needs no LibTorch.
 
-`import scriptc` imports neither torch nor the compiler; each name below loads what it needs when it is first used.
+`import scriptc` imports neither torch nor the compiler. The first use of a name below imports the module that defines
+it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if sys.platform == "win32":
         "Use the Windows Subsystem for Linux (WSL)."
     )
 
-_HOMES = {
+_DEFINED_IN = {
     "BuildError": "scriptc.backend_c.toolchain",
     "CompileError": "scriptc.ir.errors",
     "CompileOptions": "scriptc.driver.options",
@@ -48,15 +49,15 @@ __all__ = [
     "build", "compare", "compile", "explain", "load",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any name
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _DEFINED_IN:
             raise AttributeError(f"module 'scriptc' has no attribute '{name}'")
         with collector_paused():
-            value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+            value = globals()[name] = getattr(importlib.import_module(_DEFINED_IN[name]), name)
         return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*_HOMES, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*_DEFINED_IN, *(name for name in globals() if name.startswith("__"))})

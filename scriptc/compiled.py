@@ -1,4 +1,4 @@
-"""The module in which pickles find the functions and classes that restore compiled objects."""
+"""The names by which pickles, also those of earlier versions, find what restores compiled objects."""
 
 from scriptc.api.compile import CompiledMethods as _Store
 from scriptc.api.compile import recompiled

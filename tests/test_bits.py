@@ -13,7 +13,7 @@ from statements import agree
 from three_ways import Args, call
 
 from scriptc.driver.options import Options
-from scriptc.driver.pipeline import optimise
+from scriptc.driver.pipeline import run_passes
 from scriptc.driver.target import target_of
 from scriptc.frontend.entry import read
 
@@ -90,5 +90,5 @@ def test_three_ways_agree(function: Callable[..., Any], calls: list[Args], optim
 def test_c_has_no_warnings(tmp_path: Path) -> None:
     target = target_of(writes_are_seen_in_both)
     module = read(target.func, target.receiver, target.bind((X,), {})).module
-    optimise(module, Options(optimize=3))
+    run_passes(module, Options(optimize=3))
     assert_no_warnings(module, tmp_path)

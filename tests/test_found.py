@@ -17,7 +17,7 @@ from three_ways import Args, assert_same, call, compile_at, compiled, eager, int
 
 import scriptc
 from scriptc.driver.options import Options
-from scriptc.driver.pipeline import optimise
+from scriptc.driver.pipeline import run_passes
 from scriptc.driver.target import target_of
 from scriptc.frontend.entry import read
 
@@ -555,7 +555,7 @@ def test_three_ways_agree(function: Callable[..., Any], calls: list[Args]) -> No
 def test_c_has_no_warnings(optimize: int, tmp_path: Path) -> None:
     target = target_of(clean_in_c)
     module = read(target.func, target.receiver, target.bind((3, V), {})).module
-    optimise(module, Options(optimize=optimize))
+    run_passes(module, Options(optimize=optimize))
     assert_no_warnings(module, tmp_path)
 
 

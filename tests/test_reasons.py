@@ -126,7 +126,7 @@ def test_the_nearest_variant_is_named() -> None:
         entries = [read(target.func, net, target.bind((x,), {})) for x in (X, X[0])]
         net.scale = 3.0
         found = why(target, entries, target.bind((X,), {}))
-    assert found is not None and found.place == "self.scale"
+    assert found is not None and found.subject == "self.scale"
 
 
 # ---- the log ----

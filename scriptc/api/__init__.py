@@ -1,1 +1,1 @@
-"""The public functions: `scriptc.compile` is in `compiled.py`, each other one in the file of its name."""
+"""The public functions, each in the file of its name, and the static types of `scriptc.compile`."""

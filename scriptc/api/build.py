@@ -1,4 +1,4 @@
-"""`scriptc.build`: a directory with everything that a model needs outside of Python."""
+"""`scriptc.build`: write a directory with everything that a model needs outside of Python."""
 
 from __future__ import annotations
 
@@ -35,16 +35,17 @@ def build(
     source_paths: str = "absolute",
     **options: Any,
 ) -> Path:
-    """Compiles a function, method or nn.Module for calls like the example, and writes C, tests and loaders to `out`.
+    """Compile a model for calls like the example, and write C, tests and loaders to `out`.
 
-    model: or a dict of entries, {"step": (function, example arguments)}.
-    name: of the library and its functions; the last part of `out` by default.
-    embed_weights: compiles the weights in; else they stand in a safetensors file.
-    march: builds for one kind of machine alone, such as "native"; else for all, and the library chooses when loaded.
-    source_paths: how errors, the C and debuggers name Python files: "absolute", "relative" to the directory that holds the
-        topmost package, or "strip", the file's name alone.
-    options: those of `scriptc.compile`.
-    Returns the directory. One that an earlier build made is replaced, another one is refused.
+    model: a function, method or nn.Module, or a dict of entries, {"step": (function, example arguments)}.
+    name: the name of the library and the prefix of its functions. The default is the last part of `out`.
+    embed_weights: whether to compile the weights into the library. Otherwise a safetensors file holds them.
+    march: the one machine to build for, such as "native". By default, the library has code for several ISA levels and
+    chooses one when it is loaded.
+    source_paths: how errors, the C and debuggers name Python files: "absolute", "relative" to the directory that holds
+    the topmost package, or "strip", the file's name alone.
+    options: the options of `scriptc.compile`.
+    Returns the directory. The directory of an earlier build is replaced. Raises FileExistsError for any other one.
     """
     made, folder, path = Options.of({"freeze": True, **options}), Path(out), path_printer(source_paths)
     label = name if name is not None else re.sub(r"\W", "_", folder.resolve().name, flags=re.ASCII)
@@ -60,7 +61,7 @@ def build(
     except CompileError as error:
         raise shortened(error) from error.__cause__
     state, first = entry_interface.state(translated.entry)
-    with rounded(rounded_weights(translated.entry)):  # what the tests of the package expect
+    with rounded(rounded_weights(translated.entry)):  # the tests of the package compare with rounded weights
         pairs = tuple(record(target, arguments, translated.entry, 0))
     package = Package(
         name=label,
@@ -89,7 +90,7 @@ def _check_name(name: str) -> None:
 
 
 def _one_entry(model: Any, example_args: tuple[Any, ...]) -> tuple[str, Target, dict[str, Any]]:
-    """Name, target and bound example arguments of the entry."""
+    """Return the name, the target and the bound example arguments of the entry."""
     if not isinstance(model, dict):
         target = target_of(model)
         return target.func.__name__, target, target.bind(example_args, {})
@@ -101,7 +102,7 @@ def _one_entry(model: Any, example_args: tuple[Any, ...]) -> tuple[str, Target, 
     if not targets:
         raise ValueError("a build needs an entry")
     if len(targets) > 1:
-        locs = [entry_interface.place_of(target) for target, _ in targets.values()]
+        locs = [entry_interface.definition(target) for target, _ in targets.values()]
         problem = "a build of several entries is not supported yet"
         raise CompileError([Diagnostic(loc, problem, "build each on its own") for loc in locs])
     ((key, (target, args)),) = targets.items()

@@ -1,4 +1,4 @@
-"""Runs a function in eager PyTorch and compiled, on copies of the same arguments; reports how the results differ."""
+"""`scriptc.compare`: run a function in eager and compiled on copies of the same arguments, and report differences."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from scriptc.inspect.snapshots import (
     copied_receiver,
     forked_generators,
     identical,
-    kept,
     leaves_of,
     state_of,
     tensors_of,
+    undo_writes,
 )
 from scriptc.inspect.tensor_difference import difference, error_against, tolerance
 from scriptc.inspect.weight_rounding import Rounded, rounded, rounded_weights
@@ -31,27 +31,30 @@ _Leaves = dict[str, Any]
 
 
 def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Report:
-    """Compares `model(*args, **kwargs)` compiled with eager: results, what it wrote, or the exception it raised.
+    """Compare a compiled call with eager: its results and writes, or the exception it raises.
 
-    model: what `scriptc.compile` takes, or what it gave. Neither the arguments nor the model's tensors and attributes are
-    changed.
-    locate: also look for the first source line whose value differs from the IR interpreter's (see `inspect/divergence.py`).
-    Values agree if `torch.testing.assert_close` with its defaults says so (NaN equals NaN), or if the compiled error
-    against a float64 run is within twice eager's own. Where compiled code keeps weights in fewer bits, values must agree
-    with eager on such weights; the errors shown are those against eager on the weights as they are.
-    The report's `check` raises where values differ, and where none were compared because both sides raised.
+    model: an argument or a result of `scriptc.compile`. Neither the arguments nor the tensors and attributes of the
+    model change.
+    locate: whether to find the first source line whose value differs from the IR interpreter's (see
+    `inspect/divergence.py`).
+
+    Values agree if `torch.testing.assert_close` accepts them with its defaults (NaN equals NaN), or if the error of
+    compiled code against a float64 run is at most twice that of eager. If compiled code keeps weights in a 16-bit
+    weight format, values must agree with eager on rounded weights; the errors in the report are those against eager on
+    the original weights. `check` of the report raises if values differ, and if none were compared because both sides
+    raised.
     """
     eager, compiled, receiver = _both(model)
     before = _Inputs.copy_of(args, kwargs, receiver)
-    with torch.no_grad(), kept(receiver):
+    with torch.no_grad(), undo_writes(receiver):
         expected = _run(eager, args, kwargs, receiver)
-    with torch.no_grad(), kept(receiver):
+    with torch.no_grad(), undo_writes(receiver):
         actual = _run(compiled, args, kwargs, receiver)
     if isinstance(actual.error, (CompileError, InternalError, ToolchainError, BuildError)):
         raise actual.error
     written = list(_compare_writes(actual, expected, before))
     if weights := _rounded_weights(compiled):
-        with rounded(weights), torch.no_grad(), kept(receiver):
+        with rounded(weights), torch.no_grad(), undo_writes(receiver):
             alike = _run(eager, args, kwargs, receiver)
             judged = list(_compare_results(actual, alike, _Precise(eager, receiver, args, kwargs)))
         rows = [*_with_errors(judged, _compare_results(actual, expected, None)), *written]
@@ -70,7 +73,7 @@ def _rounded_weights(compiled: Any) -> Rounded:
 
 
 def _with_errors(judged: list[Row], against_exact: Iterator[Row]) -> Iterator[Row]:
-    """The verdicts of one comparison with the numbers of another."""
+    """Yield the rows of one comparison with the numbers of another."""
     numbers = {row.path: row for row in against_exact}
     for row in judged:
         other = numbers.get(row.path)
@@ -84,14 +87,14 @@ def _with_errors(judged: list[Row], against_exact: Iterator[Row]) -> Iterator[Ro
 def _locate(compiled: Any, args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> str:
     from scriptc.inspect.divergence import locate
 
-    with torch.no_grad(), kept(receiver):
+    with torch.no_grad(), undo_writes(receiver):
         found = locate(target_of(compiled), lambda: copied(args), lambda: copied(kwargs), compiled._dispatcher.options)
     return f"first line that differs: {found}" if found else "no line of the compiled IR differs from the interpreter"
 
 
 @dataclass
 class _Inputs:
-    """All that a call can write: its arguments, and the tensors and attributes of the module it belongs to."""
+    """Everything that a call can write: its arguments, and the tensors and attributes of its module."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -108,37 +111,41 @@ class _Inputs:
 
 @dataclass
 class _Outcome:
-    """`inputs` are those of the call, as it left them; the module's tensors are copied, since they are put back."""
+    """The outcome of a call.
+
+    inputs: the inputs as the call left them; the tensors of the module are copies, because the originals are restored.
+    aliases: for each output, by path, the input that it is or shares memory with.
+    """
 
     result: Any
     error: Exception | None
     inputs: _Inputs
-    aliases: dict[str, str]  # by path of an output: what it is, or shares memory with
+    aliases: dict[str, str]
 
 
 def _run(call: Callable[..., Any], args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> _Outcome:
     own_args, own_kwargs = copied((args, kwargs))
-    live = _Inputs(own_args, own_kwargs, {f"self.{name}": tensor for name, tensor in tensors_of(receiver)})
+    inputs = _Inputs(own_args, own_kwargs, {f"self.{name}": tensor for name, tensor in tensors_of(receiver)})
     result, error = None, None
     with forked_generators():
         try:
             result = call(*own_args, **own_kwargs)
         except Exception as raised:
             error = raised
-    aliases = _aliases(result, live)
-    live.state = state_of(receiver)
-    return _Outcome(result, error, live, aliases)
+    aliases = _aliases(result, inputs)
+    inputs.state = state_of(receiver)
+    return _Outcome(result, error, inputs, aliases)
 
 
 # ---- the two callables ----
 
 
 def _both(model: Any) -> tuple[Callable[..., Any], Callable[..., Any], torch.nn.Module | None]:
-    """Eager, compiled, and the module that both belong to."""
+    """Return the eager callable, the compiled one, and the module that both belong to."""
     plain = original(model)
     is_compiled = plain is not model or hasattr(type(model), "_dispatcher")
     compiled = model if is_compiled else compile(model)
-    if isinstance(plain, torch.nn.Module):  # of a compiled class: its own __call__ is compiled
+    if isinstance(plain, torch.nn.Module):  # `__call__` of a compiled class is compiled
         return MethodType(torch.nn.Module.__call__, plain), compiled, plain
     owner = getattr(plain, "__self__", None)
     return plain, compiled, owner if isinstance(owner, torch.nn.Module) else None
@@ -147,12 +154,15 @@ def _both(model: Any) -> tuple[Callable[..., Any], Callable[..., Any], torch.nn.
 # ---- structure ----
 
 
-def _shape_of(value: Any) -> Any:
-    """What has to agree before leaves are compared: types of containers, their lengths and keys in order."""
+def _structure_of(value: Any) -> Any:
+    """Return the structure of a value.
+
+    The structure is the types of containers, their lengths and their keys in order.
+    """
     if isinstance(value, (list, tuple)):
-        return type(value), [_shape_of(item) for item in value]
+        return type(value), [_structure_of(item) for item in value]
     if isinstance(value, dict):
-        return type(value), [(key, _shape_of(item)) for key, item in value.items()]
+        return type(value), [(key, _structure_of(item)) for key, item in value.items()]
     return None
 
 
@@ -166,14 +176,14 @@ def _outline(value: Any) -> str:
 
 def _describe(leaf: Any) -> str:
     if isinstance(leaf, torch.Tensor):
-        kind = "" if type(leaf) is torch.Tensor else f"{type(leaf).__name__} "
-        return f"{kind}{str(leaf.dtype).removeprefix('torch.')}[{', '.join(map(str, leaf.shape))}]"
+        cls = "" if type(leaf) is torch.Tensor else f"{type(leaf).__name__} "
+        return f"{cls}{str(leaf.dtype).removeprefix('torch.')}[{', '.join(map(str, leaf.shape))}]"
     text = repr(leaf)
     return f"{type(leaf).__name__} {text if len(text) <= 24 else text[:21] + '...'}"
 
 
 def _aliases(result: Any, inputs: _Inputs) -> dict[str, str]:
-    """For outputs that are inputs, or views of them: which."""
+    """Return for each output, by path, the input that it is or shares memory with."""
     tensors = {path: leaf for path, leaf in inputs.leaves().items() if isinstance(leaf, torch.Tensor)}
     found = {}
     for path, leaf in leaves_of("out", result):
@@ -195,7 +205,7 @@ def _compare_results(actual: _Outcome, expected: _Outcome, precise: _Precise | N
     if actual.error or expected.error:
         yield _compare_errors(actual.error, expected.error)
         return
-    if _shape_of(actual.result) != _shape_of(expected.result):
+    if _structure_of(actual.result) != _structure_of(expected.result):
         verdict = f"STRUCTURE: {_outline(actual.result)} instead of {_outline(expected.result)}"
         yield Row("out", _outline(expected.result), verdict, False)
         return
@@ -220,10 +230,10 @@ def _compare_errors(actual: Exception | None, expected: Exception | None) -> Row
 
 
 def _compare_writes(actual: _Outcome, expected: _Outcome, before: _Inputs) -> Iterator[Row]:
-    """A row for each input that either call changed."""
+    """Yield a row for each input that either call changed."""
     for name in ("args", "kwargs"):
         ours, theirs = getattr(actual.inputs, name), getattr(expected.inputs, name)
-        if _shape_of(ours) != _shape_of(theirs):
+        if _structure_of(ours) != _structure_of(theirs):
             yield Row(name, _outline(theirs), "STRUCTURE: containers were changed differently", False)
             return
     old, ours, theirs = before.leaves(), actual.inputs.leaves(), expected.inputs.leaves()
@@ -265,14 +275,14 @@ def _compare_values(path: str, value: str, a: torch.Tensor, e: torch.Tensor, pre
 
 
 class _Precise:
-    """The same call in float64, run when an output is first asked for. Not every model can; then there is none."""
+    """The same call in float64, which runs when an output is first needed. Some models do not run in float64."""
 
     def __init__(self, eager: Any, receiver: torch.nn.Module | None, args: Any, kwargs: Any):
         self.eager, self.receiver, self.args, self.kwargs = eager, receiver, args, kwargs
         self.found: _Leaves | None = None
 
     def leaf(self, path: str) -> torch.Tensor | None:
-        """In float64; None where that run failed, or gives no float there."""
+        """Return an output in float64, or None if the run failed or the output is not floating."""
         if self.found is None:
             self.found = self._run()
         leaf = self.found.get(path)
@@ -287,7 +297,7 @@ class _Precise:
             args, kwargs = _doubled(copied((self.args, self.kwargs)))
             with torch.no_grad(), forked_generators():
                 return dict(leaves_of("out", self._call()(*args, **kwargs)))
-        except Exception:  # whatever a user's model does on a dtype it was not written for
+        except Exception:  # a model may raise anything for a dtype that it was not written for
             return {}
         finally:
             torch.set_default_dtype(default)

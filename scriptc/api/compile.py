@@ -1,4 +1,4 @@
-"""`scriptc.compile`: wraps functions, methods, nn.Module classes and instances, which compile when they are first called."""
+"""`scriptc.compile`: wrap functions, methods, nn.Module classes and instances, which compile at their first calls."""
 
 from __future__ import annotations
 
@@ -60,23 +60,23 @@ def _compiled_methods(attributes: dict[str, Any]) -> CompiledMethods:
 
 
 class CompiledFunction(Compiled[Any, Any]):
-    """A compiled function; as an attribute of a class, a method that compiles once per object.
+    """A compiled function. As an attribute of a class, it is a method that compiles once per object.
 
-    Each has a class of its own, on which `__call__` becomes the dispatcher's builtin itself.
+    Each compiled function has a class of its own, whose `__call__` becomes the dispatcher's builtin at the first call.
     """
 
     def __init__(self, func: FunctionType, options: Options):
         functools.update_wrapper(self, func)
         self.__scriptc_original__ = func
         self._options = options
-        self._of_classes: dict[type, CompiledMethod] = {}  # as a classmethod
+        self._of_classes: dict[type, CompiledMethod] = {}  # its bound methods as a classmethod, by class
 
     @cached_property
     def _dispatcher(self) -> Dispatcher:  # type: ignore[override]
         return Dispatcher(self.__scriptc_original__, self._options)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Set what calls run from now on, and run it."""
+        """Set `__call__` of the class to the function that later calls run, and run it."""
         call = self._dispatcher.call
         if len(args) == 1 and not kwargs and self._is_getter(type(args[0])):
             own = type(self).__get__
@@ -85,7 +85,10 @@ class CompiledFunction(Compiled[Any, Any]):
         return call(*args, **kwargs)
 
     def _is_getter(self, cls: type) -> bool:
-        """Return whether a property of a class calls this: then it compiles once per object, as methods do."""
+        """Return whether this function is the getter of a property.
+
+        A getter compiles once per object.
+        """
         raw = inspect.getattr_static(cls, self.__name__, None)
         return raw is not self and self in (getattr(raw, "fget", None), getattr(raw, "func", None))
 
@@ -119,7 +122,7 @@ class CompiledFunction(Compiled[Any, Any]):
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """By name where it is found under its name, else the original, which is compiled again."""
+        """Return the name if it names this function, or else the original to compile again."""
         found: Any = sys.modules.get(self.__module__)
         for name in self.__qualname__.split("."):
             found = getattr(found, name, None)
@@ -149,7 +152,7 @@ class CompiledMethod(Compiled[Any, Any]):
         return self.__scriptc_original__.__func__
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """As Python's methods: by the object and the name, where that gives this; copies are those of a copied object."""
+        """Return object and name if they give this method, or else the original to compile again."""
         if getattr(self.__self__, self.__name__, None) is self:
             return getattr, (self.__self__, self.__name__)
         return recompiled, (self.__scriptc_original__, self._dispatcher.options.given())
@@ -174,7 +177,7 @@ def _compile_method(method: MethodType, options: Options, dispatcher: Dispatcher
 
 
 def recompiled(obj: Any, options: CompileOptions) -> Any:
-    """Return what a pickle or copy of a compiled object stands for: the original, compiled again."""
+    """Restore a compiled object from a pickle or copy: compile the original again."""
     return compile(obj, **options)
 
 
@@ -187,7 +190,7 @@ CompiledMethods.__qualname__ = "_Store"
 
 
 class _SignatureOfCalls:
-    """`inspect.signature(module)` is that of its calls; the class keeps that of its constructor."""
+    """`__signature__` of an instance: that of its calls. The class has none, and shows that of its constructor."""
 
     def __init__(self, dispatcher: Dispatcher):
         self.dispatcher = dispatcher
@@ -199,7 +202,7 @@ class _SignatureOfCalls:
 
 
 def _extra_repr(cls: type, dispatcher_of: Callable[[Any], Dispatcher | None]) -> Callable[[Any], str]:
-    """The `extra_repr` of a class, with what its objects are compiled for."""
+    """Return the `extra_repr` of a class with the signatures that an object is compiled for."""
     own = cls.extra_repr  # type: ignore[attr-defined]
 
     def extra_repr(self: Any) -> str:
@@ -209,7 +212,10 @@ def _extra_repr(cls: type, dispatcher_of: Callable[[Any], Dispatcher | None]) ->
 
 
 def _compile_instance(module: torch.nn.Module, options: Options) -> torch.nn.Module:
-    """A module of a subclass made for it, which shares all state with the original."""
+    """Return an instance of a new subclass of a module's class.
+
+    It shares all state with the module.
+    """
     cls = type(module)
     dispatcher = Dispatcher(module, options)
 
@@ -237,12 +243,12 @@ def _compile_instance(module: torch.nn.Module, options: Options) -> torch.nn.Mod
         "_variant": Inspection._variant,
         **{name: getattr(Inspection, name) for name in NAMES if not hasattr(module, name)},
     }
-    if cls.__call__ is torch.nn.Module.__call__:  # which runs forward
+    if cls.__call__ is torch.nn.Module.__call__:  # a call runs `forward`
         forward = dispatcher.target
         if forward.receiver is module:
             method = MethodType(forward.func, module)
             members["forward"] = staticmethod(_compile_method(method, options, dispatcher))
-        else:  # a function that the module was given in the place of its forward
+        else:  # the instance has a `forward` that replaces the method
             members["forward"] = staticmethod(dispatcher.call)
     made: torch.nn.Module = object.__new__(type(cls.__name__, (cls,), members))
     made.__dict__ = module.__dict__
@@ -250,7 +256,10 @@ def _compile_instance(module: torch.nn.Module, options: Options) -> torch.nn.Mod
 
 
 def _compile_class(cls: type[torch.nn.Module], options: Options) -> type[torch.nn.Module]:
-    """The class itself, changed so that calls of its objects are compiled (`super(Net, self)` must keep meaning it)."""
+    """Compile calls of the objects of a class.
+
+    The class is changed in place, so that `super(Net, self)` keeps its meaning.
+    """
 
     def dispatcher_of(self: torch.nn.Module) -> Dispatcher:
         methods = _compiled_methods(self.__dict__)
@@ -297,13 +306,15 @@ def compile(obj: Callable[P, R], *, source: str | None = None, **options: Unpack
 @overload
 def compile(obj: None = None, *, source: str | None = None, **options: Unpack[CompileOptions]) -> Decorator: ...
 def compile(obj: Any = None, *, source: str | None = None, **options: Unpack[CompileOptions]) -> Any:
-    """Compile a function, method, nn.Module class or instance when it is first called, for each signature it is called with.
+    """Compile a function, method, nn.Module class or instance for each signature of its calls.
 
-    As a decorator with or without arguments, or as a call; over or under `classmethod`, `staticmethod` and `property`, whose
-    getter is then compiled. The result has eager's signature and returns what eager returns or raises what eager raises;
-    what cannot be compiled raises `CompileError` at the first call.
-    source: the text of the function, or of the class of the method or module, where Python does not have it.
-    Options: optimize (0 to 3), dynamic, freeze, weights, flush_denormals, debug: see `scriptc.driver.options.Options`.
+    Use it as a call, or as a decorator with or without options. It may stand above or below `classmethod`,
+    `staticmethod` and `property`; of a property, the getter is compiled. The result has the signature of the original,
+    and returns or raises what the original does in eager. The first call of a program that cannot be compiled raises
+    `CompileError`.
+
+    source: the text of the function, or of the class of the method or module, if Python does not have it.
+    options: optimize (0 to 3), dynamic, freeze, weights, flush_denormals, debug: see `scriptc.driver.options.Options`.
     """
     made = Options.of(options)
     if obj is None:

@@ -17,8 +17,8 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R_co = TypeVar("R_co", covariant=True)
 S = TypeVar("S")
-NAMES = ("ir", "c_source", "signatures", "profile", "memory")  # the methods that compiled modules have, too
-SHOWN = 4  # signatures in a repr
+NAMES = ("ir", "c_source", "signatures", "profile", "memory")  # the methods of compiled functions and modules
+SHOWN = 4  # the most signatures in a repr
 _HELP = """\
 Compiled by scriptc. To look inside, after a call:
   .signatures()   the argument types it is compiled for
@@ -30,17 +30,19 @@ Compiled by scriptc. To look inside, after a call:
 
 
 class Inspection:
-    """The methods that show what was compiled. A specialization exists once a call has needed it."""
+    """The methods that show specializations. The first call of a signature makes its specialization."""
 
     _dispatcher: Dispatcher
 
     def ir(self, after: str | None = None, signature: int = -1) -> str:
-        """Return the IR of a specialization (the latest), behind all passes or behind the last run of one ("read": before
-        all)."""
+        """Return the IR of a specialization, by default of the latest one, behind all passes.
+
+        after: the pass behind whose last run to show the IR; "read" is in front of all passes.
+        """
         variant = self._variant(signature)
         if after == "read":
             return variant.source_ir
-        from scriptc.driver.pipeline import optimise
+        from scriptc.driver.pipeline import run_passes
         from scriptc.ir.parser import parse_module
         from scriptc.ir.printer import print_module
 
@@ -48,7 +50,7 @@ class Inspection:
             return print_module(variant.translated.entry.module)
         texts: dict[str, str] = {}
         module = parse_module(variant.source_ir)
-        optimise(module, self._dispatcher.options, lambda name, m: texts.update({name: print_module(m)}))
+        run_passes(module, self._dispatcher.options, lambda name, m: texts.update({name: print_module(m)}))
         if after not in texts:
             raise ValueError(f"no pass {after!r} ran; passes that did: read, {', '.join(texts)}")
         return texts[after]
@@ -58,18 +60,22 @@ class Inspection:
         return self._variant(signature).c_source
 
     def signatures(self) -> list[str]:
-        """Return the argument types of the specializations made so far, in order."""
+        """Return the argument types of the specializations, in the order in which they were made."""
         return [str(v) for v in self._dispatcher.variants]
 
     def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
-        """Measure where the time of such a call goes, by line and by kernel: `print(net.profile(x))`."""
+        """Measure the time of a call by line and by kernel: `print(net.profile(x))`."""
         from scriptc.inspect.profile import profile
 
         return profile(self._dispatcher, args, kwargs)
 
     def memory(self, /, *args: Any, **kwargs: Any) -> Memory:
-        """Find the peak memory of such a call, as a formula of the sizes; without arguments, return what was found last. See
-        `scriptc.inspect.memory`."""
+        """Find the peak memory of a call as a formula of the sizes of its arguments.
+
+        Without arguments, return the latest result.
+
+        See `scriptc.inspect.memory`.
+        """
         from scriptc.inspect.memory import last_memory, memory
 
         found = last_memory(self._dispatcher)
@@ -86,7 +92,7 @@ class Inspection:
 
 
 class Compiled(Inspection, Generic[P, R_co]):
-    """A compiled function or method: `scriptc.compile` makes it, and type checkers know its parameters and result."""
+    """A compiled function or method, with the parameters and the result of the original for type checkers."""
 
     __name__: str
     __qualname__: str
@@ -114,7 +120,7 @@ class Compiled(Inspection, Generic[P, R_co]):
         return defaults
 
     def __getattribute__(self, name: str) -> Any:
-        # The original's own text. `help` reads past this method and finds the property `DOC`.
+        # An instance has the docstring of the original. `help` reads the class, whose `__doc__` is the property `DOC`.
         if name == "__doc__":
             return object.__getattribute__(self, "__dict__").get(name)
         return object.__getattribute__(self, name)
@@ -135,7 +141,7 @@ def _set_doc(obj: Compiled[..., Any], text: str | None) -> None:
     vars(obj)["__doc__"] = text
 
 
-# Stands as `__doc__` in the class of a compiled function: what `help` shows is the original's text, and how to look inside.
+# The `__doc__` of the class of a compiled function: `help` shows the docstring of the original, and how to look inside.
 DOC = property(_help_text, _set_doc)
 
 
@@ -148,7 +154,7 @@ def signature_text(function: Callable[..., Any]) -> str:
 
 
 def state_of(dispatcher: Dispatcher | None) -> str:
-    """Return in words what a compiled callable is compiled for."""
+    """Return the signatures that a callable is compiled for, in words."""
     texts = [] if dispatcher is None else [*dict.fromkeys(f"({variant})" for variant in dispatcher.variants)]
     if not texts:
         return "compiled, not called yet"

@@ -1,4 +1,4 @@
-"""`scriptc.explain`: what in a call's program cannot be compiled, and what to write instead, without compiling it."""
+"""`scriptc.explain`: list what cannot be compiled in the program of a call, and what to write instead."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from scriptc.ir.errors import CompileError, Diagnostic
 
 @dataclass(frozen=True)
 class Explanation:
-    """What one call's program would meet.
+    """The diagnostics of the program of one call.
 
-    diagnostics: every place that cannot be compiled, in source order; each has `loc` (file, line, the calls that led
-    there), `message` and `hint`. signature: what the arguments were taken for, None where there are diagnostics.
+    diagnostics: each line that cannot be compiled, in source order. `loc` is its file, line and call stack, `message`
+    the reason, and `hint` a rewrite. signature: the types of the arguments, None if there are diagnostics.
     """
 
     name: str
@@ -47,10 +47,10 @@ class Explanation:
 
 
 def explain(obj: Any, *args: Any, **kwargs: Any) -> Explanation:
-    """Reads what `scriptc.compile(obj)(*args, **kwargs)` would read; nothing is run.
+    """Return what cannot be compiled in the program of a call, without running it.
 
-    obj: a function, method, nn.Module class instance, or what `scriptc.compile` made of one. Raises TypeError where the
-    arguments do not fit, as the call would.
+    obj: a function, method or nn.Module instance, or the result of `scriptc.compile` for one. Raises TypeError if the
+    arguments do not fit.
     """
     target = target_of(obj)
     arguments = target.bind(args, kwargs)

@@ -1,4 +1,4 @@
-"""`scriptc.load`: a directory made by `scriptc.build` as a Python object on numpy arrays, without torch."""
+"""`scriptc.load`: load a directory of `scriptc.build` as a Python object on numpy arrays, without torch."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-_WITHOUT_DIGESTS = 1  # the format of manifests of earlier versions
+_WITHOUT_DIGESTS = 1  # the manifest format of earlier versions
 
 
 def load(folder: str | os.PathLike[str], weights: str | os.PathLike[str] | None = None, *, threads: int = 1) -> Any:
-    """The model in the directory: call it, or its entries by name. Its library is built if it is not there yet.
+    """Return the model in a directory: call it, or its entries by name.
 
-    weights: a safetensors file in place of the directory's own. threads: a call uses at most so many.
-    RuntimeError where the directory is damaged.
+    The library is built if it does not exist yet.
+
+    weights: a safetensors file that replaces that of the directory. threads: the most threads that a call uses.
+    Raises RuntimeError if the directory is damaged.
     """
     root = Path(folder).resolve()
     try:
@@ -32,12 +34,12 @@ def load(folder: str | os.PathLike[str], weights: str | os.PathLike[str] | None 
             _require_whole(root / part, files.get(part, {}))
     module = ModuleType(f"scriptc_package_{name}")
     module.__file__ = str(path)
-    exec(compile(path.read_bytes(), path, "exec"), vars(module))  # without a .pyc, which may be of an earlier build
+    exec(compile(path.read_bytes(), path, "exec"), vars(module))  # a .pyc could be of an earlier build
     return module.load(weights, threads)
 
 
 def _read(text: str) -> dict[str, Any]:
-    """Return what a manifest says; ValueError where it is damaged."""
+    """Return the content of a manifest. Raises ValueError if it is damaged."""
     manifest: dict[str, Any] = json.loads(text)
     if manifest["format"] != _WITHOUT_DIGESTS:
         rest = {name: value for name, value in manifest.items() if name != "sha256"}

@@ -16,7 +16,7 @@ S = TypeVar("S")
 
 
 class ModuleLike(Protocol):
-    """What tells an nn.Module from a function, also for type checkers that do not read torch."""
+    """An nn.Module, also for type checkers that do not read torch."""
 
     training: bool
 
@@ -24,7 +24,7 @@ class ModuleLike(Protocol):
 
 
 class Decorator(Protocol):
-    """`scriptc.compile` with options: takes what it takes, and gives what it gives."""
+    """The result of `scriptc.compile(**options)`, which has the overloads of `scriptc.compile`."""
 
     @overload
     def __call__(self, obj: type[C]) -> type[C]: ...  # type: ignore[overload-overlap]

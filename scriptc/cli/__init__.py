@@ -1,4 +1,4 @@
-"""The command line: `scriptc`, or `python -m scriptc`. torch and the compiler load only where a command needs them."""
+"""The command line: `scriptc`, or `python -m scriptc`. Commands import torch and the compiler when they need them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Exit with the status of the command; without a command, print the help."""
-    for stream in (sys.stdout, sys.stderr):  # source lines hold letters that a locale may lack
+    for stream in (sys.stdout, sys.stderr):  # source lines may have letters that the encoding lacks
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     commands = parser()
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         status = _run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # `scriptc ir ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still buffered goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # drops the buffered output
         status = OK
     except KeyboardInterrupt:
         status = INTERRUPTED
@@ -39,7 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """The status of a command; errors of the user are printed, those of scriptc raised."""
+    """Run a command and return its status.
+
+    Prints errors of the user, and raises errors of scriptc.
+    """
     from scriptc.backend_c.toolchain import ToolchainError
     from scriptc.ir.errors import CompileError
 

@@ -1,4 +1,4 @@
-"""The commands. Each returns the exit status; torch and the compiler load only where a command needs them."""
+"""The commands. Each returns its exit status, and imports torch and the compiler when it needs them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ OK, FAILED, WRONG_USE = 0, 1, 2
 
 
 def _read_target(options: argparse.Namespace) -> tuple[Any, Call]:
-    """The same random weights and inputs in every run."""
+    """Return the target and the arguments of the call.
+
+    Their random numbers are the same in every run.
+    """
     import torch
 
     torch.manual_seed(0)
@@ -48,7 +51,7 @@ def _compile_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _bind(options: argparse.Namespace) -> tuple[Target, dict[str, Any]]:
-    """The function behind the target, and the arguments of one call by name."""
+    """Return the target function, and the arguments of the call by name."""
     model, call = _read_target(options)
     return _bound(options, model, call)
 
@@ -65,7 +68,7 @@ def _bound(options: argparse.Namespace, model: Any, call: Call) -> tuple[Target,
 
 
 def _compiled(options: argparse.Namespace) -> tuple[Any, Call]:
-    """The compiled target, and the arguments of a call that fit it."""
+    """Return the compiled target, and the arguments of a call that fit it."""
     model, call = _read_target(options)
     chosen = _compile_options(options)
     _bound(options, model, call)
@@ -76,7 +79,7 @@ def _called(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function that runs the target's code; raise UserError for what that code raises."""
     try:
         return call(*args, **kwargs)
-    except OSError as error:  # it names its file
+    except OSError as error:  # the message names the file
         raise UserError(str(error)) from error
     except Exception as error:
         if _is_ours(error):
@@ -85,15 +88,15 @@ def _called(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _is_ours(error: Exception) -> bool:
-    """Return whether an error is one of scriptc's own, or was raised in scriptc's own files."""
+    """Return whether an error is of a class of scriptc, or was raised in a file of scriptc."""
     from scriptc import backend_c, frontend, ir, runtime
     from scriptc.backend_c.toolchain import BuildError, ToolchainError
     from scriptc.ir.errors import CompileError, InternalError
 
     folders = [package.__path__[0] for package in (scriptc, backend_c, frontend, ir, runtime)]
     last = traceback.extract_tb(error.__traceback__)[-1].filename
-    known = isinstance(error, (BuildError, CompileError, InternalError, ToolchainError))
-    return known or any(Path(last).is_relative_to(folder) for folder in folders)
+    own = isinstance(error, (BuildError, CompileError, InternalError, ToolchainError))
+    return own or any(Path(last).is_relative_to(folder) for folder in folders)
 
 
 def build(options: argparse.Namespace) -> int:
@@ -131,7 +134,7 @@ def compare(options: argparse.Namespace) -> int:
         print(json_output.dumped(json_output.comparison(report, failure)))
     else:
         print(report.text(terminal.width_of(sys.stdout), paint))
-    if failure and report.agrees:  # else the table says it
+    if failure and report.agrees:  # otherwise the table shows the failure
         advice = "" if options.expect_raise or not report.raised else "; --expect-raise counts that as success"
         complain(f"{failure}{advice}")
     return FAILED if failure else OK
@@ -155,7 +158,7 @@ def explain(options: argparse.Namespace) -> int:
 
 def ir(options: argparse.Namespace) -> int:
     from scriptc.driver.options import Options
-    from scriptc.driver.pipeline import optimise
+    from scriptc.driver.pipeline import run_passes
     from scriptc.frontend.entry import read
     from scriptc.ir.core import Module
     from scriptc.ir.printer import print_module
@@ -171,7 +174,7 @@ def ir(options: argparse.Namespace) -> int:
     def note(name: str, module: Module) -> None:
         stages.append((name, print_module(module, locs=options.locs)))
 
-    optimise(entry.module, chosen, after=note)
+    run_passes(entry.module, chosen, after=note)
     if options.all:
         changed = [stage for before, stage in zip([("", ""), *stages], stages, strict=False) if before[1] != stage[1]]
         print("\n".join(f"// after {name}\n{text}" for name, text in changed))
@@ -235,7 +238,7 @@ def opt(options: argparse.Namespace) -> int:
     module = parse_module(text, "<stdin>" if options.file == "-" else options.file)
     try:
         verify(module)
-    except VerifyError as error:  # of the user's text; behind a pass it would be a bug in that pass
+    except VerifyError as error:  # an error in the user's text; after a pass it would be a bug in that pass
         raise UserError(str(error)) from error
     try:
         run_pipeline(module, passes_of(Options()) if options.passes is None else options.passes, verify=True)

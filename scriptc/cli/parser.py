@@ -19,7 +19,8 @@ with torch and the target's module; without --args, NAME_args or example_args of
 that returns one).
 
 Exit status: 0 success; 1 compare, explain or doctor found something wrong; 2 an error of the user, such as Python that
-cannot be compiled; 130 interrupted. A bug in scriptc shows a traceback; SCRIPTC_DEBUG=1 shows it for errors of the user, too.
+cannot be compiled; 130 interrupted. A bug in scriptc shows a traceback; SCRIPTC_DEBUG=1 shows it for errors of the
+user, too.
 
 Examples:
   scriptc compare examples/rnn.py:model
@@ -34,7 +35,7 @@ Examples:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong with a command line on one line, as all errors of the user are told."""
+    """A parser that prints an error on one line, as the commands do."""
 
     def error(self, message: str) -> NoReturn:
         complain(f"{message} ({self.prog} --help lists what there is)")
@@ -42,6 +43,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line.
+
+    The attribute `run` of the parsed arguments is the function that runs the command.
+    """
     made = _Parser(
         prog="scriptc",
         description="Compiles the Python source of a PyTorch forward to C that needs no LibTorch.",

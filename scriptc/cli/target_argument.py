@@ -1,4 +1,4 @@
-"""From what a command line names to Python objects: the target, and the arguments of one call."""
+"""Find the Python objects that a command line names: the target, and the arguments of one call."""
 
 from __future__ import annotations
 
@@ -14,26 +14,29 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class UserError(Exception):
-    """The command line asks for something that is not there; printed without a traceback."""
+    """An error of the user, which is printed without a traceback."""
 
 
 class Located:
-    """`file.py:Name` or `package.module:Name`; Name may be dotted. `module` is where it was found."""
+    """The object of `file.py:Name` or `package.module:Name`; Name may be dotted. `module` holds the name."""
 
     def __init__(self, text: str):
-        place, colon, name = text.rpartition(":")
+        path, colon, name = text.rpartition(":")
         self.name = _as_source(name)
-        if not colon or not place or not self.name:
+        if not colon or not path or not self.name:
             raise UserError(f"a target is file.py:Name or package.module:Name, not {text!r}")
-        self.module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
+        self.module = _from_file(Path(path)) if path.endswith(".py") else _from_name(path)
         self.found: Any = self.module
         for part in self.name.split("."):
             if not hasattr(self.found, part):
-                raise UserError(f"{place} has no {self.name}; it has {', '.join(_names(self.module))}")
+                raise UserError(f"{path} has no {self.name}; it has {', '.join(_names(self.module))}")
             self.found = getattr(self.found, part)
 
     def model(self, init: str | None, evaluation: bool) -> Any:
-        """What to compile. A class is instantiated with the arguments in `init`; `evaluation`: as in eval()."""
+        """Return the object to compile. A class is instantiated with the arguments in `init`.
+
+        evaluation: whether to put a module into evaluation mode.
+        """
         import torch
 
         obj = self.found
@@ -51,7 +54,7 @@ class Located:
         return obj
 
     def arguments(self, expression: str | None) -> Call:
-        """Those of --args, or else what the module offers as `NAME_args` or `example_args`."""
+        """Return the arguments in `expression`, or else `NAME_args` or `example_args` of the module."""
         if expression is not None:
             return self.evaluate(expression, "--args")
         for name in (f"{self.name.rpartition('.')[2]}_args", "example_args"):
@@ -65,7 +68,7 @@ class Located:
         raise UserError(f"give --args, or define example_args in {self.module.__name__}: a tuple or what returns one")
 
     def evaluate(self, expression: str, option: str) -> Call:
-        """What stands between the parentheses of a call, evaluated with torch and the module's own names."""
+        """Evaluate the arguments of a call, with torch and the names of the module."""
         import torch
 
         names = {"torch": torch, **vars(self.module), "_call": lambda *args, **kwargs: (args, kwargs)}
@@ -76,7 +79,7 @@ class Located:
 
 
 def _as_source(argument: str) -> str:
-    """Return what an argument of the command line is as Python source, also where the locale does not know its letters."""
+    """Return a command line argument as Python source, also if the locale lacks its letters."""
     return argument.encode(errors="surrogateescape").decode(errors="replace")
 
 
@@ -116,13 +119,13 @@ def described(error: BaseException) -> str:
 def _line_in(path: Path, error: BaseException) -> str:
     """Return the line of a file at which an error passed through, as `:12`."""
     if isinstance(error, SyntaxError):
-        return ""  # the message has it
+        return ""  # the message has the line
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
     return f":{frames[-1].lineno}" if frames else ""
 
 
 def _names(module: ModuleType) -> list[str]:
-    """What a user may have meant: the module's own functions, classes and instances."""
+    """Return the names of the module's own functions and classes, to suggest to the user."""
     return [
         name
         for name, value in vars(module).items()

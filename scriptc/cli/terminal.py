@@ -1,4 +1,4 @@
-"""What the terminal of a command can show: its width, and colors."""
+"""Write to the terminal of a command: its width, its colors, and errors of the user."""
 
 from __future__ import annotations
 
@@ -13,19 +13,23 @@ _WORDS = re.compile(r"^(?P<place>\S+: )(?P<error>error:)|^\s+(?P<hint>hint:)", r
 
 
 def is_terminal(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal."""
     try:
         return stream.isatty()
-    except ValueError:  # it is closed
+    except ValueError:  # the stream is closed
         return False
 
 
 def width_of(stream: TextIO) -> int | None:
-    """Return the columns of a terminal, None for a pipe or file, which gets whole lines."""
+    """Return the width of a terminal, or None for a pipe or file, whose lines are not cut."""
     return shutil.get_terminal_size().columns if is_terminal(stream) else None
 
 
 def has_colors(stream: TextIO) -> bool:
-    """Return whether to use colors: on terminals but dumb ones; never with NO_COLOR, else always with FORCE_COLOR."""
+    """Return whether to use colors on a stream.
+
+    NO_COLOR turns colors off, and FORCE_COLOR turns them on. Otherwise a terminal has colors unless TERM is `dumb`.
+    """
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR", "") not in ("", "0"):
@@ -34,7 +38,7 @@ def has_colors(stream: TextIO) -> bool:
 
 
 def painted(text: str, color: str, stream: TextIO) -> str:
-    """Return the text in a color, where the stream has colors."""
+    """Return the text in a color, if the stream has colors."""
     return f"\x1b[{_CODES[color]}m{text}\x1b[0m" if text and has_colors(stream) else text
 
 

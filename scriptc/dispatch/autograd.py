@@ -1,4 +1,7 @@
-"""Autograd is never silently cut: where eager's results would require grad, so do ours, and backward says it cannot yet."""
+"""Mark results that would require grad in eager, so that autograd is never cut silently.
+
+Backward is not supported yet.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from scriptc.frontend.values.user_classes import is_plain
 
 
 class _Compiled(torch.autograd.Function):
-    """Marks results as differentiable; their gradient is a later pass of the compiler."""
+    """Marks results as differentiable. Its backward raises NotImplementedError."""
 
     @staticmethod
     def forward(
@@ -45,7 +48,7 @@ class _Compiled(torch.autograd.Function):
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    """The tensors in a value; objects of the user's classes in it may refer to one another."""
+    """Yield the tensors in a value. Objects of the user's classes in it may form cycles."""
     seen: set[int] = set()
     todo = [value]
     while todo:
@@ -65,9 +68,9 @@ def _has_attributes(value: Any) -> bool:
     return is_plain(type(value)) and hasattr(value, "__dict__")
 
 
-def _at(store: Store, places: list[Any]) -> Store:
-    """A store whose owner is an argument, with that argument."""
-    return store._replace(owner=places[store.owner.number]) if isinstance(store.owner, PlaceSpec) else store
+def _with_owner(store: Store, arguments: list[Any]) -> Store:
+    """Return a store with the argument that owns it, if its owner is an argument."""
+    return store._replace(owner=arguments[store.owner.number]) if isinstance(store.owner, PlaceSpec) else store
 
 
 def _container(store: Store) -> Any:
@@ -78,7 +81,7 @@ def _container(store: Store) -> Any:
 
 
 def _held(store: Store) -> Any:
-    """What a place that the call may have set holds now, None for nothing."""
+    """Return the current value of a location that the call may have set, or None."""
     if store.path is None:
         return getattr(store.owner, store.key, None)
     container = _container(store)
@@ -96,15 +99,18 @@ def call_with_grad(
     target: Target, contract: Contract, gradients: Dependencies,
     run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
-    """Runs a call that autograd must see: once through the compiled code, inside an autograd.Function."""
+    """Run a call that autograd must see.
+
+    The compiled code runs once, inside of an autograd.Function.
+    """
     arguments = target.bind(args, kwargs)
     inputs: list[Any] = [leaf for a in contract.args for leaf in values_of(a.spec, arguments[a.name])]
     inputs += [leaf for v in contract.values for leaf in values_of(v.spec, v.container[v.key])]
     inputs += [live.container[live.key] for live in contract.live]
     requires = {i for i, value in enumerate(inputs) if any(t.requires_grad for t in _tensors(value))}
     differentiable = [bool(g & requires) for g in gradients.results]
-    places = [v for a in contract.args for v in placed(a.spec, arguments[a.name])]
-    stores = [_at(contract.stores[i], places) for i, g in gradients.targets.items() if g & requires]
+    owners = [v for a in contract.args for v in placed(a.spec, arguments[a.name])]
+    stores = [_with_owner(contract.stores[i], owners) for i, g in gradients.targets.items() if g & requires]
     lists = [inputs[i] for i, g in gradients.lists.items() if g & requires]
     if not any(differentiable) and not stores and not lists:
         return run(*args, **kwargs)
@@ -120,7 +126,7 @@ def call_with_grad(
                 box.append(run(*args, **kwargs))
             for found in _marked(contract.result, box[0], flags):
                 _mark(found, given, marked)
-        except Exception as e:  # what was set before it was raised requires grad all the same
+        except Exception as e:  # values that were set before the exception require grad, too
             raised.append(e)
         for value in [*map(_held, stores), *lists]:
             _mark(value, given, marked)
@@ -141,7 +147,7 @@ def call_with_grad(
 
 
 def _marked(spec: Spec, value: Any, flags: Iterator[bool]) -> Iterator[Any]:
-    """The leaves of a result that are to require grad."""
+    """Yield the leaves of a result that must require grad. `flags` has one bool for each leaf."""
     if is_leaf(spec):
         if next(flags):
             yield value
@@ -164,7 +170,7 @@ def _marked(spec: Spec, value: Any, flags: Iterator[bool]) -> Iterator[Any]:
 
 
 def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:
-    """Adds new floating and complex tensors of a value, once each, to those that are to require grad."""
+    """Append the new floating and complex tensors of a value to `out`, once each."""
     seen = {id(t) for t in out}
     for t in _tensors(value):
         if id(t) not in given and id(t) not in seen and (t.is_floating_point() or t.is_complex()):
@@ -173,7 +179,12 @@ def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:
 
 
 def _rebuild(value: Any, replaced: dict[int, torch.Tensor], seen: set[int] | None = None) -> Any:
-    """The value with other tensors; lists, dicts and objects stay themselves. seen: ids of the objects that are done."""
+    """Return a value with its tensors replaced by id.
+
+    Lists, dicts and objects are changed in place.
+
+    seen: ids of the objects that are done.
+    """
     seen = set() if seen is None else seen
     if isinstance(value, torch.Tensor):
         return replaced.get(id(value), value)

@@ -1,4 +1,4 @@
-"""The front end's specs in the bridge's terms."""
+"""Convert the front end's specs to the bridge's specs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _SCALARS: dict[str, Callable[[], bridge.Spec]] = {
 
 
 def to_bridge(spec: front.Spec) -> bridge.Spec:
+    """Return the bridge's spec for a spec of the front end."""
     match spec:
         case front.TensorSpec(dtype, sizes):
             return bridge.Tensor(dtype, len(sizes), sizes)
@@ -50,12 +51,15 @@ def to_bridge(spec: front.Spec) -> bridge.Spec:
 
 
 def _or_nothing(spec: front.Spec | None) -> bridge.Spec:
-    """A spec for what an empty container holds: nothing matches a tensor of impossible sizes, nor a tuple of one."""
+    """Return the spec of a container's items.
+
+    The items of an empty one have a spec that no value matches.
+    """
     return bridge.Tensor("f32", 1, (-1,)) if spec is None else to_bridge(spec)
 
 
 def parameters(target: Target, args: list[front.ArgSpec]) -> tuple[bridge.Param, ...]:
-    """One per parameter of the target, with Python's defaults."""
+    """Return the parameters of a target, with Python's defaults."""
     made = []
     for arg in args:
         parameter = target.signature.parameters[arg.name]
@@ -66,13 +70,16 @@ def parameters(target: Target, args: list[front.ArgSpec]) -> tuple[bridge.Param,
 
 
 def keyword_only_from(target: Target) -> int | None:
-    """How many parameters may be given by position, None for all."""
+    """Return the number of parameters that may be passed by position, or None for all."""
     kinds = [p.kind for p in target.signature.parameters.values()]
     return kinds.index(inspect.Parameter.KEYWORD_ONLY) if inspect.Parameter.KEYWORD_ONLY in kinds else None
 
 
 def binder(target: Target) -> Callable[..., tuple[Any, ...]] | None:
-    """For *args and **kwargs: binds in Python and gives the flat tuple of parameters."""
+    """Return the function that binds a call of a variadic target to a tuple of parameters.
+
+    Returns None for other targets.
+    """
     if not target.variadic:
         return None
     return lambda *args, **kwargs: tuple(target.bind(args, kwargs).values())

@@ -1,4 +1,4 @@
-"""One compiled callable: its variants, and what happens when a call fits none of them."""
+"""Dispatch the calls of one compiled callable: hold its variants, and find or compile one when a call fits none."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from scriptc.frontend.environment.host_objects import is_of_library
 from scriptc.frontend.environment.specs import Contract, Guard
 from scriptc.runtime import bridge, tensors
 from scriptc.runtime.bridge import GuardSpec, VariantSpec
-from scriptc.warm_start.variant_cache import Records, Refused
+from scriptc.warm_start.variant_cache import RecordRefused, VariantCache
 
 MOST_TEXTS = 4  # values of one string argument that are compiled for
-MANY = 8  # recompilations from which on each is warned about
-EXPLAINED_FROM = 3  # recompilations from which on reasons are counted, also where nobody reads the log
+MANY = 8  # variants after which each further one logs a warning
+EXPLAINED_FROM = 3  # variants after which reasons are counted, whatever the log level
 
 if TYPE_CHECKING:
     from scriptc.driver.stages import Stages
@@ -33,7 +33,7 @@ _logger = logging.getLogger("scriptc")
 
 
 class Dispatcher:
-    """Compiles a target for each new signature and keeps the results."""
+    """Compiles a target for each new signature, and keeps the variants."""
 
     def __init__(self, obj: Any, options: Options):
         self.obj = obj
@@ -41,17 +41,19 @@ class Dispatcher:
         self.options = options
         self.variants: list[Variant] = []
         self._lock = Lock()
-        self._changes: Counter[Any] = Counter()  # how often a number that was baked in had changed
-        self._reasons: Counter[str] = Counter()  # what was why it was compiled again
+        self._changes: Counter[Any] = Counter()  # how often a number that is part of the code had changed
+        self._reasons: Counter[str] = Counter()  # how often each subject was the reason for a new variant
         self.callable = bridge.Callable(self._miss)
         self.call = self.callable.call
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
-        """Serve a call that no variant fits. An error of the user's program is given back: the bridge raises it, so that
-        no frame of ours stands in its traceback."""
+        """Provide a variant for a call that fits none.
+
+        Returns an error in the user's program: the bridge raises it, so that its traceback has no frames of scriptc.
+        """
         begin = time.perf_counter()
         with self._lock.lock:
-            self.target = target_of(self.obj)  # a module may have been given another forward
+            self.target = target_of(self.obj)  # `forward` of a module may have been replaced
             try:
                 arguments = self.target.bind(args, kwargs)
             except TypeError as error:
@@ -71,9 +73,9 @@ class Dispatcher:
     def _serve(self, arguments: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], begin: float) -> None:
         """Find a variant for a call in the cache, or compile it."""
         self._announce(arguments)
-        records = Records(self.target, arguments, self.options)
-        probes: list[bridge.Callable] = []  # their libraries stay loaded meanwhile
-        recalled = records.recall(lambda variant: self._fits(variant, args, kwargs, probes))
+        cache = VariantCache(self.target, arguments, self.options)
+        probes: list[bridge.Callable] = []  # keep the libraries loaded until the call has a variant
+        recalled = cache.find(lambda variant: self._fits(variant, args, kwargs, probes))
         if recalled is not None:
             self.install(recalled)
             seconds = time.perf_counter() - begin
@@ -85,23 +87,26 @@ class Dispatcher:
         with progress(stages):
             variant = self.add(arguments, stages)
             with stages.stage("record"):
-                records.remember(variant)
+                cache.write(variant)
         _logger.info("compiled %s for (%s) in %s", stages.name, variant, stages)
 
     def _fits(
         self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], probes: list[bridge.Callable]
     ) -> bool:
-        """Return whether a variant that an earlier process made takes a call; Refused where the bridge cannot use it."""
+        """Return whether a cached variant fits a call.
+
+        Raises RecordRefused where the bridge cannot use the variant.
+        """
         probe = bridge.Callable(_refuse)
         probes.append(probe)
         try:
             probe.add_variant(self.spec(variant))
-        except Exception as error:  # as of a library that cannot be loaded
-            raise Refused from error
+        except Exception as error:  # such as that of a library that cannot be loaded
+            raise RecordRefused from error
         return bool(probe.fits(*args, **kwargs))
 
     def _announce(self, arguments: dict[str, Any]) -> None:
-        """Log for what call there is no variant, and why."""
+        """Log the call that fits no variant, and the reason."""
         made, code = len(self.variants), self.target.func.__code__
         if not made:
             _logger.info("%s, %s:%d: first call", self.target.name, code.co_filename, code.co_firstlineno)
@@ -115,15 +120,15 @@ class Dispatcher:
         _logger.info("%s needs specialization %d: %s", self.target.name, made + 1, text)
         if reason is None:
             return
-        self._reasons[reason.place] += 1
+        self._reasons[reason.subject] += 1
         if made >= MANY:
-            place, times = self._reasons.most_common(1)[0]
-            often = f"; {place} was the reason {times} times" if times > 1 else ""
+            subject, times = self._reasons.most_common(1)[0]
+            often = f"; {subject} was the reason {times} times" if times > 1 else ""
             _logger.warning("%s is compiled again and again, now for the %dth time: %s%s; %s",
                             self.target.name, made + 1, text, often, reason.advice)  # fmt: skip
 
     def add(self, arguments: dict[str, Any], stages: Stages | None = None) -> Variant:
-        """Compiles for one call."""
+        """Compile a variant for the arguments of a call."""
         from scriptc.driver.stages import Stages
 
         stages = stages or Stages()
@@ -147,14 +152,20 @@ class Dispatcher:
         return variant
 
     def _changing(self) -> set[Any]:
-        """Numbers outside that were baked in and have changed twice since: from now on they are read at each call."""
+        """Return the numbers that are part of the code and have changed twice, by container and key.
+
+        They become late-bound.
+        """
         for guard in [g for v in self.variants[-1:] for g in v.contract.guards if g.kind == "DICT_EQ"]:
             if type(guard.expected) in (int, float) and guard.container.get(guard.key) != guard.expected:
                 self._changes[id(guard.container), guard.key] += 1
-        return {place for place, times in self._changes.items() if times >= 2}
+        return {number for number, times in self._changes.items() if times >= 2}
 
     def _varied(self) -> set[int]:
-        """Places of string arguments that were baked in with four values: from now on they are run-time values."""
+        """Return the places of string arguments that have had `MOST_TEXTS` values.
+
+        They become run-time values.
+        """
         seen: dict[int, set[str]] = {}
         for variant in self.variants:
             for place, text in variant.contract.texts.items():
@@ -162,12 +173,12 @@ class Dispatcher:
         return {place for place, texts in seen.items() if len(texts) >= MOST_TEXTS}
 
     def install(self, variant: Variant) -> None:
-        """From now on, calls that the variant fits run it."""
+        """Add a variant, which runs all later calls that it fits."""
         self.callable.add_variant(self.spec(variant))
         self.variants.append(variant)
 
     def spec(self, variant: Variant) -> VariantSpec:
-        """How the bridge calls a variant."""
+        """Return the spec by which the bridge calls a variant."""
         entry = variant.contract
         live: list[specs.Live | specs.LiveValue] = [*entry.values, *entry.live]
         return VariantSpec(
@@ -187,11 +198,14 @@ class Dispatcher:
 
 
 def _refuse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    raise AssertionError("nobody calls what only tells whether a variant fits")
+    raise AssertionError("a probe is not called")
 
 
 def _grad_call(target: Target, contract: Contract, gradients: Dependencies) -> Callable[..., Any]:
-    """Runs a call that autograd must see; what that needs is loaded by the first one."""
+    """Return the function that runs a call which autograd must see.
+
+    Its first call imports what it needs.
+    """
 
     def call(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from scriptc.dispatch.autograd import call_with_grad

@@ -1,7 +1,8 @@
-"""Mend what a fork leaves behind: a child has the forking thread alone, and all that other threads were in the middle of.
+"""Keep scriptc usable in forked children, which have the forking thread alone and a copy of the state of all threads.
 
-Locks that another thread held are made anew in the child. A module that another thread was importing could never be imported
-in the child, so a fork waits until such imports of ours have ended. `scriptc.backend_c.cache` does its part itself.
+The child replaces locks that another thread of the parent held. A module that another thread was importing could never
+be imported in the child, so a fork waits until imports of scriptc's modules have ended. `scriptc.backend_c.cache` has
+its own handler.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ PATIENCE = 20.0  # seconds that a fork waits at most
 
 
 class Lock:
-    """A lock that the threads of one process share, and that a forked child finds free."""
+    """A lock that the threads of one process share, and that is free in a forked child."""
 
     def __init__(self) -> None:
         self._forget()
@@ -38,12 +39,12 @@ def _forget_locks() -> None:
         lock._forget()
 
 
-# By name, weak references to the locks under which modules are imported: a lock is held before its module is in sys.modules.
+# Weak references to the import locks, by module. A lock is held before its module is in `sys.modules`.
 _module_locks: dict[str, Any] = getattr(importlib._bootstrap, "_module_locks", {})
 
 
 def _half_imported() -> Iterator[str]:
-    """Yield names of our modules that other threads are importing."""
+    """Yield the names of scriptc's modules that other threads are importing."""
     for name, reference in list(_module_locks.items()):
         lock = reference()
         if name.startswith("scriptc.") and lock is not None and lock.owner not in (None, threading.get_ident()):
@@ -51,7 +52,7 @@ def _half_imported() -> Iterator[str]:
 
 
 def _is_importing() -> bool:
-    """Return whether the calling thread is in an import."""
+    """Return whether the calling thread is importing a module."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
         frame = frame.f_back
@@ -59,7 +60,7 @@ def _is_importing() -> bool:
 
 
 def _await_imports() -> None:
-    """Wait until no other thread is in an import of a module of scriptc."""
+    """Wait until no other thread is importing a module of scriptc."""
     deadline = time.monotonic() + PATIENCE
     while any(_half_imported()) and not _is_importing() and time.monotonic() < deadline:
         time.sleep(0.001)

@@ -1,4 +1,4 @@
-"""Why a call fits none of the variants: which guard fails or which argument differs, in words."""
+"""Explain why a call fits no variant: the guard that fails, or the argument that differs."""
 
 from __future__ import annotations
 
@@ -41,9 +41,13 @@ _MISSING = object()
 
 
 class Reason(NamedTuple):
-    """`place` is what differs, `text` a sentence that tells what it was and is, `advice` what helps if it keeps changing."""
+    """A difference between a call and a variant.
 
-    place: str
+    subject: the expression that differs. text: a sentence with its old and new value. advice: what to do if it keeps
+    changing.
+    """
+
+    subject: str
     text: str
     advice: str
 
@@ -55,24 +59,27 @@ _VALUE = "the value is part of the code: pass few different ones, or tensors"
 
 
 def why(target: Target, contracts: Sequence[Contract], arguments: dict[str, Any]) -> Reason | None:
-    """Return what keeps a call from the variant that is nearest, the latest of several; None where nothing is found."""
-    places = _Places(target, [guard for contract in contracts for guard in contract.guards])
-    found = [list(_differences(places, contract, arguments)) for contract in reversed(contracts)]
-    named = [reasons for reasons in found if reasons]
-    return min(named, key=len)[0] if named else None
+    """Return the first difference of a call from the nearest variant, or None if none is found.
+
+    The nearest variant is the one with the fewest differences, and the latest one of several.
+    """
+    names = _Names(target, [guard for contract in contracts for guard in contract.guards])
+    differences = [list(_differences(names, contract, arguments)) for contract in reversed(contracts)]
+    found = [reasons for reasons in differences if reasons]
+    return min(found, key=len)[0] if found else None
 
 
-def _differences(places: _Places, contract: Contract, arguments: dict[str, Any]) -> Iterator[Reason]:
+def _differences(names: _Names, contract: Contract, arguments: dict[str, Any]) -> Iterator[Reason]:
     for arg in contract.args:
         yield from _argument(arg, arguments.get(arg.name, _MISSING))
     for guard in contract.guards:
-        yield from _guard(places, guard)
+        yield from _guard(names, guard)
     read: list[tuple[Any, Any, Spec]] = [(live.container, live.key, live.spec) for live in contract.live]
     read += [(value.container, value.key, value.spec) for value in contract.values]
     for container, key, spec in read:
         held = _held(container, key)
         if not _fits(spec, held):
-            name = places.item(container, key)
+            name = names.item(container, key)
             yield Reason(name, f"{name} is {_value(held)}, and was {describe(spec)}", _ARGUMENT)
 
 
@@ -81,16 +88,19 @@ def _differences(places: _Places, contract: Contract, arguments: dict[str, Any])
 
 def _argument(arg: ArgSpec, value: Any) -> Iterator[Reason]:
     if not _fits(arg.spec, value):
-        place = f"argument '{arg.name}'"
+        subject = f"argument '{arg.name}'"
         advice = _VALUE if isinstance(arg.spec, ConstantSpec) else _ARGUMENT
         if isinstance(arg.spec, TensorSpec) and isinstance(value, torch.Tensor):
             ranks = TensorSpec(arg.spec.dtype, (None,) * len(arg.spec.sizes))
             advice = _SIZES if _fits(ranks, value) else _ARGUMENT
-        yield Reason(place, f"{place} is {_value(value)}, and was {describe(arg.spec)}", advice)
+        yield Reason(subject, f"{subject} is {_value(value)}, and was {describe(arg.spec)}", advice)
 
 
 def _fits(spec: Spec, value: Any) -> bool:
-    """Return whether a value matches a spec. The bridge matches more closely; what is not known here counts as matching."""
+    """Return whether a value matches a spec.
+
+    The bridge compares more; specs that are unknown here match any value.
+    """
     match spec:
         case TensorSpec(dtype, sizes):
             if not isinstance(value, torch.Tensor) or value.dim() != len(sizes) or dtype_name(value.dtype) != dtype:
@@ -160,22 +170,25 @@ def _held(container: Any, key: Any) -> Any:
         return _MISSING
 
 
-def _guard(places: _Places, guard: Guard) -> Iterator[Reason]:
-    """Yield the reason that a guard which fails gives. Kinds that are not known here give none."""
+def _guard(names: _Names, guard: Guard) -> Iterator[Reason]:
+    """Yield the reason for a guard that fails.
+
+    Guards of other kinds than those below yield none.
+    """
     kind, container, key, expected = guard
     now: Any = _MISSING
     name: str
     match kind:
         case "DICT_IS" | "CELL_IS" | "DICT_EQ" | "CELL_EQ":
-            now, name = _held(container, key), places.item(container, key)
+            now, name = _held(container, key), names.item(container, key)
             if now is expected if kind.endswith("IS") else same_known(now, expected):
                 return
             if _value(now) == _value(expected):
                 yield Reason(name, f"{name} is another {_value(now).removeprefix('a ')} than it was", _KEEP)
                 return
         case "TYPE_ATTR_IS":
-            homes = [base for base in container.__mro__ if key in vars(base)]
-            if homes and vars(homes[0])[key] is expected:
+            owners = [base for base in container.__mro__ if key in vars(base)]
+            if owners and vars(owners[0])[key] is expected:
                 return
             name = f"{container.__qualname__}.{key}"
             yield Reason(name, f"{name} is another object than it was", _KEEP)
@@ -183,18 +196,18 @@ def _guard(places: _Places, guard: Guard) -> Iterator[Reason]:
         case "DICT_MISSING":
             if key not in container:
                 return
-            now, expected, name = container[key], _MISSING, places.item(container, key)
+            now, expected, name = container[key], _MISSING, names.item(container, key)
         case "DICT_EMPTY":
             if not container:
                 return
-            name = places.of(container)
+            name = names.of(container)
             yield Reason(name, f"{name} was empty, and holds {len(container)}", _KEEP)
             return
         case "LIST_ITEMS_ARE" | "DICT_KEYS_ARE":
             same = len(container) == len(expected) and all(map(_same, container, expected))
             if same:
                 return
-            name, what = places.of(container), "items" if kind.startswith("LIST") else "keys"
+            name, what = names.of(container), "items" if kind.startswith("LIST") else "keys"
             text = f"{name} has {len(container)} {what}, and had {len(expected)}"
             yield Reason(
                 name, text if len(container) != len(expected) else f"{name} has other {what} than it had", _KEEP
@@ -203,7 +216,7 @@ def _guard(places: _Places, guard: Guard) -> Iterator[Reason]:
         case "LIST_LENGTH_IS":
             if len(container) == expected:
                 return
-            now, name = len(container), f"len({places.of(container)})"
+            now, name = len(container), f"len({names.of(container)})"
         case "DEFAULT_DTYPE_IS":
             now, name = dtype_name(torch.get_default_dtype()), "the default dtype"
             if now == expected:
@@ -215,7 +228,7 @@ def _guard(places: _Places, guard: Guard) -> Iterator[Reason]:
         case "REQUIRES_GRAD_IS":
             now, name = (
                 getattr(_held(container, key), "requires_grad", None),
-                f"{places.item(container, key)}.requires_grad",
+                f"{names.item(container, key)}.requires_grad",
             )
             if now == expected:
                 return
@@ -231,8 +244,8 @@ def _same(a: Any, b: Any) -> bool:
 # ---- names ----
 
 
-class _Places:
-    """What the user calls the containers that guards watch: `self.scale`, `nets.STEPS`, a variable of a closure."""
+class _Names:
+    """The user's names of the objects that guards compare: `self.scale`, `nets.STEPS`, a variable of a closure."""
 
     def __init__(self, target: Target, guards: Sequence[Guard]):
         self.target = target
@@ -240,17 +253,18 @@ class _Places:
         try:
             self.paths = Paths(target)
             self.paths.follow((g.container, g.key, g.expected) for g in guards)
-        except (Nameless, LookupError, AttributeError, TypeError, ValueError):  # then names are shorter
+        except (Nameless, LookupError, AttributeError, TypeError, ValueError):  # names are then shorter
             return
 
     def item(self, container: Any, key: Any) -> str:
-        """The name of `container[key]`, or of what a cell holds."""
+        """Return the name of `container[key]`, or of the variable of a cell."""
         path = self.paths.of(container) if self.paths is not None else None
         if path is None:
             return str(key) if isinstance(key, str) else f"[{key!r}]"
         return self.text((*path, ("contents",) if isinstance(container, CellType) else ("item", key)))
 
     def of(self, container: Any) -> str:
+        """Return the name of a container."""
         path = self.paths.of(container) if self.paths is not None else None
         return f"a {type(container).__name__}" if path is None else self.text(path)
 

@@ -1,4 +1,4 @@
-"""The garbage collector, out of the way of what makes many objects that are all in use."""
+"""Pause the garbage collector while many objects are made that all stay in use."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """For loading our modules and for compiling. Either would set off a collection of all that torch has made, which takes
-    longer than the rest of a warm start."""
+    """Pause the garbage collector while modules are imported or a function is compiled.
+
+    Both make enough objects to start a collection. It visits all objects of torch, which takes longer than a warm
+    start.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:

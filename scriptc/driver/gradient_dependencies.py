@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-Inputs = frozenset[int]  # leaves of the arguments and live values, then params
+Inputs = frozenset[int]  # indices: leaves of the arguments and late-bound values, then params
 
 
 @dataclass(frozen=True)
 class Dependencies:
-    """The inputs from which a gradient would flow to each result of the entry, to what it sets outside of itself (by the
-    number of the target), and to what it puts into lists that it was given (by the number of the leaf). writes: it may write
-    tensors in place that autograd protects."""
+    """The inputs from which gradients would flow to each output of an entry.
+
+    results: by result. targets: by the number of a state target that the entry sets. lists: by the number of the
+    argument leaf that is a list to which the entry appends. writes: the entry may write in place to a tensor that
+    autograd protects.
+    """
 
     results: list[Inputs]
     targets: dict[int, Inputs]

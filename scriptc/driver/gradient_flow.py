@@ -1,8 +1,8 @@
-"""Through which inputs a gradient would reach each result, and all that a call changes: a forward data flow over the IR
-as the front end built it.
+"""Find the inputs from which gradients would flow to each output: a forward data-flow analysis of the front end's IR.
 
-Only floating and complex tensors carry gradients; `alias` (detach) and numbers cut them. Containers and written tensors take up
-what goes into them. The answer may name an input too many (a tensor written on another path), never one too few.
+Floating and complex tensors alone carry gradients; `alias` (detach) and numbers cut them. A container depends on all
+that goes into it, and so does a tensor that is written. The result is conservative: it may name an input too many (a
+tensor that only another path writes), but never one too few.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ _NONE: Inputs = frozenset()
 
 
 def _carries(t: Type) -> bool:
+    """Return whether values of a type may carry gradients."""
     if isinstance(t, CellType):
         return _carries(t.item)
     return isinstance(t, (Container, TupleType, OptionalType)) or (isinstance(t, TensorType) and t.dtype in INEXACT)
 
 
 class _Flow:
+    """The fixpoint: `of` maps each value that carries gradients to the inputs that it depends on."""
+
     def __init__(self, module: Module):
         self.module = module
         (entry,) = (module.funcs[e] for e in module.entries)
@@ -75,30 +78,25 @@ class _Flow:
             self.leave(op)
         elif op.name == "param":
             self.add(op.result, frozenset({self.params[op.attrs["name"]]}))
-        elif op.name == "call":  # its results, and all that it may write
+        elif op.name == "call":  # a callee may write to all its operands
             inputs |= {self.params[p.attrs["name"]] for p in self.called(op.attrs["func"]) if p.name == "param"}
             for value in (*op.operands, *op.results):
                 self.add(value, inputs)
         elif op.name != "alias":
             for result in op.results:
                 self.add(result, inputs)
-            if op.defn.writes & {
-                "tensor",
-                "list",
-                "cell",
-            }:  # what was written, and what it is a view of, takes up the inputs
-                target: Value | None = op.operands[0] if op.operands else None
-                while target is not None:
-                    self.add(target, inputs)
-                    made = target.op
-                    target = (
-                        made.operands[0]
-                        if made is not None and made.operands and _carries(made.operands[0].type)
-                        else None
-                    )
+            if op.defn.writes & {"tensor", "list", "cell"}:
+                self.write(op.operands[0] if op.operands else None, inputs)
+
+    def write(self, target: Value | None, inputs: Inputs) -> None:
+        """Add inputs to a value that is written, and to the values that it is a view of."""
+        while target is not None:
+            self.add(target, inputs)
+            source = target.op.operands[0] if target.op is not None and target.op.operands else None
+            target = source if source is not None and _carries(source.type) else None
 
     def called(self, name: str) -> Iterator[Op]:
-        """The ops of a function, and of those that it calls."""
+        """Yield the ops of a function, and of the functions that it calls."""
         seen, pending = set[str](), [name]
         while pending:
             if (func := pending.pop()) in seen:
@@ -110,7 +108,10 @@ class _Flow:
                     pending.append(op.attrs["func"])
 
     def leave(self, op: Op) -> None:
-        """Values carried to the op that a terminator leaves, or to its next iteration."""
+        """Propagate the operands of a terminator to the values that they become.
+
+        These are the results of the op that it leaves, or the arguments of the next iteration.
+        """
         target = op.parent.parent if op.parent is not None else None
         if "to" in op.attrs:
             target = op.enclosing(lambda o: o.attrs.get("label") == op.attrs["to"])
@@ -123,4 +124,5 @@ class _Flow:
 
 
 def dependencies(module: Module) -> Dependencies:
+    """Return the inputs from which gradients would flow to each output of the entry of a module."""
     return _Flow(module).run()

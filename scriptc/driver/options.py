@@ -10,7 +10,7 @@ WEIGHTS = ("float32", "bfloat16", "float16")
 
 
 class CompileOptions(TypedDict, total=False):
-    """The options as type checkers see them; `Options` says what each means."""
+    """The static types of the options; `Options` documents each."""
 
     optimize: Literal[0, 1, 2, 3]
     dynamic: bool
@@ -23,13 +23,16 @@ class CompileOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Options:
-    """optimize: 0 (no passes, -O0) to 3 (all passes, -O3 for this machine).
-    dynamic: False makes the sizes of tensor arguments part of the signature.
-    freeze: weights may be taken not to change between calls: what is made of them alone is made once and kept.
-    flush_denormals: denormal numbers count as zero inside compiled calls.
-    profile: instrumented code, as `compiled.profile` uses it.
-    weights: "bfloat16" or "float16": frozen float32 weights of linears are kept rounded to it; sums stay float32.
-    debug: #line directives and -g, so that a debugger steps through the Python source.
+    """The options of one compilation.
+
+    optimize: the opt level, from 0 (no passes, -O0) to 3 (all passes, -O3 for this machine).
+    dynamic: whether compiled code takes tensors of other sizes. False makes the sizes part of the signature.
+    freeze: whether to assume that weights do not change between calls. Values that depend on weights alone are then
+    computed once, and kept.
+    flush_denormals: whether compiled calls treat denormal numbers as zero.
+    profile: whether to instrument the code for `compiled.profile`.
+    weights: the weight format of frozen linears, "float32", "bfloat16" or "float16". Sums are float32 in each of them.
+    debug: whether to emit #line directives and to pass -g, so that a debugger steps through the Python source.
     """
 
     optimize: int = 3
@@ -42,15 +45,18 @@ class Options:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Options:
-        """Return the checked options: TypeError for one that is not there, ValueError for a value that one cannot have."""
-        known = [f.name for f in fields(cls)]
+        """Return checked options.
+
+        Raises TypeError for a name that is no option, and ValueError for a value that an option cannot have.
+        """
+        names = [f.name for f in fields(cls)]
         for name, value in options.items():
-            if name not in known:
+            if name not in names:
                 import difflib
 
-                near = difflib.get_close_matches(name, known, 1, 0.5)
+                near = difflib.get_close_matches(name, names, 1, 0.5)
                 nearest = f"; did you mean '{near[0]}'?" if near else "."
-                raise TypeError(f"there is no option '{name}'{nearest} Options: {', '.join(known)}")
+                raise TypeError(f"there is no option '{name}'{nearest} Options: {', '.join(names)}")
             if isinstance(getattr(cls, name), bool) and not isinstance(value, bool):
                 raise ValueError(f"{name} is True or False, not {value!r}")
         made = cls(**options)

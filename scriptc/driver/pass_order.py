@@ -1,4 +1,4 @@
-"""The order in which passes run at each level, with the reason for each place. All that compiles goes by this list."""
+"""The pass pipeline of each opt level, one pass a line with the reason for its position. All compilations use it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from scriptc.ir.passes.manager import Step
 
 
 @dataclass(frozen=True)
-class Place:
-    """A pass in the order. options: those that the pass takes, of the ones that `passes_of` knows."""
+class PipelinePass:
+    """A pass at its position in the pipeline. options: the options of `passes_of` that the pass takes."""
 
     name: str
     why: str
@@ -18,29 +18,29 @@ class Place:
 
 
 # `clean` is fold, simplify, character_codes, cse, licm and dce, to a fixpoint.
-_CLEAN = Place("clean", "all passes match what it leaves: constants folded, invariant code hoisted, dead code gone")
+_CLEAN = PipelinePass("clean", "all passes match what it leaves: constants folded, invariants hoisted, dead code gone")
 FULL = (
     _CLEAN,
-    Place("prepare_weights", "hoisted weights show which products are by invariant matrices", ("frozen", "store")),
-    Place("clean", "packing leaves equal packs of one weight"),
-    Place("merge_contractions", "it joins products of packed weights, before they are batched one by one"),
-    Place("clean", "joined products leave slices of slices"),
-    Place("batch_loops", "it takes whole products, which sum_contractions would have summed up"),
-    Place("sum_contractions", "it takes the products that are left in the loop"),
-    Place("stack_lists", "it needs the products in their final form, which decides what is appended"),
-    Place("clean", "indices and lengths of lists that are gone"),
-    Place("drop_contiguous", "fuse takes tensors whose strides no result shows"),
-    Place("fuse", "behind every pass that matches a single pointwise op"),
-    Place("make_contiguous", "it looks at what the fused loops read"),
-    Place("cache_frozen", "all that is made of frozen weights alone stands in front of the loops by now", ("frozen",)),
-    Place("drop_bounds_checks", "no pass behind it moves an index out of the conditions that prove it"),
-    Place("cse", "checks and lengths that the last passes built twice"),
-    Place("dce", "what they no longer use"),
+    PipelinePass("prepare_weights", "hoisted weights show which products have invariant matrices", ("frozen", "store")),
+    PipelinePass("clean", "packing leaves equal packs of one weight"),
+    PipelinePass("merge_contractions", "it joins products of packed weights, before they are batched one by one"),
+    PipelinePass("clean", "joined products leave slices of slices"),
+    PipelinePass("batch_loops", "it takes whole products, which sum_contractions would have summed up"),
+    PipelinePass("sum_contractions", "it takes the products that are left in the loop"),
+    PipelinePass("stack_lists", "it needs the products in their final form, which decides what is appended"),
+    PipelinePass("clean", "indices and lengths of lists that are gone"),
+    PipelinePass("drop_contiguous", "fuse takes tensors whose strides no result shows"),
+    PipelinePass("fuse", "behind every pass that matches a single pointwise op"),
+    PipelinePass("make_contiguous", "it looks at what the fused loops read"),
+    PipelinePass("cache_frozen", "values of frozen weights alone stand in front of the loops by now", ("frozen",)),
+    PipelinePass("drop_bounds_checks", "no pass behind it moves an index out of the conditions that prove it"),
+    PipelinePass("cse", "checks and lengths that the last passes built twice"),
+    PipelinePass("dce", "what they no longer use"),
 )
-LEVELS: dict[int, tuple[Place, ...]] = {0: (), 1: (_CLEAN,), 2: FULL, 3: FULL}
+OPT_LEVELS: dict[int, tuple[PipelinePass, ...]] = {0: (), 1: (_CLEAN,), 2: FULL, 3: FULL}
 
 
 def passes_of(options: Options) -> list[Step]:
     """Return the passes of a compilation, in order."""
     given = {"frozen": int(options.freeze), "store": WEIGHTS.index(options.weights)}
-    return [(place.name, {name: given[name] for name in place.options}) for place in LEVELS[options.optimize]]
+    return [(each.name, {name: given[name] for name in each.options}) for each in OPT_LEVELS[options.optimize]]

@@ -1,4 +1,4 @@
-"""The whole compiler on one page: Python to C."""
+"""The whole compiler on one page: from Python to C."""
 
 from __future__ import annotations
 
@@ -28,8 +28,12 @@ from scriptc.runtime.bridge import stack_left
 
 @dataclass(frozen=True)
 class Translated:
-    """One specialisation. `source_ir` is the text of the IR before the passes, `entry.module` the IR behind them;
-    `gradients` says from which inputs gradients would flow, and where to. random: it draws random numbers."""
+    """One specialization as IR and C.
+
+    source_ir: the text of the IR in front of the passes; `entry.module` is the IR behind them.
+    gradients: the inputs from which gradients would flow to each output.
+    random: whether the code draws random numbers.
+    """
 
     entry: Entry
     source_ir: str
@@ -38,8 +42,11 @@ class Translated:
     program: CProgram
 
 
-def optimise(module: Module, options: Options, after: Callable[[str, Module], None] | None = None) -> None:
-    """Runs the passes of a level in place; `after` sees the module behind each."""
+def run_passes(module: Module, options: Options, after: Callable[[str, Module], None] | None = None) -> None:
+    """Run the passes of an opt level on a module, in place.
+
+    `after` is called behind each with its name and the module.
+    """
     run_pipeline(module, passes_of(options), after=after)
 
 
@@ -48,8 +55,11 @@ def translate(
     target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = (),
     varied: Collection[int] = (), *, ahead: bool = False, path: Callable[[str], str] = str, stages: Stages | None = None,
 ) -> Translated:  # fmt: skip
-    """Python source to C text, specialized on one call. changing, varied, ahead: see `frontend.entry.read`; path: see
-    `backend_c.locations.LocTable`. stages: is told the time of each."""
+    """Translate Python source to C, specialized on one call.
+
+    changing, varied, ahead: see `frontend.entry.read`. path: see `backend_c.locations.LocTable`. stages: records the
+    time of each stage.
+    """
     stages = stages or Stages()
     # Python to tensor IR
     with stages.stage("front end"):
@@ -62,7 +72,10 @@ def translate(
 
 @collector_paused()
 def translated_again(contract: Contract, source_ir: str, options: Options) -> Translated:
-    """What `translate` made, from the IR that it read."""
+    """Translate a variant from its contract and the IR in front of the passes.
+
+    The result equals that of the `translate` that read the IR.
+    """
     return _translated(Entry(**contract.parts(), module=parse_module(source_ir), kept=[], met=()), options, Stages())
 
 
@@ -73,7 +86,7 @@ def _translated(entry: Entry, options: Options, stages: Stages, path: Callable[[
         # tensor IR to better tensor IR
         with stages.stage("passes"):
             verify(entry.module)
-            optimise(entry.module, options)
+            run_passes(entry.module, options)
         # tensor IR to loop IR to C
         with stages.stage("C generation"):
             program = emit_program(

@@ -1,4 +1,4 @@
-"""Paths of Python sources in what is built: how they are shown, and which of them are the user's own."""
+"""Map paths of Python sources to the paths that builds show, and locations in libraries to lines of the user."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from scriptc.ir.loc import Loc
 
 _TORCH = Path(torch.__file__).parent
 _PYTHON = Path(sysconfig.get_path("stdlib"))
-_INSTALLED = ("site-packages", "dist-packages")  # folders of the user's packages inside of Python's own
+_INSTALLED = ("site-packages", "dist-packages")  # within Python's library, but their packages are not part of it
 
 
 def path_printer(source_paths: str) -> Callable[[str], str]:
     """Return the function that turns the path of a source file into the path to show.
 
-    source_paths: "absolute" keeps the path; "relative" begins at the topmost package that holds the file; "strip" is the
-    file's name alone.
+    source_paths: "absolute" keeps the path; "relative" begins at the topmost package that holds the file; "strip" is
+    the file's name alone.
     """
     printers: dict[str, Callable[[str], str]] = {"absolute": str, "relative": _relative, "strip": _file_name}
     if source_paths not in printers:
@@ -44,7 +44,7 @@ def _relative(path: str) -> str:
 
 
 def user_line(loc: Loc) -> Loc:
-    """Return the innermost location around `loc` that is outside of torch and Python's library; `loc` if there is none."""
+    """Return the innermost location around `loc` that is in the user's code, or else `loc`."""
     return next((site for site in loc.chain() if not _is_library(site.file)), loc)
 
 
@@ -57,6 +57,6 @@ def _is_library(file: str) -> bool:
 
 
 def user_rows(locs: Sequence[Loc]) -> tuple[int, ...]:
-    """Return for each row of a location table the row of the user's line."""
+    """Return, for each row of a location table, the row of the user's line."""
     rows = {loc: row for row, loc in enumerate(locs)}
     return tuple(rows[user_line(loc)] for loc in locs)

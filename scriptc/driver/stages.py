@@ -1,4 +1,4 @@
-"""What a compilation is doing: the times of its stages for the log, and a line on the terminal where it takes long."""
+"""Record the time of each stage of a compilation, and show a progress line on the terminal while one takes long."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from typing import TextIO
 
 logger = logging.getLogger("scriptc")
-PATIENCE = 2.0  # seconds of silence, ...
-PERIOD = 0.5  # ... and then between two looks
+PATIENCE = 2.0  # seconds until the progress line is shown
+PERIOD = 0.5  # seconds between two updates of the line
 _CLEAR = "\r\x1b[K"
 
 
 class Stages:
-    """The stages of one compilation: what it does now, and how long each stage took."""
+    """The stages of one compilation: the current one, and the seconds that each took."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name
@@ -35,7 +35,7 @@ class Stages:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
 
     def rename(self, name: str, to: str) -> None:
-        """Give a stage that turned out to be another the name of that."""
+        """Rename a stage that turned out to be another one."""
         self.seconds[to] = self.seconds.pop(name)
 
     @property
@@ -48,9 +48,9 @@ class Stages:
 
 
 def shows_progress(stream: TextIO | None) -> bool:
-    """Return whether a line of progress may go to a stream: a terminal that a person looks at, who sees no log.
+    """Return whether a progress line may be written to a stream.
 
-    SCRIPTC_PROGRESS=0 turns the line off.
+    The stream must be a terminal that a person reads, without log messages. SCRIPTC_PROGRESS=0 turns the line off.
     """
     environment = os.environ
     if environment.get("SCRIPTC_PROGRESS") == "0" or environment.get("TERM") == "dumb":
@@ -61,13 +61,13 @@ def shows_progress(stream: TextIO | None) -> bool:
         return False
     try:
         return stream is not None and stream.isatty()
-    except ValueError:  # it is closed
+    except ValueError:  # the stream is closed
         return False
 
 
 @contextmanager
 def progress(stages: Stages) -> Iterator[None]:
-    """Show a line of progress on the terminal once a compilation takes more than two seconds; clear it at the end."""
+    """Show a progress line while a compilation takes more than `PATIENCE` seconds."""
     stream = sys.stderr
     if not shows_progress(stream):
         yield
@@ -104,5 +104,5 @@ def _write(stream: TextIO, text: str) -> None:
     try:
         stream.write(text)
         stream.flush()
-    except (OSError, ValueError):  # the terminal has gone; the compilation goes on
+    except (OSError, ValueError):  # the terminal was closed; the compilation continues
         return

@@ -1,4 +1,4 @@
-"""What can be compiled: functions, methods, nn.Module instances; how arguments bind to them."""
+"""Targets of compilation: functions, methods and calls of nn.Module instances; binding arguments to them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 @dataclass(frozen=True)
 class Target:
-    """A Python function and the object that its first parameter is (`receiver`, None for a plain function).
+    """A Python function, and the receiver that is its first argument (None for a plain function).
 
-    guards: what made this the target, as (kind, container, key, expected); where one fails, it is another.
+    guards: conditions under which a call of the object runs this function, as (kind, container, key, expected).
     """
 
     func: FunctionType
@@ -27,7 +27,10 @@ class Target:
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """As callers see it: without the receiver, and that of the innermost function where decorators pass arguments on."""
+        """The signature for callers, without the receiver.
+
+        If decorators pass arguments on, it is that of the innermost function.
+        """
         signature = signature_of(self.func)
         parameters = list(signature.parameters.values())
         if self.receiver is not None and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
@@ -39,14 +42,20 @@ class Target:
         return any(p.kind in _VARIADIC for p in self.signature.parameters.values())
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Arguments by parameter name, defaults included; Python's TypeError where they do not fit."""
+        """Return arguments by parameter name, with defaults.
+
+        Raises Python's TypeError where they do not fit.
+        """
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return dict(bound.arguments)
 
 
 def original(obj: Any) -> Any:
-    """The Python behind what `scriptc.compile` or `torch.jit.script` made of a function."""
+    """Return the object that `scriptc.compile` or `torch.jit.script` was called with.
+
+    Any other object is returned itself.
+    """
     import torch
 
     if isinstance(obj, torch.jit.ScriptFunction):
@@ -57,7 +66,10 @@ def original(obj: Any) -> Any:
 
 
 def target_of(obj: Any) -> Target:
-    """The target behind a function, bound method or nn.Module; TypeError for anything else."""
+    """Return the target of a function, bound method or nn.Module.
+
+    Raises TypeError for any other object.
+    """
     import torch
 
     if isinstance(obj, Target):
@@ -77,7 +89,10 @@ def target_of(obj: Any) -> Target:
 
 
 def _call_of(module: Any) -> Target:
-    """What calling a module runs: the `__call__` that its class has in the place of torch's, else its forward."""
+    """Return the target of a call of a module.
+
+    The target is a `__call__` that overrides torch's, or else `forward`.
+    """
     from scriptc.frontend.environment.genuine import is_call_of_modules
 
     cls, guards = type(module), []
@@ -95,7 +110,10 @@ def _call_of(module: Any) -> Target:
 
 
 def _forward_of(module: Any) -> Target:
-    """The forward that calling a module runs: its own, if it was given one, or that of its class."""
+    """Return the target of a module's `forward`.
+
+    A `forward` of the instance replaces that of the class.
+    """
     cls, own = type(module), module.__dict__.get("forward")
     if own is None:
         found = cls.forward

@@ -1,4 +1,4 @@
-"""Tracebacks of errors that are the program's: they end at the user's line, without the frames of the compiler."""
+"""Cut the compiler's frames from tracebacks of errors in the user's program."""
 
 from __future__ import annotations
 
@@ -14,18 +14,24 @@ E = TypeVar("E", bound=BaseException)
 
 
 def full_tracebacks() -> bool:
-    """Return whether tracebacks keep the frames of the compiler: with SCRIPTC_DEBUG=1, or a log at DEBUG."""
+    """Return whether tracebacks keep the compiler's frames.
+
+    They do if SCRIPTC_DEBUG=1 is set, or the log is at DEBUG.
+    """
     asked = os.environ.get("SCRIPTC_DEBUG", "") not in ("", "0")
     return asked or logging.getLogger("scriptc").isEnabledFor(logging.DEBUG)
 
 
 def is_the_users(error: BaseException) -> bool:
-    """Return whether an error is about the user's program or machine, and not a bug of ours."""
+    """Return whether an error is about the user's program or machine, and not a bug in scriptc."""
     return isinstance(error, (CompileError, ToolchainError))
 
 
 def shortened(error: E) -> E:
-    """Return the error with a traceback that has the user's frames alone: for a `CompileError`, those of its first place."""
+    """Return the error with a traceback of user frames alone.
+
+    The frames of a CompileError are those of its first diagnostic.
+    """
     if full_tracebacks():
         return error
     error.__traceback__ = error.__cause__ = error.__context__ = None

@@ -1,4 +1,4 @@
-"""A specialisation of a compiled callable, as calls need it. Its IR is there for who asks."""
+"""A specialization of a compiled callable: the library to call, and the IR that it was built from."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from scriptc.frontend.environment.specs import Contract, describe
 if TYPE_CHECKING:
     from scriptc.driver.pipeline import Translated
 
+
 @dataclass
 class Variant:
-    """One specialisation and the library that holds it. random: it draws random numbers."""
+    """One specialization and the library that holds it. random: whether it draws random numbers."""
 
     contract: Contract
     gradients: Dependencies
     random: bool
-    source_ir: str  # before the passes
+    source_ir: str  # in front of the passes
     library: Path
     options: Options
     _translated: Translated | None = field(default=None, repr=False)
@@ -30,7 +31,10 @@ class Variant:
 
     @property
     def translated(self) -> Translated:
-        """The IR and the C. One that an earlier process compiled is made from its IR again, when it is asked for."""
+        """The IR and the C.
+
+        A variant of an earlier process is translated from its IR when they are first needed.
+        """
         if self._translated is None:
             from scriptc.driver.pipeline import translated_again
 
@@ -39,7 +43,7 @@ class Variant:
 
     @property
     def c_source(self) -> str:
-        """The C that the library was built from."""
+        """The C source of the library."""
         if self._translated is not None:
             return self._translated.program.source
         return self.library.with_suffix(".c").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a comparison found, one row per output."""
+"""The report of a comparison: one row for each output."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from scriptc.inspect.notebook_html import html_table, paragraph, print_text
 from scriptc.inspect.text_table import Paint, table
 
 _HEADER = ("output", "value", "max abs", "max rel", "max ulp", "where", "tolerance", "verdict")
-_NUMBERS = (2, 3, 4)  # columns
+_NUMBERS = (2, 3, 4)  # columns that are flush right
 RAISES = "raises"  # the path of the row that compares exceptions
 NOTHING = "NoneType None"  # the value of a row where None was returned
 
 
 @dataclass(frozen=True)
 class Row:
-    """One output, written argument, or exception. Numbers are None where there was nothing to measure.
+    """The comparison of one output, written argument, or exception. Numbers are None where none were compared.
 
-    path: `out`, then `[0]['key']` into its structure; `args[0]`, `kwargs['h']`, `self.buffer` where the call wrote.
+    path: the location of the value, such as `out[0]['key']`; for a value that the call wrote `args[0]`, `kwargs['h']`,
+    `self.buffer`.
     """
 
     path: str
@@ -32,6 +33,8 @@ class Row:
     atol: float = 0.0
 
     def cells(self) -> tuple[str, ...]:
+        """Return the row's cells in a table."""
+
         def number(value: float | None) -> str:
             return "-" if value is None else f"{value:.3g}"
 
@@ -43,7 +46,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """The rows of one comparison of a compiled call with eager. `located`: where values part, if that was asked."""
+    """The comparison of a compiled call with eager.
+
+    located: the first line that differs, if `compare` searched for it.
+    """
 
     rows: tuple[Row, ...]
     located: str | None = None
@@ -65,7 +71,7 @@ class Report:
 
     @property
     def vacuous(self) -> str:
-        """The reason why agreement says nothing of values, empty where values were compared."""
+        """The reason why no values were compared, or "" if some were."""
         if self.raised:
             (error,) = (row.value for row in self.rows if row.path == RAISES)
             return f"no value was compared: eager and compiled both raised {error}"
@@ -82,9 +88,9 @@ class Report:
         return max((row.max_ulp for row in self.rows if row.max_ulp is not None), default=0)
 
     def failure(self, *, expect_raise: bool = False) -> str:
-        """Return why the comparison is no success, empty where it is one.
+        """Return why the comparison fails, or "" if it succeeds.
 
-        expect_raise: success is that both sides raise exceptions of one type.
+        expect_raise: the comparison succeeds only if both sides raise exceptions of one type.
         """
         if not self.agrees:
             return "compiled and eager differ"
@@ -93,16 +99,16 @@ class Report:
         return self.vacuous
 
     def check(self, *, expect_raise: bool = False) -> Report:
-        """Raise AssertionError with the table unless values were compared and all of them agree.
+        """Raise AssertionError with the table unless values were compared and all agree.
 
-        expect_raise: raise unless both sides raised exceptions of one type.
+        expect_raise: raise AssertionError unless both sides raised exceptions of one type.
         """
         if failure := self.failure(expect_raise=expect_raise):
             raise AssertionError(f"{failure}\n{self}")
         return self
 
     def text(self, width: int | None = None, paint: Paint | None = None) -> str:
-        """Return the table, whole or cut to a width; see `scriptc.inspect.text_table.table`."""
+        """Return the table, whole or fitted to a width; see `scriptc.inspect.text_table.table`."""
         lines = table(_HEADER, [row.cells() for row in self.rows], right=_NUMBERS, width=width, paint=paint)
         return lines if self.located is None else f"{lines}\n{self.located}"
 

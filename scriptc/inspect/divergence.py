@@ -1,8 +1,8 @@
-"""Finds the first source line whose value differs between compiled C and the IR interpreter.
+"""Find the first source line whose value differs between compiled C and the IR interpreter.
 
-The function is compiled once more with a trace: copies of the tensors that its ops make are appended to lists, one list
-per op, which are returned beside the result. The interpreter runs the same IR on torch. Tracing keeps ops apart that
-would have been fused, so a difference that only a fusion makes is not seen here.
+The function is compiled once more with a trace. For each op, copies of its tensors are appended to a list, which is
+returned beside the result. The interpreter runs the same IR on torch. The trace prevents fusions, so a difference that
+only a fusion makes is not found.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scriptc.backend_c.emit import emit_program
 from scriptc.dispatch.dispatcher import Dispatcher
 from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.options import Options
-from scriptc.driver.pipeline import optimise
+from scriptc.driver.pipeline import run_passes
 from scriptc.driver.target import Target
 from scriptc.driver.variant import Variant
 from scriptc.frontend.entry import Entry, read
@@ -37,7 +37,10 @@ from scriptc.ir.types import ListType, TensorType, list_of
 
 @dataclass(frozen=True)
 class Divergence:
-    """The `occurrence`-th value (from 0) of an op at `loc`; `found` is None where the two runs part ways instead."""
+    """The first value that differs: the `occurrence`-th value (from 0) of an op at `loc`.
+
+    found: the difference in words.
+    """
 
     loc: Loc
     op: str
@@ -51,7 +54,10 @@ class Divergence:
 
 
 def locate(target: Target, args: Any, kwargs: Any, options: Options) -> Divergence | None:
-    """Runs both under no_grad on the given arguments, which they may write: `args` and `kwargs` give fresh ones."""
+    """Return the first divergence of compiled code from the interpreter, or None.
+
+    args, kwargs: return fresh arguments, because both runs may write to them.
+    """
     entry = read(target.func, target.receiver, target.bind(args(), kwargs()), dynamic=options.dynamic)
     traced = _trace(entry.module)
     if not traced:
@@ -63,10 +69,10 @@ def locate(target: Target, args: Any, kwargs: Any, options: Options) -> Divergen
         expected = referee.run(entry.module.entries[0], *given)[-len(traced) :]
     with forked_generators():
         actual = _run_compiled(entry, lists, target, options)(*args(), **kwargs())[1:]
-    places = {id(values): index for index, values in enumerate(expected)}
+    ops = {id(values): index for index, values in enumerate(expected)}
     seen = dict.fromkeys(range(len(traced)), 0)
     for appended in referee.appended:
-        if (index := places.get(appended)) is not None:
+        if (index := ops.get(appended)) is not None:
             count, op = seen[index], traced[index][0]
             seen[index] += 1
             if text := _differs(actual[index][count : count + 1], expected[index][count]):
@@ -75,7 +81,7 @@ def locate(target: Target, args: Any, kwargs: Any, options: Options) -> Divergen
 
 
 def _differs(actual: list[torch.Tensor], expected: torch.Tensor) -> str:
-    """How, as words; empty where they agree."""
+    """Return the difference in words, or "" if there is none."""
     if not actual:
         return "does not run in C"
     if actual[0].shape != expected.shape:
@@ -85,7 +91,7 @@ def _differs(actual: list[torch.Tensor], expected: torch.Tensor) -> str:
 
 
 def _trace(module: Module) -> list[tuple[Op, Value]]:
-    """Rewrites the entry; (op, its list) for each op that is traced."""
+    """Rewrite the entry to return its trace. Returns (op, list) for each op that is traced."""
     func = module.funcs[module.entries[0]]
     ops = [op for op in func.body.walk() if len(op.results) == 1 and _is_traced(op)]
     first = Builder(func.body, 0)
@@ -107,13 +113,16 @@ def _trace(module: Module) -> list[tuple[Op, Value]]:
 
 
 def _is_traced(op: Op) -> bool:
-    """What computes: weights and views show nothing that what they are made from does not."""
+    """Return whether the trace records an op.
+
+    It records no weights, and no views of tensors that it records.
+    """
     made = op.result.type
     return isinstance(made, TensorType) and made.dims is not None and op.name != "param" and not op.has("VIEW")
 
 
 def _run_compiled(entry: Entry, lists: list[Any], target: Target, options: Options) -> Any:
-    optimise(entry.module, options)
+    run_passes(entry.module, options)
     program = emit_program(entry.module)
     library = build_library(
         program.source, entry.module.name, optimize=options.optimize, debug=False, kernels=program.kernels
@@ -133,7 +142,10 @@ def _spec(list_type: ListType) -> specs.Spec:
 
 
 def _leaves(entry: Entry, arguments: dict[str, Any]) -> Iterator[Any]:
-    """Values of the entry's parameters in order; what lives outside is copied, since the interpreter may change it."""
+    """Yield the values of the entry's parameters in order.
+
+    Late-bound values are copied: the interpreter may change them.
+    """
     for arg in entry.args:
         yield from specs.values_of(arg.spec, arguments[arg.name])
     for live in entry.values:
@@ -141,7 +153,7 @@ def _leaves(entry: Entry, arguments: dict[str, Any]) -> Iterator[Any]:
 
 
 class _Referee(Interpreter):
-    """Also notes the identity of each list that is appended to, in order."""
+    """An interpreter that records the identity of each list that is appended to, in order."""
 
     def __init__(self, module: Module, params: dict[str, Any]):
         super().__init__(module, params)

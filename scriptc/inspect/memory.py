@@ -1,10 +1,10 @@
-"""How much memory a call takes at its peak, as a formula of the sizes of its arguments.
+"""Find the peak memory of a call as a formula of the sizes of its arguments.
 
-The plan of a call (which buffers are made, reused and given up when) is code, in generated C and kernels. So the formula is
-found by carrying the plan out: in a fresh context, with arguments of other sizes, where the runtime's accounts give the
-peak. Through these points goes a polynomial; a call at sizes between them says whether it holds. Where it does not, the
-peak may be at one place of the program for small sizes and at another for large ones: then it is the larger of two
-polynomials, or one that holds for larger sizes alone.
+Generated C and kernels decide when buffers are allocated, reused and freed, so the formula is measured. Calls with
+arguments of other sizes run in a fresh context, whose allocator counts the peak. A polynomial is fitted through these
+points, and calls at other sizes check it. If it does not hold, the peak may be at one point of the program for small
+sizes and at another for large ones. The formula is then the larger of two polynomials, or a polynomial that holds for
+large sizes alone.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ import torch
 from scriptc.dispatch.dispatcher import Dispatcher
 from scriptc.driver.target import Target
 from scriptc.inspect.notebook_html import html_table, print_text
-from scriptc.inspect.resized_arguments import Place, Variations
-from scriptc.inspect.snapshots import copied, kept
+from scriptc.inspect.resized_arguments import ResizedArguments, SizeLocation
+from scriptc.inspect.snapshots import copied, undo_writes
 from scriptc.runtime import bridge
 
-SECONDS = 60.0  # that trying sizes may take
-QUADRATIC = 3  # so many sizes at most are taken to their squares, ...
-VARIED = 6  # ... and so many are varied at all
-TOLERANCE = 0.01  # of one polynomial at the sizes that check it, ...
-PIECES_TOLERANCE = 0.08  # ... and of the larger of two
-FAR = (4, 12)  # how much larger sizes are where the second one is found, or the only one
+SECONDS = 60.0  # the most time that calls in other sizes may take
+QUADRATIC = 3  # with more sizes than these, the polynomial is linear in each
+VARIED = 6  # the most sizes that are symbols of the formula
+TOLERANCE = 0.01  # the relative error of one polynomial at the sizes that check it
+PIECES_TOLERANCE = 0.08  # the relative error of the larger of two polynomials
+FAR = (4, 12)  # factors of the sizes at which the second polynomial is fitted
 Powers = tuple[int, ...]
-Terms = dict[Powers, Fraction]  # coefficients by the powers of the symbols
+Terms = dict[Powers, Fraction]  # a polynomial: coefficients by the powers of the symbols
 
 
 class _OtherVariant(Exception):
-    """Another specialisation would be needed: these sizes are none of this one's."""
+    """A call in other sizes needs another variant."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes at the peak of a call: results, temporaries, and weights as the kernels want them. Arguments, and the weights
-    themselves, belong to the caller.
+    """The peak memory of a call in bytes: results, temporaries and packed weights.
 
-    `predicted` is the formula at the sizes of the call, `measured` what the blocks of that call took. Where the peak does not
-    follow from the sizes alone, there is no formula (`pieces` is empty); else it is the largest of the pieces.
+    Arguments, and the weights themselves, belong to the caller and are not counted. The formula is the largest of
+    `pieces`, which are empty if the peak does not follow from the sizes alone. predicted: the formula at the sizes of
+    the call. measured: the bytes of the blocks that the call allocated.
     """
 
     name: str
-    symbols: dict[str, str]  # what each symbol of the formula stands for
-    sizes: dict[str, int]  # of the call that was asked about
+    symbols: dict[str, str]  # the expressions that the symbols of the formula stand for
+    sizes: dict[str, int]  # the sizes of the call, by symbol
     pieces: tuple[Terms, ...]
-    least: dict[str, int]  # the sizes from which on the formula holds
+    least: dict[str, int]  # the least sizes for which the formula holds
     predicted: int
     measured: int
 
     @property
     def formula(self) -> str:
-        """Python text over the symbols."""
+        """The formula as a Python expression of the symbols, "" if there is none."""
         texts = [self._text(terms) for terms in self.pieces]
         return f"max({', '.join(texts)})" if len(texts) > 1 else "".join(texts)
 
@@ -74,7 +74,7 @@ class Memory:
         return " + ".join(parts).replace("+ -", "- ") or "0"
 
     def at(self, **sizes: int) -> int:
-        """The formula at other sizes; those that are not named are the call's."""
+        """Return the formula at other sizes. Symbols that are not named have the sizes of the call."""
         unknown = sizes.keys() - self.symbols.keys()
         if unknown or not self.pieces:
             raise ValueError(f"the formula has no {', '.join(sorted(unknown))}" if unknown else "there is no formula")
@@ -93,7 +93,7 @@ class Memory:
     _repr_pretty_ = print_text
 
     def _holds(self) -> str:
-        """Return the formula, and from which sizes on it holds."""
+        """Return the formula, and the least sizes for which it holds."""
         formula = self.formula or "does not follow from the sizes alone"
         least = ", ".join(f"{name}={value}" for name, value in self.least.items())
         return f"{formula}  from {least} on" if least else formula
@@ -103,12 +103,12 @@ class Memory:
 
 
 def memory(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Memory:
-    """Finds the formula from calls with copies of the arguments and with random ones in other sizes.
+    """Find the formula from a call, and from calls with random arguments in other sizes.
 
-    What calls write to the module is put back. Exceptions are those of the call.
+    Writes to the module are undone. Raises what the call raises.
     """
     receiver = dispatcher.target.receiver
-    with torch.no_grad(), kept(receiver if isinstance(receiver, torch.nn.Module) else None):
+    with torch.no_grad(), undo_writes(receiver if isinstance(receiver, torch.nn.Module) else None):
         found = _last[dispatcher] = _Finder(dispatcher, args, kwargs).run()
     return found
 
@@ -131,26 +131,26 @@ class _Finder:
         self.callable = bridge.Callable(_refuse)
         self.callable.add_variant(own.spec(variant))
         self.example = self.target.bind(args, kwargs)
-        self.variations = Variations(variant.contract, self.example, self.works)
+        self.resized = ResizedArguments(variant.contract, self.example, self.works)
         self.deadline = time.monotonic() + SECONDS
 
     def run(self) -> Memory:
         asked = self.peak(copied(self.example))
         measured = self.callable.peak_bytes
-        groups = [places for places, choices in self.variations.groups(_others) if len(choices) == 2][:VARIED]
-        sizes = [self.size(places[0]) for places in groups]
+        groups = [locations for locations, choices in self.resized.groups(_others) if len(choices) == 2][:VARIED]
+        sizes = [self.size(locations[0]) for locations in groups]
         pieces, scale = self.fitted(groups, sizes)
-        symbols = {_symbol(places[0], self.example): _meaning(places, self.example) for places in groups}
+        symbols = {_symbol(locations[0], self.example): _meaning(locations, self.example) for locations in groups}
         predicted = round(_largest(pieces, sizes)) if pieces and scale == 1 else asked
         at = dict(zip(symbols, sizes, strict=True))
         least = {name: scale * value for name, value in at.items()} if scale > 1 else {}
         return Memory(self.target.name, symbols, at, pieces, least, predicted, measured)
 
-    def size(self, place: Place) -> int:
-        return next(value for p, value in self.variations.sizes() if p == place)
+    def size(self, location: SizeLocation) -> int:
+        return next(value for p, value in self.resized.sizes() if p == location)
 
-    def fitted(self, groups: Sequence[list[Place]], sizes: Sequence[int]) -> tuple[tuple[Terms, ...], int]:
-        """One polynomial or two, where they hold, and from how many times the sizes on."""
+    def fitted(self, groups: Sequence[list[SizeLocation]], sizes: Sequence[int]) -> tuple[tuple[Terms, ...], int]:
+        """Return the polynomials of the formula, and the factor of the sizes from which it holds."""
         whole = self.through(groups, self.grid(sizes))
         if whole is not None and self.holds((whole,), groups, sizes, TOLERANCE):
             return (whole,), 1
@@ -170,8 +170,8 @@ class _Finder:
         few = len(sizes) <= QUADRATIC
         return [[v, *_others(v)] if few else [v, _others(v)[1]] for v in sizes]
 
-    def through(self, groups: Sequence[list[Place]], points: Sequence[Sequence[int]]) -> Terms | None:
-        """The polynomial through the peaks at a grid of sizes."""
+    def through(self, groups: Sequence[list[SizeLocation]], points: Sequence[Sequence[int]]) -> Terms | None:
+        """Return the polynomial through the peaks at a grid of sizes, or None if a call fails."""
         values = {}
         for at in itertools.product(*points):
             peak = self.peak_at(groups, at)
@@ -181,9 +181,12 @@ class _Finder:
         return {powers: factor for powers, factor in _through(points, values).items() if factor}
 
     def holds(
-        self, pieces: Sequence[Terms], groups: Sequence[list[Place]], sizes: Sequence[int], tolerance: float
+        self, pieces: Sequence[Terms], groups: Sequence[list[SizeLocation]], sizes: Sequence[int], tolerance: float
     ) -> bool:
-        """At sizes that the polynomials were not made from, between those that they were made from and beyond."""
+        """Return whether a formula holds at other sizes than those that it was fitted to.
+
+        These are between the fitted sizes and beyond them.
+        """
         between = [v + max(1, v // 3) if v > 3 else v + 3 for v in sizes]
         for check in between, [3 * v + 1 for v in sizes], [*sizes[:1], *(3 * v for v in sizes[1:])]:
             peak = self.peak_at(groups, check)
@@ -191,13 +194,13 @@ class _Finder:
                 return False
         return True
 
-    def peak_at(self, groups: Sequence[list[Place]], sizes: Sequence[int]) -> int | None:
+    def peak_at(self, groups: Sequence[list[SizeLocation]], sizes: Sequence[int]) -> int | None:
         if time.monotonic() > self.deadline:
             return None
-        chosen = {place: n for places, n in zip(groups, sizes, strict=True) for place in places}
+        chosen = {location: n for locations, n in zip(groups, sizes, strict=True) for location in locations}
         try:
-            return self.peak(self.variations.make(chosen))
-        except Exception:  # sizes that the function refuses together
+            return self.peak(self.resized.make(chosen))
+        except Exception:  # the function may refuse a combination of sizes
             return None
 
     def works(self, arguments: dict[str, Any]) -> bool:
@@ -205,12 +208,12 @@ class _Finder:
             return False
         try:
             self.peak(arguments)
-        except Exception:  # whatever the function raises for sizes that do not fit
+        except Exception:  # the function may raise anything for sizes that do not fit
             return False
         return True
 
     def peak(self, arguments: dict[str, Any]) -> int:
-        """Bytes asked for at the peak of a call in a fresh context."""
+        """Return the bytes that are allocated at the peak of a call in a fresh context."""
         bound = self.target.signature.bind_partial()
         bound.arguments.update(arguments)
         self.callable.count_allocations()
@@ -223,12 +226,18 @@ def _refuse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
 
 
 def _others(value: int) -> list[int]:
-    """Two sizes beside the example's, near it: what a kernel does may change at other scales."""
+    """Return two sizes near that of the example.
+
+    Kernels may choose other algorithms at other scales.
+    """
     return [value + max(1, value // 2), 2 * value + (value == 1)]
 
 
 def _through(points: Sequence[Sequence[int]], values: dict[tuple[int, ...], Fraction]) -> Terms:
-    """The polynomial through values on a grid: in each variable of a degree one less than it has points."""
+    """Return the polynomial through values on a grid.
+
+    Its degree in a variable is one less than the number of points.
+    """
     terms: Terms = {}
     bases = [[_lagrange(axis, i) for i in range(len(axis))] for axis in points]
     for at in itertools.product(*(range(len(axis)) for axis in points)):
@@ -241,7 +250,10 @@ def _through(points: Sequence[Sequence[int]], values: dict[tuple[int, ...], Frac
 
 
 def _lagrange(points: Sequence[int], i: int) -> list[Fraction]:
-    """Coefficients of the polynomial that is 1 at points[i] and 0 at the others, from the constant on."""
+    """Return the coefficients of the polynomial that is 1 at points[i] and 0 at the others.
+
+    They begin with the constant.
+    """
     result = [Fraction(1)]
     for j, x in enumerate(points):
         if j != i:
@@ -258,17 +270,17 @@ def _largest(pieces: Sequence[Terms], sizes: Sequence[int]) -> Fraction:
     )
 
 
-def _symbol(place: Place, example: dict[str, Any]) -> str:
-    path, dim = place
+def _symbol(location: SizeLocation, example: dict[str, Any]) -> str:
+    path, dim = location
     name = re.sub(r"\W+", "_", path).strip("_")
     if dim >= 0:
         return f"{name}_{dim}"
     return name if _is_number(path, example) else f"len_{name}"
 
 
-def _meaning(places: Sequence[Place], example: dict[str, Any]) -> str:
+def _meaning(locations: Sequence[SizeLocation], example: dict[str, Any]) -> str:
     texts = []
-    for path, dim in places:
+    for path, dim in locations:
         item = path.replace("[]", "[0]")
         texts.append(f"{item}.size({dim})" if dim >= 0 else item if _is_number(path, example) else f"len({item})")
     return " = ".join(texts)

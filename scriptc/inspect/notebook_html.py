@@ -1,4 +1,4 @@
-"""Results as notebooks show them: plain tables in HTML."""
+"""Render results for notebooks as HTML tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def print_text(self: Any, printer: Any, cycle: bool) -> None:
-    """Show what `print` shows: IPython's `_repr_pretty_`, for where it has no HTML."""
+    """Print `str(self)`: the `_repr_pretty_` of IPython where it shows no HTML."""
     printer.text(str(self))
 
 
@@ -18,7 +18,7 @@ def paragraph(text: str) -> str:
 
 
 def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Return a table. right: the columns, by index, that are flush right."""
+    """Return a table in HTML. right: the indices of the columns that are flush right."""
     lines = [_line("th", header, right), *(_line("td", row, right) for row in rows)]
     return f"<table>\n<thead>{lines[0]}</thead>\n<tbody>\n" + "\n".join(lines[1:]) + "\n</tbody>\n</table>"
 

@@ -1,4 +1,4 @@
-"""Where the time of a compiled call goes: by line of the user's source, and by kernel, beside the machine's peaks."""
+"""Measure the time of a compiled call by line of the user's source and by kernel, beside the machine's peaks."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from scriptc.backend_c.peaks import Peaks, measured
 from scriptc.dispatch.dispatcher import Dispatcher
 from scriptc.driver.source_paths import user_line
 from scriptc.inspect.notebook_html import html_table, paragraph, print_text
-from scriptc.inspect.snapshots import copied, kept
+from scriptc.inspect.snapshots import copied, undo_writes
 from scriptc.inspect.text_table import table
 from scriptc.ir.loc import shown_file
 
-SECONDS = 0.3  # how long calls are repeated for
-CALLS = 1000  # at most
-EVENTS = 200_000  # kept for the trace
+SECONDS = 0.3  # calls are repeated for at most so long
+CALLS = 1000  # the most calls
+EVENTS = 200_000  # the most events in the trace
 _COLUMNS = ("line", "source", "kernel", "visits", "time", "%", "GFLOP/s", "GB/s")
-_NUMBERS = (3, 4, 5, 6, 7)  # columns
+_NUMBERS = (3, 4, 5, 6, 7)  # columns that are flush right
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line, or one kernel that it calls. Averages of a call; flops and bytes as kernels report them."""
+    """One line, or one kernel that it calls: averages of a call. Kernels report their flops and bytes."""
 
     file: str
     line: int
     source: str
-    kernel: str  # "" for the line's code outside of kernels
+    kernel: str  # "" for the code of the line outside of kernels
     visits: float
     seconds: float
     flops: float
@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Profile:
-    """`rows` in order of time. str() gives a table of lines and kernels."""
+    """The times of a compiled call. `rows` are in order of time; str() gives them as a table."""
 
     name: str
     calls: int
@@ -52,7 +52,7 @@ class Profile:
     rows: tuple[Row, ...]
     peaks: Peaks
     events: tuple[tuple[int, int, int], ...] = field(repr=False)  # (row, begin, end) in nanoseconds
-    missed: int  # events for which there was no room
+    missed: int  # events beyond `EVENTS`
 
     def __str__(self) -> str:
         return self.text()
@@ -70,7 +70,8 @@ class Profile:
     def _head(self) -> str:
         return (
             f"{self.name}: {_time(self.seconds)} a call in C, mean of {self.calls}, counting included\n"
-            f"peaks of {self.peaks.threads} thread{'s' * (self.peaks.threads > 1)}: {self.peaks.flops / 1e9:.0f} GFLOP/s, "
+            f"peaks of {self.peaks.threads} thread{'s' * (self.peaks.threads > 1)}: "
+            f"{self.peaks.flops / 1e9:.0f} GFLOP/s, "
             f"{self.peaks.bytes / 1e9:.1f} GB/s from memory (caches are faster)"
         )
 
@@ -79,9 +80,8 @@ class Profile:
             return f"{amount / row.seconds / 1e9:.1f}" if amount and row.seconds else ""
 
         share = 100 * row.seconds / self.seconds if self.seconds else 0.0
-        place = f"{os.path.basename(shown_file(row.file))}:{row.line}"
         return [
-            place,
+            f"{os.path.basename(shown_file(row.file))}:{row.line}",
             row.source,
             row.kernel,
             f"{row.visits:g}",
@@ -92,7 +92,10 @@ class Profile:
         ]
 
     def trace(self) -> dict[str, Any]:
-        """In the Trace Event format, for Perfetto (ui.perfetto.dev) and chrome://tracing."""
+        """Return the events in the Trace Event format.
+
+        Perfetto (ui.perfetto.dev) and chrome://tracing show it.
+        """
         start = self.events[0][1] if self.events else 0
         events: list[dict[str, Any]] = [
             {"ph": "M", "pid": 1, "tid": 1, "name": "process_name", "args": {"name": f"scriptc {self.name}"}},
@@ -100,11 +103,12 @@ class Profile:
         ]
         for index, begin, end in self.events:
             row = self.rows[index]
-            place = f"{row.file}:{row.line}"
+            line = f"{row.file}:{row.line}"
             events.append(
                 {
-                    "ph": "X", "pid": 1, "tid": 1, "name": row.kernel or row.source, "cat": "kernel" if row.kernel else "line",
-                    "ts": (begin - start) / 1000, "dur": (end - begin) / 1000, "args": {"line": place, "source": row.source},
+                    "ph": "X", "pid": 1, "tid": 1, "name": row.kernel or row.source,
+                    "cat": "kernel" if row.kernel else "line", "ts": (begin - start) / 1000, "dur": (end - begin) / 1000,
+                    "args": {"line": line, "source": row.source},
                 }
             )  # fmt: skip
         other = {
@@ -115,19 +119,19 @@ class Profile:
         return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": other}
 
     def save_trace(self, path: str | os.PathLike[str]) -> None:
-        """Writes the trace as JSON."""
+        """Write the trace as JSON."""
         Path(path).write_text(json.dumps(self.trace()), encoding="utf-8")
 
 
 def profile(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Profile:
-    """Calls an instrumented build of the dispatcher's target again and again, on copies of the arguments.
+    """Measure repeated calls of an instrumented build, on copies of the arguments.
 
-    Gradients are not recorded; what calls write to the module is put back. Exceptions are those of the call.
+    Gradients are not recorded, and writes to the module are undone. Raises what the call raises.
     """
     instrumented = Dispatcher(dispatcher.obj, replace(dispatcher.options, profile=True))
     receiver = dispatcher.target.receiver
     module = receiver if isinstance(receiver, torch.nn.Module) else None
-    with torch.no_grad(), kept(module):
+    with torch.no_grad(), undo_writes(module):
         _call(instrumented.call, args, kwargs)  # compiles
         _call(instrumented.call, args, kwargs)
         sites = instrumented.variants[-1].translated.program.sites
@@ -139,9 +143,9 @@ def profile(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any
             calls += 1
     counts, events, missed = instrumented.callable.profile_stop()
     rows, order = _rows(sites, counts, calls)
-    placed = tuple((order[site], begin, end) for site, begin, end in events)
+    ordered = tuple((order[site], begin, end) for site, begin, end in events)
     peaks = measured(torch.get_num_threads())
-    return Profile(instrumented.target.name, calls, seconds / calls, rows, peaks, placed, missed)
+    return Profile(instrumented.target.name, calls, seconds / calls, rows, peaks, ordered, missed)
 
 
 def _call(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -152,7 +156,7 @@ def _call(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
 def _rows(
     sites: Sequence[Site], counts: Sequence[tuple[int, int, float, float]], calls: int
 ) -> tuple[tuple[Row, ...], dict[int, int]]:
-    """Rows by time, and where each site went."""
+    """Return the rows in order of time, and the row of each site."""
     found = []
     for site, (visits, *amounts) in zip(sites, counts, strict=True):
         ns, flops, moved = (amount / calls for amount in amounts)

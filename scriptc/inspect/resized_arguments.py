@@ -1,7 +1,7 @@
-"""Arguments like an example in other sizes.
+"""Make arguments like those of an example in other sizes.
 
-A variation changes sizes of tensors, lengths of lists and numbers. Sizes that are equal in the example change together,
-since they are likely the same thing (a batch); where that is refused, each is tried alone.
+The sizes are those of tensors, the lengths of lists, and numbers. Sizes that are equal in the example change together,
+because they are likely the same dimension (a batch). If a call refuses that, each size changes alone.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ import torch
 from scriptc.frontend.environment import specs
 from scriptc.frontend.environment.specs import Contract
 
-Place = tuple[str, int]  # path of an argument, and the dimension (-1: a length or a number)
+SizeLocation = tuple[str, int]  # path within the arguments, and the dimension (-1: a length or a number)
 
 
 class _Size(NamedTuple):
-    place: Place
+    location: SizeLocation
     value: int
 
 
-class Variations:
-    """accepts: whether a call with such arguments works."""
+class ResizedArguments:
+    """Arguments of a call in other sizes than those of an example.
+
+    entry: the contract of the call. accepts: returns whether a call with some arguments succeeds.
+    """
 
     def __init__(self, entry: Contract, example: dict[str, Any], accepts: Callable[[dict[str, Any]], bool]):
         self.entry = entry
@@ -31,39 +34,43 @@ class Variations:
         self.accepts = accepts
         self.generator = torch.Generator().manual_seed(0)
 
-    def groups(self, candidates: Callable[[int], list[int]]) -> list[tuple[list[Place], list[int]]]:
-        """Places whose sizes change together, with those of candidates(the example's) that are accepted."""
-        by_value: dict[int, list[Place]] = {}
-        for place, value in self.sizes():
-            places = by_value.setdefault(value, [])
-            if place not in places:
-                places.append(place)
+    def groups(self, candidates: Callable[[int], list[int]]) -> list[tuple[list[SizeLocation], list[int]]]:
+        """Return groups of sizes that change together, each with its accepted candidates."""
+        by_value: dict[int, list[SizeLocation]] = {}
+        for location, value in self.sizes():
+            locations = by_value.setdefault(value, [])
+            if location not in locations:
+                locations.append(location)
         found = []
-        for value, places in by_value.items():
-            together = self.accepted(places, value, candidates)
-            parts = [places] if together or len(places) == 1 else [[place] for place in places]
+        for value, locations in by_value.items():
+            together = self.accepted(locations, value, candidates)
+            parts = [locations] if together or len(locations) == 1 else [[location] for location in locations]
             for part in parts:
-                choices = together if part is places else self.accepted(part, value, candidates)
+                choices = together if part is locations else self.accepted(part, value, candidates)
                 if choices:
                     found.append((part, choices))
         return found
 
     def sizes(self) -> Iterator[_Size]:
-        """Sizes of the example that a caller may change."""
+        """Yield the sizes of the example that a caller may change."""
         for arg in self.entry.args:
             yield from _sizes_of(self.example[arg.name], arg.spec, arg.name)
 
-    def accepted(self, places: list[Place], value: int, candidates: Callable[[int], list[int]]) -> list[int]:
+    def accepted(self, locations: list[SizeLocation], value: int, candidates: Callable[[int], list[int]]) -> list[int]:
+        """Return the candidates for a size that a call accepts at some locations."""
         others = dict.fromkeys(n for n in candidates(value) if n not in (value, 0))
-        return [n for n in others if self.accepts(self.make(dict.fromkeys(places, n)))]
+        return [n for n in others if self.accepts(self.make(dict.fromkeys(locations, n)))]
 
-    def make(self, sizes: dict[Place, int], *, fresh: bool = True) -> dict[str, Any]:
-        """The example in other sizes, and with other values if fresh."""
+    def make(self, sizes: dict[SizeLocation, int], *, fresh: bool = True) -> dict[str, Any]:
+        """Return the example in other sizes.
+
+        fresh: whether tensors have random values instead of the example's.
+        """
         return {
             arg.name: self.vary(self.example[arg.name], arg.spec, arg.name, sizes, fresh) for arg in self.entry.args
         }
 
-    def vary(self, value: Any, spec: specs.Spec, path: str, sizes: dict[Place, int], fresh: bool) -> Any:
+    def vary(self, value: Any, spec: specs.Spec, path: str, sizes: dict[SizeLocation, int], fresh: bool) -> Any:
         match spec:
             case specs.TensorSpec():
                 shape = [sizes.get((path, d), n) for d, n in enumerate(value.shape)]
@@ -83,7 +90,10 @@ class Variations:
         return value
 
     def values_like(self, example: torch.Tensor, shape: list[int]) -> torch.Tensor:
-        """Random values of about the example's distribution, so that they mean something to the function."""
+        """Return random values with about the mean and deviation of an example.
+
+        The function is then likely to accept them.
+        """
         g, n = self.generator, example.numel()
         if example.dtype == torch.bool:
             return torch.rand(shape, generator=g) < (example.double().mean().item() if n else 0.5)
@@ -92,12 +102,12 @@ class Variations:
         if not example.dtype.is_floating_point:
             low, high = (int(example.min()), int(example.max())) if n else (0, 1)
             return torch.randint(low, high + 1, shape, generator=g, dtype=example.dtype)
-        known = example.detach().double()
-        known = known[known.isfinite()]
+        finite = example.detach().double()
+        finite = finite[finite.isfinite()]
         made = torch.randn(shape, generator=g, dtype=torch.float64)
-        if known.numel() > 1 and known.std() > 0:
-            made = made * known.std() + known.mean()
-            made = made.abs() if known.min() >= 0 else made
+        if finite.numel() > 1 and finite.std() > 0:
+            made = made * finite.std() + finite.mean()
+            made = made.abs() if finite.min() >= 0 else made
         return made.to(example.dtype)
 
 
@@ -120,6 +130,7 @@ def _sizes_of(value: Any, spec: specs.Spec, path: str) -> Iterator[_Size]:
 
 
 def elements_of(value: Any) -> int:
+    """Return the number of tensor elements in a value."""
     if isinstance(value, torch.Tensor):
         return value.numel()
     items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()

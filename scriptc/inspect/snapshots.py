@@ -1,4 +1,4 @@
-"""Arguments and modules as they were: copies for calls that may write, and what was written put back."""
+"""Copy arguments and modules for calls that may write to them, and undo what a call wrote."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 
 @contextmanager
 def forked_generators() -> Iterator[None]:
-    """Puts the generators of random numbers back as they were: torch's, and that behind Python's `random`."""
+    """Restore the random number generators of torch and Python when the block ends."""
     state = random.getstate()
     try:
         with torch.random.fork_rng(devices=[]):
@@ -24,9 +24,11 @@ def forked_generators() -> Iterator[None]:
 
 
 def copied(value: Any) -> Any:
-    """A deep copy that keeps who shares memory with whom, and takes tensors that autograd made.
+    """Return a deep copy in which tensors share memory as in the original.
 
-    Modules are not copied: compiled code is specialised on the very object.
+    Non-leaf tensors of autograd are allowed.
+
+    Modules are not copied, because compiled code is specialized on the object.
     """
     leaves = [leaf for _, leaf in leaves_of("", value)]
     memo: dict[int, Any] = {id(leaf): leaf for leaf in leaves if isinstance(leaf, torch.nn.Module)}
@@ -35,7 +37,10 @@ def copied(value: Any) -> Any:
 
 
 def copied_receiver(receiver: Any) -> Any:
-    """A deep copy of a module or other object, whose attributes may be tensors that autograd made, as weight_norm's are."""
+    """Return a deep copy of an object.
+
+    Its attributes may be non-leaf tensors of autograd, such as those of weight_norm.
+    """
     memo: dict[int, Any] = {}
     for holder in receiver.modules() if isinstance(receiver, torch.nn.Module) else [receiver]:
         _detach([leaf for _, leaf in leaves_of("", getattr(holder, "__dict__", {}))], memo)
@@ -43,14 +48,14 @@ def copied_receiver(receiver: Any) -> Any:
 
 
 def _detach(leaves: list[Any], memo: dict[int, Any]) -> None:
-    """Copies tensors that autograd made, which deepcopy refuses, ahead of it."""
+    """Copy non-leaf tensors of autograd into `memo`, because deepcopy refuses them."""
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor) and not leaf.is_leaf and id(leaf) not in memo:
             memo[id(leaf)] = copy.deepcopy(leaf.detach(), memo)
 
 
 def leaves_of(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """(path, leaf) of lists, tuples, deques and dicts."""
+    """Yield (path, leaf) for the leaves of nested lists, tuples, deques and dicts."""
     if isinstance(value, (list, tuple, deque)):
         for index, item in enumerate(value):
             yield from leaves_of(f"{path}[{index}]", item)
@@ -62,13 +67,14 @@ def leaves_of(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def tensors_of(receiver: torch.nn.Module | None) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield the parameters and buffers of a module, by name."""
     if receiver is not None:
         yield from receiver.named_parameters()
         yield from receiver.named_buffers()
 
 
 def state_of(receiver: torch.nn.Module | None) -> dict[str, Any]:
-    """Copies of a module's tensors, and of what its attributes hold, by path."""
+    """Return copies of the tensors, numbers and strings that a module holds, by path."""
     found: dict[str, Any] = {f"self.{name}": tensor.detach().clone() for name, tensor in tensors_of(receiver)}
     for path, module in () if receiver is None else receiver.named_modules(prefix="self"):
         for name, value in vars(module).items():
@@ -81,8 +87,8 @@ def state_of(receiver: torch.nn.Module | None) -> dict[str, Any]:
 
 
 @contextmanager
-def kept(receiver: torch.nn.Module | None) -> Iterator[None]:
-    """Puts back what a call writes to the module's tensors and attributes."""
+def undo_writes(receiver: torch.nn.Module | None) -> Iterator[None]:
+    """Restore the tensors and attributes of a module when the block ends."""
     saved = [(tensor, tensor.detach().clone()) for _, tensor in tensors_of(receiver)]
     containers: list[tuple[Any, Any]] = []
     for module in () if receiver is None else receiver.modules():
@@ -102,7 +108,7 @@ def kept(receiver: torch.nn.Module | None) -> Iterator[None]:
             elif isinstance(container, deque):
                 container.clear()
                 container.extend(content)
-            else:  # but for what compiling has put beside it
+            else:  # dispatchers that compilation added stay
                 ours = {k: v for k, v in container.items() if str(k).startswith("__scriptc")}
                 container.clear()
                 container.update(content | ours)
@@ -112,6 +118,7 @@ def kept(receiver: torch.nn.Module | None) -> Iterator[None]:
 
 
 def identical(a: Any, b: Any) -> bool:
+    """Return whether two leaves have the same type and value; NaN equals NaN."""
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if a.shape != b.shape or a.dtype != b.dtype or a.stride() != b.stride():
             return False

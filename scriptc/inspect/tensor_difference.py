@@ -1,4 +1,4 @@
-"""How far apart two tensors are: largest absolute, relative and ulp distance, and whether that is too far."""
+"""Measure the difference between two tensors: the largest absolute, relative and ulp distances."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-# (rtol, atol) as torch.testing.assert_close has them by default; every other dtype is compared exactly.
+# (rtol, atol): the defaults of torch.testing.assert_close. Tensors of other dtypes are compared exactly.
 TOLERANCES = {
     torch.float16: (1e-3, 1e-5),
     torch.bfloat16: (1.6e-2, 1e-5),
@@ -26,21 +26,26 @@ _SIGN = -(2**63)
 
 @dataclass(frozen=True)
 class Difference:
-    """`where` is the index of the element that is worst against the tolerance; None when all bits agree."""
+    """The distances between two tensors.
+
+    where: the index of the element that exceeds the tolerance most, None if all elements are equal. close: whether all
+    elements are within the tolerance.
+    """
 
     max_abs: float
     max_rel: float
-    max_ulp: int | None  # None where the dtype has no ulp, or only one of two elements is NaN
+    max_ulp: int | None  # None if the dtype is not floating, or one of two elements alone is NaN
     where: tuple[int, ...] | None
     close: bool
 
 
 def tolerance(dtype: torch.dtype) -> tuple[float, float]:
+    """Return (rtol, atol) for tensors of a dtype."""
     return TOLERANCES.get(dtype, (0.0, 0.0))
 
 
 def difference(actual: torch.Tensor, expected: torch.Tensor) -> Difference:
-    """Of two tensors of one dtype and shape. NaN equals NaN here: a compiler has to keep it."""
+    """Return the difference between two tensors of one dtype and shape. NaN equals NaN."""
     rtol, atol = tolerance(expected.dtype)
     if expected.is_complex():
         actual, expected = torch.view_as_real(actual.resolve_conj()), torch.view_as_real(expected.resolve_conj())
@@ -63,7 +68,7 @@ def difference(actual: torch.Tensor, expected: torch.Tensor) -> Difference:
 
 
 def max_ulp(actual: torch.Tensor, expected: torch.Tensor) -> int | None:
-    """The largest number of steps between neighbouring floats from one element to the other, exactly."""
+    """Return the largest distance of elements in adjacent floats, or None (see `Difference`)."""
     nan = actual.isnan() | expected.isnan()
     if expected.dtype not in _BITS or not bool((actual.isnan() == expected.isnan()).all()):
         return None
@@ -72,21 +77,30 @@ def max_ulp(actual: torch.Tensor, expected: torch.Tensor) -> int | None:
 
 
 def error_against(values: torch.Tensor, reference: torch.Tensor) -> float:
-    """The largest distance from a float64 reference; infinite where they disagree about NaN or infinity."""
+    """Return the largest distance from a float64 reference.
+
+    It is infinite if one of two elements alone is NaN or infinite.
+    """
     a, r = values.double(), reference.double()
     same = (a == r) | (a.isnan() & r.isnan())
     return float(torch.where(same, 0.0, (a - r).abs()).nan_to_num(nan=float("inf")).max()) if a.numel() else 0.0
 
 
 def _ordered(x: torch.Tensor) -> torch.Tensor:
-    """Integers in the order of the floats; neighbours differ by one, and both zeros are 0."""
+    """Map floats to integers in the same order.
+
+    Adjacent floats differ by one, and both zeros are 0.
+    """
     integer = _BITS[x.dtype]
     bits = x.contiguous().view(integer).to(torch.int64)
     return torch.where(bits < 0, torch.iinfo(integer).min - bits, bits)
 
 
 def _largest(a: torch.Tensor, b: torch.Tensor) -> tuple[int, int]:
-    """The largest |a - b| of int64 elements, and where. What wraps around is read as unsigned, so it is exact."""
+    """Return the largest |a - b| of int64 elements, and its flat index.
+
+    A difference that wraps is taken as unsigned.
+    """
     apart = torch.maximum(a, b) - torch.minimum(a, b)
     index = int((apart ^ _SIGN).argmax())
     return int(apart.flatten()[index]) % 2**64, index

@@ -1,11 +1,11 @@
-"""Aligned tables, as the comparison, the CLI and the benchmarks print them; whole, or cut to the width of a terminal."""
+"""Aligned text tables, whole or fitted to the width of a terminal."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
 
-NARROWEST = 8  # that a column is cut to
+NARROWEST = 8  # the least width of a column that is cut
 Paint = Callable[[int, int, str], str]
 
 
@@ -13,10 +13,11 @@ def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = (), *, width: int | None = None,
     paint: Paint | None = None,
 ) -> str:  # fmt: skip
-    """Return columns as wide as their widest cell; those named by index in `right` are flush right.
+    """Return a table whose columns are as wide as their widest cell.
 
-    width: of the terminal. In a table that is wider, the last column is wrapped and the others are cut.
-    paint: gives a padded cell its color, by the number of its row and column.
+    right: the indices of the columns that are flush right.
+    width: the width of the terminal. If the table is wider, the last column is wrapped and the others are cut.
+    paint: returns a padded cell in its color, from its row, its column and its text.
     """
     widths = [max(len(line[column]) for line in (header, *rows)) for column in range(len(header))]
     if width is not None:
@@ -46,7 +47,7 @@ def table(
 
 
 def _fitted(widths: Sequence[int], width: int) -> list[int]:
-    """Return widths that fit, taken from the widest columns first."""
+    """Return widths that fit a terminal. The widest columns are narrowed first."""
     fitted = list(widths)
     while sum(fitted) + 2 * (len(fitted) - 1) > width and max(fitted) > NARROWEST:
         fitted[fitted.index(max(fitted))] -= 1

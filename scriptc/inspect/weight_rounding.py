@@ -1,4 +1,4 @@
-"""What `weights="bfloat16"` means, in eager: the weights of linears that compiled code keeps in fewer bits, rounded."""
+"""Round weights in eager as compiled code does: the frozen weights of linears in a 16-bit weight format."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Rounded = Sequence[tuple[torch.Tensor, torch.dtype]]
 
 
 def rounded_weights(entry: Entry) -> Rounded:
-    """The tensors that the code of an entry keeps rounded, and to which type."""
-    stores = {
+    """Return the tensors that an entry keeps in a 16-bit weight format, each with its dtype."""
+    formats = {
         _param(weight): op.attrs["store"]
         for op in entry.module.walk()
         if op.name == "pack_linear.kept" and op.attrs["store"]
@@ -26,15 +26,15 @@ def rounded_weights(entry: Entry) -> Rounded:
     }
     found = []
     for live in entry.live:
-        if live.name in stores:
+        if live.name in formats:
             container: Any = live.container
             tensor = container.cell_contents if isinstance(container, CellType) else container[live.key]
-            found.append((tensor, getattr(torch, TORCH_NAMES[stores[live.name]])))
+            found.append((tensor, getattr(torch, TORCH_NAMES[formats[live.name]])))
     return found
 
 
 def _param(weight: Value) -> str:
-    """The name of what a kept weight is, or is a view of."""
+    """Return the name of the parameter that a weight is, or is a view of."""
     made = weight.op
     while made is not None and made.name != "param":
         made = made.operands[0].op
@@ -44,7 +44,7 @@ def _param(weight: Value) -> str:
 
 @contextmanager
 def rounded(weights: Rounded) -> Iterator[None]:
-    """The tensors hold rounded values meanwhile."""
+    """Round tensors in place, and restore them when the block ends."""
     exact = [tensor.detach().clone() for tensor, _ in weights]
     try:
         for tensor, dtype in weights:

@@ -1,1 +1,1 @@
-"""Describe a model for a package: its interface, its weights and recorded calls."""
+"""Describe a model for a package: its interface, its weights, and recorded calls for its tests."""

@@ -1,4 +1,4 @@
-"""The front end's entries in the terms of packages: C leaves, trees for the Python loader, weights."""
+"""Describe an entry of the front end for a package: leaves in C, trees for the Python loader, weights and state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import NEVER, ListType, TensorType
 
-# What the bodies of functions in C, and of methods in C++, use themselves.
+# Names that the bodies of C functions and C++ methods in a package use.
 _USED = """context state caller package levels weights embedded code free v c k out why std detail Tensor View Error Model
 Context State DLTensor context_ check""".split()
 _API = """load free level machine_has build_id context context_new context_free context_set_threads context_set_output
@@ -42,18 +42,22 @@ _CONSTANTS = (bool, int, float, str, type(None))
 
 
 def entry_name(wish: str) -> str:
-    """The name of an entry's C function (behind the package's) and method."""
+    """Return the name of an entry's method, and the end of the name of its C function."""
     name = re.sub(r"\W", "_", wish, flags=re.ASCII).lstrip("_") or "call"
     return f"{name}_" if name in _API or name in KEYWORDS or name in MACROS else name
 
 
-def place_of(target: Target) -> Loc:
+def definition(target: Target) -> Loc:
+    """Return the location of the definition of a target."""
     code = target.func.__code__
     return Loc(code.co_filename, code.co_firstlineno)
 
 
 def interface(name: str, target: Target, entry: Entry) -> EntryInterface:
-    """CompileError where a value cannot cross the C boundary."""
+    """Return the interface of an entry.
+
+    Raises CompileError if a value cannot cross the C boundary.
+    """
     return _Describer(entry).describe(name, target)
 
 
@@ -108,7 +112,10 @@ class _Describer:
         raise self.refusal(f"'{name}' is {what}, which the C API cannot pass", hint)
 
     def fresh(self, wish: str) -> str:
-        """A name for a leaf, such that the variables made of it (see c_api.py and cpp_api.py) have names of their own, too."""
+        """Return a fresh name for a leaf.
+
+        The names that c_api.py and cpp_api.py derive from it are fresh, too.
+        """
         while True:
             name = self.names.fresh(wish)
             made = [f"n_{name}", f"param_{name}", f"out_{name}", f"out_n_{name}"]
@@ -171,7 +178,7 @@ def _short(obj: Any) -> str:
 
 
 def weights(entry: Entry, names: tuple[str, ...]) -> tuple[Weight, ...]:
-    """The weights' values, in the order of the program."""
+    """Return the values of weights, in the order of the program."""
     live = {item.name: item for item in entry.live}
     return tuple(_weight(live[name]) for name in names)
 
@@ -192,29 +199,29 @@ def _values(name: str, tensor: torch.Tensor) -> Weight:
 
 
 def state(entry: Entry) -> tuple[tuple[StateLeaf, ...], list[Weight]]:
-    """What the entry keeps from call to call, and its first values as weights."""
+    """Return the state that an entry keeps between calls, and its initial values as weights."""
     leaves: list[StateLeaf] = []
     written = _written(entry)
     first: list[Weight] = []
-    for place in entry.kept:
-        for i, (t, value) in enumerate(zip(place.types, place.initial, strict=True)):
+    for slot in entry.kept:
+        for i, (t, value) in enumerate(zip(slot.types, slot.initial, strict=True)):
             elem = t.elem if isinstance(t, ListType) else t
-            kind = "tensor" if isinstance(elem, TensorType) else "i64" if elem == NEVER else str(elem)
-            name = f"state.{place.name}.{i}" if len(place.types) > 1 else f"state.{place.name}"
-            if kind == "tensor" and value is not None:
+            type_name = "tensor" if isinstance(elem, TensorType) else "i64" if elem == NEVER else str(elem)
+            name = f"state.{slot.name}.{i}" if len(slot.types) > 1 else f"state.{slot.name}"
+            if type_name == "tensor" and value is not None:
                 items = value if isinstance(t, ListType) else [value]
                 names = [f"{name}.{k}" for k in range(len(items))] if isinstance(t, ListType) else [name]
                 first += map(_values, names, items)
                 value = names if isinstance(t, ListType) else name
             is_list, number = isinstance(t, ListType), len(leaves)
-            leaves.append(StateLeaf(place.name, kind, is_list, value, place.target, i, number in written))
+            leaves.append(StateLeaf(slot.name, type_name, is_list, value, slot.target, i, number in written))
     return tuple(leaves), first
 
 
 def _written(entry: Entry) -> set[int]:
-    """Leaves of the state to whose tensors the code may write."""
+    """Return the numbers of the state leaves whose tensors the code may write."""
     body = entry.module.funcs[entry.module.entries[0]].body
-    kept = body.args[len(body.args) - sum(len(place.types) for place in entry.kept) :]
+    kept = body.args[len(body.args) - sum(len(slot.types) for slot in entry.kept) :]
     found = {root for op in writers(body, "tensor") for root in roots(op.operands[0])}
     if any(root.op is not None and not is_fresh(root) and root.op.name != "param" for root in found):
         return set(range(len(kept)))

@@ -1,4 +1,4 @@
-"""Recording calls of the original for the tests of a package: the example, and variations of it that eager accepts."""
+"""Record calls in eager for the tests of a package: the example, and calls in other sizes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,24 @@ from scriptc.backend_c.package.interface import Array, Pair
 from scriptc.driver.target import Target
 from scriptc.frontend.entry import Entry
 from scriptc.frontend.environment import specs
-from scriptc.inspect.resized_arguments import Place, Variations, elements_of
+from scriptc.inspect.resized_arguments import ResizedArguments, SizeLocation, elements_of
 from scriptc.inspect.snapshots import copied_receiver, forked_generators
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.dtypes import FLOATING, FROM_TORCH
 
 MIN_PAIRS, MAX_PAIRS = 5, 8
-SECONDS = 15.0  # that trying variations may take
+SECONDS = 15.0  # the most time that calls in other sizes may take
 _SIZES = (1, 2, 3, 5, 17, 64)
-MAX_ELEMENTS = 1 << 20  # of a variation's arguments together, unless the example has more
+MAX_ELEMENTS = 1 << 20  # the most elements of all arguments of a call, unless the example has more
 
 
 def record(target: Target, arguments: dict[str, Any], entry: Entry, index: int) -> list[Pair]:
-    """At least five calls with different sizes, where eager accepts such; the example first. Where calls keep state, they
-    are a sequence, and in the sizes of the example."""
+    """Return at least `MIN_PAIRS` recorded calls.
+
+    The example is the first; the others have other sizes if eager accepts them.
+
+    If calls keep state, they are a sequence in the sizes of the example.
+    """
     recorder = _Recorder(target, arguments, entry, index)
     return recorder.sequence() if entry.kept else recorder.run()
 
@@ -37,16 +41,16 @@ class _Recorder:
     def __init__(self, target: Target, arguments: dict[str, Any], entry: Entry, index: int):
         self.target, self.entry, self.index = target, entry, index
         self.example = arguments
-        self.variations = Variations(entry, arguments, lambda varied: bool(self.attempt(varied)))
+        self.resized = ResizedArguments(entry, arguments, lambda varied: bool(self.attempt(varied)))
         self.receiver = copied_receiver(target.receiver)
         self.wide = _widened(target.receiver)
-        self.draws = draws_random_numbers(entry.module)  # in float64 they are others
+        self.draws = draws_random_numbers(entry.module)  # in float64 torch draws other numbers
         self.deadline = time.monotonic() + SECONDS
 
     def run(self) -> list[Pair]:
-        pairs = [self.call(self.variations.make({}, fresh=False))]
-        groups = self.variations.groups(_candidates)
-        seen: set[tuple[tuple[Place, int], ...]] = {()}
+        pairs = [self.call(self.resized.make({}, fresh=False))]
+        groups = self.resized.groups(_candidates)
+        seen: set[tuple[tuple[SizeLocation, int], ...]] = {()}
         for k in range(4 * MAX_PAIRS):
             if len(pairs) == MAX_PAIRS or self.late():
                 break
@@ -54,31 +58,37 @@ class _Recorder:
             key = tuple(sorted(sizes.items()))
             if key not in seen:
                 seen.add(key)
-                pairs += self.attempt(self.variations.make(sizes))
-        while len(pairs) < MIN_PAIRS:  # other values in the sizes of the example, or its own once more
-            pairs += self.attempt(self.variations.make({})) or [self.call(self.variations.make({}, fresh=False))]
+                pairs += self.attempt(self.resized.make(sizes))
+        while len(pairs) < MIN_PAIRS:  # other values in the sizes of the example, or the example again
+            pairs += self.attempt(self.resized.make({})) or [self.call(self.resized.make({}, fresh=False))]
         return pairs
 
     def sequence(self) -> list[Pair]:
-        """Calls one after the other. Those of a plain function change the very objects that it knows, which are put back."""
-        saved = [_Saved(place) for place in self.entry.kept] if self.receiver is None else []
+        """Return recorded calls that share state.
+
+        The objects that a plain function changes are restored.
+        """
+        saved = [_SavedState(slot) for slot in self.entry.kept] if self.receiver is None else []
         found: list[Pair] = []
-        for fresh in (True, False):  # values of the example's where eager does not take others
+        for fresh in (True, False):  # the values of the example if eager refuses others
             self.receiver, self.wide = copied_receiver(self.target.receiver), _widened(self.target.receiver)
             try:
                 pairs = self.while_accepted(fresh)
             finally:
-                for place in saved:
-                    place.put_back()
+                for state in saved:
+                    state.restore()
             found = max(found, pairs, key=len)
             if len(found) == MAX_PAIRS:
                 break
         return found
 
     def while_accepted(self, fresh: bool) -> list[Pair]:
-        """Calls up to the first that eager refuses, whose state is no longer that of calls that return. The example's works."""
-        pairs = [self.call(self.variations.make({}, fresh=False))]
-        while len(pairs) < MAX_PAIRS and (made := self.attempt(self.variations.make({}, fresh=fresh))):
+        """Return recorded calls up to the first that eager refuses.
+
+        That call may have changed the state before it raised.
+        """
+        pairs = [self.call(self.resized.make({}, fresh=False))]
+        while len(pairs) < MAX_PAIRS and (made := self.attempt(self.resized.make({}, fresh=fresh))):
             pairs += made
         return pairs
 
@@ -86,7 +96,7 @@ class _Recorder:
         return time.monotonic() > self.deadline
 
     def attempt(self, arguments: dict[str, Any]) -> list[Pair]:
-        """One pair, or none where eager refuses."""
+        """Return the pair of a call, or none if eager refuses the call."""
         if self.late() or elements_of(arguments) > max(MAX_ELEMENTS, elements_of(self.example)):
             return []
         try:
@@ -97,7 +107,7 @@ class _Recorder:
     # ---- calls ----
 
     def call(self, arguments: dict[str, Any]) -> Pair:
-        # Before the call, which may write to its arguments.
+        # The arguments are recorded first, because the call may write to them.
         given = [_recorded(leaf) for arg in self.entry.args for leaf in specs.values_of(arg.spec, arguments[arg.name])]
         wide = _wide(arguments)
         expected = list(specs.values_of(self.entry.result, self.eager(self.receiver, arguments)))
@@ -109,21 +119,21 @@ class _Recorder:
         first = [] if self.target.receiver is None else [receiver]
         with torch.no_grad(), warnings.catch_warnings(), forked_generators():
             warnings.simplefilter("ignore")
-            torch.manual_seed(0)  # as the test driver does before each call
+            torch.manual_seed(0)  # the test driver does the same before each call
             random.seed(0)
             return self.target.func(*first, *bound.args, **bound.kwargs)
 
     def references(self, arguments: dict[str, Any], expected: list[Any]) -> list[Any]:
-        """The results computed in float64 from float64 arguments, None for those that have no such."""
+        """Return the results in float64 from float64 arguments, None where there is no reference."""
         nothing = [None] * len(expected)
-        alone = self.receiver is None and self.entry.kept  # there is one state, which goes on with each call
+        alone = self.receiver is None and self.entry.kept  # a second run would continue from the state of the first
         if alone or self.draws or not any(map(_wants_reference, expected)):
             return nothing
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
             wide = list(specs.values_of(self.entry.result, self.eager(self.wide, arguments)))
-        except Exception:  # what works in the model's dtype alone has no reference
+        except Exception:  # a call that works in the dtype of the model alone
             return nothing
         finally:
             torch.set_default_dtype(default)
@@ -134,19 +144,19 @@ def _candidates(value: int) -> list[int]:
     return [*_SIZES, value + 1, value // 2]
 
 
-class _Saved:
-    """What a place outside holds, to be put back there."""
+class _SavedState:
+    """The value of a state slot and its content, to be restored."""
 
-    def __init__(self, place: specs.Kept):
-        self.place = place
-        held = place.container
-        self.there = place.key in held if isinstance(held, dict) else True
-        self.value = held[place.key] if self.there else None
+    def __init__(self, slot: specs.Kept):
+        self.slot = slot
+        container = slot.container
+        self.exists = slot.key in container if isinstance(container, dict) else True
+        self.value = container[slot.key] if self.exists else None
         self.content: Any = self.value.clone() if isinstance(self.value, torch.Tensor) else copy.copy(self.value)
 
-    def put_back(self) -> None:
-        container, key = self.place.container, self.place.key
-        if not self.there:
+    def restore(self) -> None:
+        container, key = self.slot.container, self.slot.key
+        if not self.exists:
             container.pop(key, None)
             return
         if isinstance(self.value, torch.Tensor):

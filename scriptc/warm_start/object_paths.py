@@ -1,7 +1,7 @@
-"""Names for the Python objects around a compiled function that hold from one process to the next.
+"""Name the Python objects that compiled code depends on, so that another process finds the same objects.
 
-What holds state (modules, their dicts, cells, lists) is named by a path from the function or the object it is called on.
-Everything else is told by a description, which is equal for objects that compiled code cannot tell apart.
+An object with state (a module, a dict, a cell, a list) is named by a path from the target. Each other object has a
+description. Two objects have equal descriptions if compiled code cannot tell them apart.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from scriptc.frontend.environment.host_objects import is_instance, is_library
 Step = tuple[Any, ...]
 Steps = tuple[Step, ...]
 STEPS = ("item", "vars", "class", "base", "cell", "contents", "attribute")
-MOST_OBJECTS = 50_000  # that are looked at for paths
+MOST_OBJECTS = 50_000  # that one walk visits
 
 _CONSTANTS = (
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, slice,
@@ -50,19 +50,22 @@ _GUARDED_BY_CONTENT = (list, dict, set, deque, bytearray, array, memoryview, tor
 
 
 class Nameless(Exception):
-    """There is no name that another process would understand."""
+    """An object has neither a path nor a description, or not the one that a record has."""
 
 
 # ---- paths ----
 
 
 def resolve(path: Steps, target: Target | None) -> Any:
-    """What a path leads to; LookupError, AttributeError, TypeError or ValueError where it leads nowhere."""
+    """Return the object at a path.
+
+    Raises LookupError, AttributeError, TypeError or ValueError where there is none.
+    """
     root, *steps = path
     match root:
         case ("module", name):
             obj: Any = vars(sys.modules[name])
-        case ("class of module", name):  # some modules of torch are of classes of their own
+        case ("class of module", name):  # some modules of torch are instances of their own classes
             obj = type(sys.modules[name])
         case _:
             obj = target
@@ -71,7 +74,7 @@ def resolve(path: Steps, target: Target | None) -> Any:
     return obj
 
 
-# Attributes of objects of Python's own types, and of a Target, that steps may lead to.
+# The attributes that steps may read, by the types that may own them.
 _ATTRIBUTES: dict[str, tuple[type, ...]] = {
     "func": (Target, functools.partial),
     "args": (functools.partial,),
@@ -86,9 +89,12 @@ _ATTRIBUTES: dict[str, tuple[type, ...]] = {
 }
 
 
-def step(obj: Any, way: Step) -> Any:
-    """Return what a step leads to. Whatever the step says, no property or `__getattr__` of the user's runs."""
-    match way:
+def step(obj: Any, edge: Step) -> Any:
+    """Return the object at the end of a step.
+
+    No step runs a property or `__getattr__` of the user.
+    """
+    match edge:
         case ("item", key) if isinstance(obj, (dict, list, tuple, MappingProxyType)):
             return obj[key]
         case ("vars",):
@@ -106,11 +112,11 @@ def step(obj: Any, way: Step) -> Any:
         case ("attribute", name) if isinstance(obj, type):
             found = next((vars(base)[name] for base in obj.__mro__ if name in vars(base)), None)
             return found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
-    raise ValueError(way)
+    raise ValueError(edge)
 
 
 def _parts(obj: Any) -> Iterator[tuple[Step, Any]]:
-    """What an object leads to, by the steps to it."""
+    """Yield the objects that an object refers to, each with the step to it."""
     if isinstance(obj, dict):
         yield from ((("item", k), v) for k, v in obj.items() if isinstance(k, (str, int)))
     elif isinstance(obj, (list, tuple)):
@@ -123,7 +129,7 @@ def _parts(obj: Any) -> Iterator[tuple[Step, Any]]:
     elif isinstance(obj, CellType):
         try:
             yield ("contents",), obj.cell_contents
-        except ValueError:  # it is empty
+        except ValueError:  # the cell is empty
             return
     elif isinstance(obj, (MethodType, staticmethod, classmethod)):
         yield ("attribute", "__func__"), obj.__func__
@@ -143,14 +149,22 @@ def _parts(obj: Any) -> Iterator[tuple[Step, Any]]:
 
 
 def has_state(obj: Any) -> bool:
-    """Whether an object has attributes that code may depend on: modules of torch too, what else libraries make not."""
-    if isinstance(obj, (ModuleType, type, torch.Tensor, *_CONSTANTS)) or not isinstance(getattr(obj, "__dict__", None), dict):
+    """Return whether compiled code may depend on attributes of an object.
+
+    It may if the object is an nn.Module, or an instance of a user's class.
+    """
+    if isinstance(obj, (ModuleType, type, torch.Tensor, *_CONSTANTS)):
+        return False
+    if not isinstance(getattr(obj, "__dict__", None), dict):
         return False
     return isinstance(obj, torch.nn.Module) or not is_library(type(obj).__module__)
 
 
-def named(obj: Any) -> Steps:
-    """The path of a function or class by its name; Nameless where it is not found under that."""
+def path_by_name(obj: Any) -> Steps:
+    """Return the path of a function or class by its qualified name.
+
+    Raises Nameless where that names another object.
+    """
     if type(sys.modules.get(obj.__module__)) is obj:
         return (("class of module", obj.__module__),)
     first, *rest = obj.__qualname__.split(".")
@@ -164,11 +178,11 @@ def named(obj: Any) -> Steps:
 
 
 class Paths:
-    """Paths to objects, by their ids. What guards expect leads further: `follow` takes it with its places."""
+    """The paths of all objects that are reachable from a target. `follow` adds objects that guards expect."""
 
     def __init__(self, target: Target):
         self._paths: dict[int, Steps] = {}
-        self._keep: list[Any] = []  # while ids are used
+        self._keep: list[Any] = []  # keeps the objects alive, so that their ids stay theirs
         self.walk(target.func, (("target",), ("attribute", "func")))
         if target.receiver is not None:
             self.walk(target.receiver, (("target",), ("attribute", "receiver")))
@@ -177,7 +191,7 @@ class Paths:
                 self.walk(table, (("module", torch.nn.modules.module.__name__), ("item", name)))
 
     def walk(self, root: Any, path: Steps) -> None:
-        """Names an object, and all that it leads to."""
+        """Record the paths of an object and of all objects that are reachable from it."""
         todo: deque[tuple[Any, Steps]] = deque([(root, path)])
         while todo:
             obj, path = todo.popleft()
@@ -190,15 +204,19 @@ class Paths:
             todo.extend((part, (*path, step)) for step, part in _parts(obj))
 
     def of(self, obj: Any) -> Steps | None:
+        """Return the path of an object, or None."""
         found = self._paths.get(id(obj))
         if found is None and isinstance(obj, dict) and obj.get("__name__") in sys.modules:
             name = obj["__name__"]
             found = (("module", name),) if vars(sys.modules[name]) is obj else None
         return found
 
-    def follow(self, places: Iterable[tuple[Any, Any, Any]]) -> None:
-        """Names what was found under keys of dicts of modules, or of what such places lead to: (container, key, object)."""
-        pending = list(places)
+    def follow(self, items: Iterable[tuple[Any, Any, Any]]) -> None:
+        """Record the paths of items of dicts that have paths.
+
+        items: (container, key, object) of each.
+        """
+        pending = list(items)
         found = True
         while found:
             found, left = False, []
@@ -216,8 +234,11 @@ class Paths:
 
 
 def description(obj: Any) -> Any:
-    """Equal for objects of two processes if compiled code may take them for the same. What has state is told by its class
-    alone: guards watch over what it holds. Nameless where there is no telling."""
+    """Return the description of an object.
+
+    Objects of two processes have equal descriptions if compiled code may use one for the other. An object with state is
+    described by its class alone, because guards compare its content. Raises Nameless for objects of other types.
+    """
     if type(obj) in _CONSTANTS:
         return type(obj).__name__, obj.hex() if isinstance(obj, float) else repr(obj)
     if isinstance(obj, enum.Enum):
@@ -254,7 +275,7 @@ def description(obj: Any) -> Any:
 
 
 def _names_of_class(cls: type) -> Iterator[Any]:
-    """The classes behind a class of the user's, and what each defines."""
+    """Yield the bases of a user's class, and the names that each defines."""
     if is_library(cls.__module__):
         return
     for base in cls.__mro__:
@@ -263,7 +284,7 @@ def _names_of_class(cls: type) -> Iterator[Any]:
 
 
 def _digest_of_code(code: CodeType) -> str:
-    """Of what the code does, and of the lines it is on, which errors name."""
+    """Return a digest of what code does, and of its lines, which errors show."""
     names = code.co_names, code.co_varnames, code.co_freevars
     parts = code.co_code, *names, code.co_filename, code.co_firstlineno, code.co_linetable
     constants = [
@@ -277,8 +298,10 @@ def _digest_of_code(code: CodeType) -> str:
 
 
 def source_files(objects: Iterable[Any]) -> dict[str, str]:
-    """The user's files that say what functions, classes, and objects of classes do, with hashes of what they hold. Nameless for
-    objects that nothing is known of, and where there is no file."""
+    """Return the user's source files that define some objects or their classes, with hashes.
+
+    Raises Nameless for an object that has no description, and where a file is missing.
+    """
     files: dict[str, str] = {}
     for obj in objects:
         for name in _files_of(obj):
@@ -288,6 +311,7 @@ def source_files(objects: Iterable[Any]) -> dict[str, str]:
 
 
 def digest_of_file(name: str) -> str:
+    """Return the hash of a file. Raises Nameless where the file cannot be read."""
     try:
         return hashlib.sha256(Path(name).read_bytes()).hexdigest()
     except OSError as e:
@@ -295,8 +319,9 @@ def digest_of_file(name: str) -> str:
 
 
 def _files_of(obj: Any) -> Iterator[str]:
+    """Yield the source files that define an object or its class."""
     if type(obj) in _CONSTANTS or isinstance(obj, (*OF_C, list, dict, set, super)):
-        return  # what lists hold is met item by item, as are the two that make up a super()
+        return  # their items, and the two arguments of a super(), are dependencies themselves
     if isinstance(obj, (tuple, frozenset)):
         for item in obj:
             yield from _files_of(item)
@@ -318,7 +343,7 @@ def _file_of_module(name: str) -> Iterator[str]:
         return
     found = getattr(sys.modules.get(name), "__file__", None)
     if found is None:
-        if getattr(sys.modules.get(name), "__spec__", None) is not None:  # built in
+        if getattr(sys.modules.get(name), "__spec__", None) is not None:  # a built-in module
             return
         raise Nameless(f"a module without a file, {name}")
     if found.endswith(".py"):

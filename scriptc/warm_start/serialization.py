@@ -1,18 +1,18 @@
-"""The format in which records of builds are kept: a table of nodes in JSON, which reading can only make the values below of.
+"""Write and read records of variants: a table of nodes in JSON, from which only the values below can be made.
 
-A node is a JSON string, int, bool or null, which stands for itself, or a list: a tag and its operands. Operands that are
-values are indices of earlier nodes, so that no text is nested deeper than the reader goes, and what is equal stands once.
+A node is a JSON string, int, bool or null, which represents itself, or a list: a tag and its operands. Operands that
+are values are indices of earlier nodes, so that the text is never nested deeply, and equal values have one node.
 
-    float, complex, bytes                       by their hexadecimal digits
-    tuple, list, set, frozenset, dict           of nodes
-    dtype, device, size                         torch's
-    target, module, class of module, and steps  objects of the user's program, by the path to them (`object_paths.py`)
-    code                                        a function or class of the user's, by its path, with its description
-    library                                     a function or class of torch's, Python's or scriptc's, by module and name
+    float, complex, bytes                       hexadecimal digits
+    tuple, list, set, frozenset, dict           nodes of the items
+    dtype, device, size                         of torch
+    target, module, class of module, and steps  an object of the user's program, by its path (`object_paths.py`)
+    code                                        a function or class of the user, by its path, with its description
+    library                                     a function or class of torch, Python or scriptc, by module and name
     member, named                               a member of an enum, a named tuple
-    the classes of `_RECORDS` and `_MAKERS`     by the nodes of their fields, whose types are checked
+    the classes of `_RECORDS` and `_MAKERS`     nodes of their fields, whose types are checked
 
-Nothing is called but the constructors of these. Anything else in the text raises an error of `UNREADABLE`.
+Reading calls nothing but the constructors of these. Any other text raises an error of `UNREADABLE`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.target import Target
 from scriptc.frontend.environment import specs
 from scriptc.frontend.environment.host_objects import is_library
-from scriptc.warm_start import library_guards, object_paths
+from scriptc.warm_start import object_paths
+from scriptc.warm_start.library_guards import LibraryGuards
 from scriptc.warm_start.object_paths import Nameless
 
 UNREADABLE = (
@@ -40,28 +41,28 @@ UNREADABLE = (
 _LITERALS = (type(None), bool, int, str)
 _CODE = (type, FunctionType)
 _LIBRARY = (*_CODE, BuiltinFunctionType)
-# Modules that functions written in C are looked for in, which do not all say where they are.
+# Modules to search for functions written in C, because not all of them have a `__module__`.
 _BUILTINS = ("torch", "torch.nn.functional", "torch._C._nn", "torch.linalg", "torch.special", "math", "builtins")
 
 Check = Callable[[Any], bool]
 
 
 class Record(NamedTuple):
-    """What is kept of a variant. Guards of identity hold a description in the place of what they expect."""
+    """The content of a record. The guards of identity of its contract have a description for their expected value."""
 
-    contract: specs.Contract  # without the guards that `facts` holds
-    facts: library_guards.Facts
+    contract: specs.Contract  # without the library guards
+    library_guards: LibraryGuards
     gradients: Dependencies
     random: bool
     source_ir: str
-    library: tuple[str, str]  # its entry in the cache, and its name there
-    files: dict[str, str]  # the user's files, with their hashes
-    names: list[tuple[dict[Any, Any], tuple[str, ...]]]  # dicts, and the keys they have
-    sharing: list[int]  # which of the objects that are told apart by identity are the same
-    functions: list[FunctionType]  # that no guard tells from those which an edited file defines
+    library: tuple[str, str]  # the cache entry of the library, and its file name there
+    files: dict[str, str]  # source files of the user, with their hashes
+    keys: list[tuple[dict[Any, Any], tuple[str, ...]]]  # dicts with their keys
+    sharing: list[int]  # for each object that is compared by identity, the number of its first occurrence
+    functions: list[FunctionType]  # functions that were read and that no guard describes
 
 
-# ---- what fields hold ----
+# ---- types of fields ----
 
 
 def _is(*types: type) -> Check:
@@ -89,7 +90,7 @@ def _is_spec(value: Any) -> bool:
 
 
 def _is_maker(value: Any) -> bool:
-    """Return whether the bridge may call a value to make a result of its items."""
+    """Return whether the bridge may call `value` to make a result from its items."""
     return type(value).__name__ in _MAKERS or _subclass(tuple, list, complex)(value)
 
 
@@ -120,15 +121,17 @@ def _is_watched(value: Any) -> bool:
     return type(value) is tuple and len(value) == 2 and isinstance(value[0], dict) and _names(value[1])
 
 
-def _is_fact(value: Any) -> bool:
-    return type(value) is tuple and len(value) == 2 and type(value[0]) is tuple and _each(_is_name_of_library, list)(value[1])
+def _is_summary(value: Any) -> bool:
+    if type(value) is not tuple or len(value) != 2:
+        return False
+    return type(value[0]) is tuple and _each(_is_name_of_library, list)(value[1])
 
 
 def _is_name_of_library(value: Any) -> bool:
     return type(value) is tuple and len(value) == 3 and _name(value[0])
 
 
-# Fields of the classes that records consist of, in their order. Guards are checked by the bridge, kind by kind.
+# The types of the fields of the classes in records, in order. The bridge checks guards by their kind.
 _RECORDS: dict[type, tuple[Check, ...]] = {
     specs.TensorSpec: (_name, _each(_or_none(_number), tuple)),
     specs.ScalarSpec: (lambda value: value in ("i64", "f64", "bool", "str"),),
@@ -156,14 +159,14 @@ _RECORDS: dict[type, tuple[Check, ...]] = {
     ),
     Dependencies: (_each(_inputs, list), _by_number(_inputs), _by_number(_inputs), _is(bool)),
     Record: (
-        _is(specs.Contract), _each(_is_fact, list), _is(Dependencies), _is(bool), _name, _is_library,
+        _is(specs.Contract), _each(_is_summary, list), _is(Dependencies), _is(bool), _name, _is_library,
         lambda value: type(value) is dict and all(map(_name, (*value, *value.values()))), _each(_is_watched, list),
         _each(_number, list), _each(_is(FunctionType), list),
     ),
 }  # fmt: skip
 _BY_NAME = {cls.__name__: cls for cls in _RECORDS}
-# Makers of results: the names of their fields, and checks. Their module, `frontend.environment.results`, is loaded where one
-# occurs.
+# Makers of results: the names and types of their fields. Their module, `frontend.environment.results`, is imported when a
+# record has one.
 _MAKERS: dict[str, tuple[tuple[str, ...], tuple[Check, ...]]] = {
     "Maker": (("cls", "names"), (_is(type), _names)),
     "DictMaker": (("cls", "factory", "keys"), (_subclass(dict), _or_none(_is(*_CODE)), _or_none(_is(tuple)))),
@@ -173,7 +176,7 @@ _MAKERS: dict[str, tuple[tuple[str, ...], tuple[Check, ...]]] = {
 
 
 def _fields(obj: Any) -> list[Any]:
-    """The fields of an instance of a class of `_RECORDS`, in their order."""
+    """Return the fields of an instance of a class of `_RECORDS`, in order."""
     if isinstance(obj, tuple):
         return list(obj)
     names = ("cls",) if isinstance(obj, specs.Raised) else type(obj).__match_args__
@@ -183,26 +186,27 @@ def _fields(obj: Any) -> list[Any]:
 # ---- writing ----
 
 
-def write(record: Record, paths: object_paths.Paths, met: set[int]) -> bytes:
+def write(record: Record, paths: object_paths.Paths, outside: set[int]) -> bytes:
     """Return the text of a record.
 
-    met: ids of objects outside of the compiled function; of these, containers are written as paths or not at all.
-    Raises Nameless where a value is none of those above.
+    outside: ids of the objects that the variant depends on. A container among them is written as a path, never as its
+    items.
+    Raises Nameless for a value that the format lacks.
     """
-    writer = _Writer(paths, met)
+    writer = _Writer(paths, outside)
     writer.add(record)
     return json.dumps(writer.nodes, separators=(",", ":")).encode()
 
 
 class _Writer:
-    def __init__(self, paths: object_paths.Paths, met: set[int]):
-        self.paths, self.met = paths, met
+    def __init__(self, paths: object_paths.Paths, outside: set[int]):
+        self.paths, self.outside = paths, outside
         self.nodes: list[Any] = []
-        self.equal: dict[Any, int] = {}  # nodes by what they are
-        self.same: dict[int, tuple[int, Any]] = {}  # by id, those of lists, dicts and sets, which may be equal but not one
+        self.equal: dict[Any, int] = {}  # node numbers by content
+        self.same: dict[int, tuple[int, Any]] = {}  # (node number, object) by id, for values with identity
 
     def add(self, obj: Any) -> int:
-        """Return the number of the node of a value."""
+        """Return the number of the node of a value, which is written if it has none."""
         if type(obj) in _LITERALS:
             return self.unique((type(obj), obj), obj)
         if isinstance(obj, (str, int, float, tuple)):
@@ -211,7 +215,7 @@ class _Writer:
             return self.same[id(obj)][0]
         path = self.paths.of(obj)
         if isinstance(obj, _CODE) and not is_library(obj.__module__):
-            at = self.path(path or object_paths.named(obj))
+            at = self.path(path or object_paths.path_by_name(obj))
             return self.node("code", at, self.add(object_paths.description(obj)))
         if isinstance(obj, _CODE) or path is None and isinstance(obj, BuiltinFunctionType):
             return self.library(obj)
@@ -222,7 +226,7 @@ class _Writer:
         return made
 
     def unique(self, key: Any, node: Any) -> int:
-        """Return the number of a node, a new one unless there is one of this key."""
+        """Return the number of the node of a key. `node` is added if the key has none."""
         if key not in self.equal:
             self.equal[key] = self.new(node)
         return self.equal[key]
@@ -235,7 +239,7 @@ class _Writer:
         return self.unique(parts, parts)
 
     def constant(self, obj: Any) -> int:
-        """Write a value that is the same as any other with its content."""
+        """Write a value that no other value with equal content can be told from."""
         cls = type(obj)
         if isinstance(obj, enum.Enum):
             return self.node("member", self.add(cls), obj.name)
@@ -252,16 +256,16 @@ class _Writer:
         raise Nameless(cls.__qualname__)
 
     def content(self, obj: Any) -> int:
-        """Write a value that may change, or is one of torch's."""
+        """Write a mutable value, or a value of torch."""
         cls = type(obj)
         if cls in _RECORDS:
             return self.new((cls.__name__, *map(self.add, _fields(obj))))
         if cls.__module__ == "scriptc.frontend.environment.results" and cls.__name__ in _MAKERS:
             names, _ = _MAKERS[cls.__name__]
             return self.node(cls.__name__, *(self.add(getattr(obj, name)) for name in names))
-        if cls is dict and id(obj) not in self.met:
+        if cls is dict and id(obj) not in self.outside:
             return self.new(("dict", *(self.add(part) for item in obj.items() for part in item)))
-        if cls in (list, set, frozenset) and id(obj) not in self.met:
+        if cls in (list, set, frozenset) and id(obj) not in self.outside:
             return self.new((cls.__name__, *map(self.add, obj)))
         if cls is bytes:
             return self.node("bytes", obj.hex())
@@ -296,7 +300,10 @@ class _Writer:
 
 
 def read(text: bytes, target: Target) -> Record:
-    """Return the record that `write` wrote, of the objects of this process; an error of UNREADABLE where that cannot be."""
+    """Return the record of a text, with the objects of this process.
+
+    Raises an error of UNREADABLE where one differs.
+    """
     values: list[Any] = []
     for node in json.loads(text):
         if type(node) is list:
@@ -401,7 +408,10 @@ _READERS: dict[str, _Reader] = {
 
 
 def _library(module: str, qualname: str) -> Any:
-    """Return a function or class of a library by its name; only scriptc's front end is imported for that."""
+    """Return a function or class of a library by its name.
+
+    Of scriptc's front end alone, the module may be imported.
+    """
     _require(is_library(module), "a library")
     if module.startswith("scriptc.frontend.") and module not in sys.modules:
         importlib.import_module(module)

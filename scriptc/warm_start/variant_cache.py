@@ -1,9 +1,10 @@
-"""Builds that later processes find without reading Python again.
+"""Keep variants on disk, so that later processes call them without reading Python again.
 
-A specialisation was read from source and from objects around it. What it depends on of these is what its guards say, and
-what cannot change while a process runs: functions, classes, files, tuples, constants. Both go into the cache beside it. A
-later process takes the specialisation if each object is where it was, and what it was (`object_paths.py`); the guards then
-hold as they do in the process that compiled it. Where anything has no name, or is another, the function is read.
+A variant depends on the source and on Python objects around it. Its guards name those that may change while a process
+runs. The others are functions, classes, files, tuples and constants. A record in the disk cache describes all of them.
+A later process takes the variant if each object is at the same path and has the same description (`object_paths.py`):
+the guards then hold as in the process that compiled the variant. The function is read again if an object has no path,
+or has another description.
 """
 
 from __future__ import annotations
@@ -28,31 +29,31 @@ from scriptc.driver.variant import Variant
 from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.environment.specs import Contract, Guard, PlaceSpec, Raised
 from scriptc.warm_start import object_paths, serialization
-from scriptc.warm_start.library_guards import facts_of, guards_of, is_fact
+from scriptc.warm_start.library_guards import is_library_guard, restore, summarize
 from scriptc.warm_start.object_paths import Nameless, description
 from scriptc.warm_start.serialization import UNREADABLE, Record
 
-LAYOUT = 4  # counts changes of what a record holds
-SLOTS = 4  # specialisations that are kept for calls that look alike
+LAYOUT = 4  # the version of the record format
+VARIANTS_PER_KEY = 4  # variants that are kept for calls with the same key
 _FILE = "record"
 _TABLES = ("_parameters", "_buffers", "_modules")
-_IDENTITIES = (
+_IDENTITY_GUARDS = (
     "DICT_IS", "CELL_IS", "TYPE_ATTR_IS", "LIST_ITEMS_ARE", "DICT_KEYS_ARE", "OBJECT_IS", "FUNCTION_IS", "MRO_IS",
     "ITERATION_GIVES", "ATTRIBUTE_IS",
 )  # fmt: skip
 
 
-class Refused(Exception):
-    """The bridge does not take what a record says."""
+class RecordRefused(Exception):
+    """The bridge does not accept a record."""
 
 
-class Records:
-    """What is remembered of calls like one: of this function, with arguments of these types."""
+class VariantCache:
+    """The records of one function for calls with arguments of the same types."""
 
     def __init__(self, target: Target, arguments: dict[str, Any], options: Options):
         self.target = target
         self.options = options
-        self.free: list[int] = []  # slots that hold nothing of use
+        self.free: list[int] = []  # numbers of records that are absent or unusable
         self.key: str | None = None
         if options.profile:
             return
@@ -61,38 +62,38 @@ class Records:
         except (Nameless, ToolchainError):
             return
 
-    def recall(self, usable: Callable[[Variant], bool]) -> Variant | None:
-        """Return a variant whose world is as it was, and that `usable` takes: whether it fits the call, the bridge says.
+    def find(self, fits: Callable[[Variant], bool]) -> Variant | None:
+        """Return a variant whose dependencies are unchanged and that `fits` accepts.
 
-        A record that is damaged, or that the bridge refuses, is none; its slot is used again.
+        A record that is damaged, or that the bridge refuses, is ignored and later overwritten.
         """
-        for slot in range(SLOTS) if self.key else ():
-            variant = self._recalled(slot)
+        for number in range(VARIANTS_PER_KEY) if self.key else ():
+            variant = self._read(number)
             try:
-                if variant is not None and usable(variant):
+                if variant is not None and fits(variant):
                     return variant
-            except Refused:
+            except RecordRefused:
                 variant = None
             if variant is None:
-                self.free.append(slot)
+                self.free.append(number)
         return None
 
-    def remember(self, variant: Variant) -> None:
-        """Keeps a variant that was compiled now, if all that it depends on has a name."""
+    def write(self, variant: Variant) -> None:
+        """Write the record of a variant, if all its dependencies have a path or a description."""
         if self.key is None:
             return
         try:
-            data = _dumped(self.target, variant)
+            data = _serialized(self.target, variant)
         except (Nameless, TypeError, AttributeError, ValueError, RecursionError):
             return
-        key = self._slot(self.free[0] if self.free else SLOTS - 1)
+        key = self._entry_key(self.free[0] if self.free else VARIANTS_PER_KEY - 1)
         cached(key, lambda directory: _write(directory, data), again=True)
 
-    def _slot(self, number: int) -> str:
+    def _entry_key(self, number: int) -> str:
         return cache_key("record", self.key, number)
 
-    def _recalled(self, slot: int) -> Variant | None:
-        found = current().find(self._slot(slot))
+    def _read(self, number: int) -> Variant | None:
+        found = current().find(self._entry_key(number))
         if found is None:
             return None
         try:
@@ -110,36 +111,43 @@ def _write(directory: Path, data: bytes) -> None:
 
 
 def _key(target: Target, arguments: dict[str, Any], options: Options) -> str:
-    """Of everything that is known before anything is read."""
+    """Return the cache key of a call.
+
+    It is a hash of all that is cheap to compute before a record is read.
+    """
     func = target.func
     return cache_key(
         LAYOUT, _versions(), astuple(options), find_compiler().identity, sanitizing(), str(description(func)),
         object_paths.digest_of_file(func.__code__.co_filename), str(description(type(target.receiver))),
-        [(name, _kind(value)) for name, value in arguments.items()],
+        [(name, _category(value)) for name, value in arguments.items()],
     )  # fmt: skip
 
 
-def _kind(value: Any) -> Any:
-    """What can be told of an argument at a glance; the bridge compares the rest."""
+def _category(value: Any) -> Any:
+    """Return the properties of an argument that the key holds; the bridge compares the others."""
     if isinstance(value, torch.Tensor):
         return str(value.dtype), value.dim()
     if isinstance(value, (tuple, list)):
-        return type(value).__qualname__, [_kind(v) for v in value[:8]]
+        return type(value).__qualname__, [_category(v) for v in value[:8]]
     return type(value).__qualname__
 
 
 @cache
 def _versions() -> list[object]:
-    """Of Python and whether it asserts, torch, the processor, and each file of scriptc, as this process found them."""
+    """Return the identity of Python, torch, the processor and the files of scriptc.
+
+    The files are identified as they were when this process first used the cache.
+    """
     own = os.path.dirname(os.path.dirname(__file__))
     stages = (package.__path__[0] for package in (frontend, ir, backend_c, runtime))
-    folders = (own, *(folder for folder in stages if not folder.startswith(own + os.sep)))  # below it, where installed
+    # In an installation, the folders of the stages are in `own`.
+    folders = (own, *(folder for folder in stages if not folder.startswith(own + os.sep)))
     stamps = [sorted(_stamps(folder)) for folder in folders]
     return [sys.version, __debug__, torch.__version__, torch.__file__, cpu_identity(), folders, stamps]
 
 
 def _stamps(folder: str) -> Iterator[str]:
-    """Name, size and time of each source file in a folder and below."""
+    """Yield name, size and time of each source file in a folder and below."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir() and entry.name != "__pycache__":
@@ -149,11 +157,11 @@ def _stamps(folder: str) -> Iterator[str]:
                 yield f"{entry.name} {info.st_size} {info.st_mtime_ns}"
 
 
-# ---- what a record is checked against ----
+# ---- checking the dependencies of a record ----
 
 
-def _present(guard: Guard) -> Any:
-    """What a guard of identity finds now."""
+def _current(guard: Guard) -> Any:
+    """Return the value that a guard of identity compares now."""
     match guard.kind:
         case "DICT_IS":
             return guard.container[guard.key]
@@ -173,18 +181,25 @@ def _present(guard: Guard) -> Any:
     return tuple(guard.container)
 
 
-def _described(guard: Guard, present: Any) -> Any:
-    """What tells whether a guard of identity finds the same in another process."""
-    return description(guard.container if guard.kind == "FUNCTION_IS" else present)
+def _description(guard: Guard, current: Any) -> Any:
+    """Return a description of the value that a guard of identity compares.
+
+    In another process, it is equal if the guard holds.
+    """
+    return description(guard.container if guard.kind == "FUNCTION_IS" else current)
 
 
-def _names(watched: dict[Any, Any]) -> tuple[str, ...]:
+def _keys(watched: dict[Any, Any]) -> tuple[str, ...]:
     return tuple(map(repr, watched))
 
 
-def _watched(variant: Variant) -> Iterator[Any]:
-    """The dicts that guards watch, and those of all objects that were met: code may have asked whether they have a name."""
-    yield from (g.container for g in variant.contract.guards if isinstance(g.container, dict) and not is_fact(g))
+def _watched_dicts(variant: Variant) -> Iterator[Any]:
+    """Yield the dicts of guards and of all dependencies.
+
+    Compiled code may depend on the keys that they have.
+    """
+    own = (guard for guard in variant.contract.guards if not is_library_guard(guard))
+    yield from (guard.container for guard in own if isinstance(guard.container, dict))
     for obj in variant.translated.entry.met:
         if object_paths.has_state(obj):
             yield vars(obj)
@@ -192,7 +207,10 @@ def _watched(variant: Variant) -> Iterator[Any]:
 
 
 def _sharing(contract: Contract, found: list[Any]) -> list[int]:
-    """Objects with state by the number of their first appearance: compiled code may rely on two being one, or not."""
+    """Number objects with state by their first occurrence.
+
+    Compiled code may rely on two of them being the same object.
+    """
     objects = [item for obj in found for item in _listed(obj)]
     objects += [tensor.container[tensor.key] for tensor in contract.live]
     objects += [value.container[value.key] for value in contract.values]
@@ -204,52 +222,60 @@ def _sharing(contract: Contract, found: list[Any]) -> list[int]:
 # ---- writing ----
 
 
-def _dumped(target: Target, variant: Variant) -> bytes:
-    met = variant.translated.entry.met
+def _serialized(target: Target, variant: Variant) -> bytes:
+    """Return the record of a variant.
+
+    Raises Nameless where an object has neither a path nor a description.
+    """
+    dependencies = variant.translated.entry.met
     paths = object_paths.Paths(target)
     paths.follow((g.container, g.key, g.expected) for g in variant.contract.guards)
-    facts = facts_of(filter(is_fact, variant.contract.guards), paths)
-    own = [g for g in variant.contract.guards if not is_fact(g)]
+    library_guards = summarize(filter(is_library_guard, variant.contract.guards), paths)
+    own = [g for g in variant.contract.guards if not is_library_guard(g)]
     contract = Contract(**variant.contract.parts() | {"guards": own})
-    _require_names(contract, met, paths)
-    identities = [g for g in own if g.kind in _IDENTITIES]
-    guards = [g._replace(expected=_described(g, _present(g))) if g.kind in _IDENTITIES else g for g in own]
+    _require_names(contract, dependencies, paths)
+    identities = [g for g in own if g.kind in _IDENTITY_GUARDS]
+    guards = [g._replace(expected=_description(g, _current(g))) if g.kind in _IDENTITY_GUARDS else g for g in own]
     record = Record(
-        replace(contract, guards=guards), facts, variant.gradients, variant.random, variant.source_ir,
-        (variant.library.parent.name, variant.library.name), object_paths.source_files(met),
-        [(watched, _names(watched)) for watched in {id(d): d for d in _watched(variant)}.values()],
-        _sharing(contract, [_present(g) for g in identities]),
-        list(_functions(target, identities, met)),
+        replace(contract, guards=guards), library_guards, variant.gradients, variant.random, variant.source_ir,
+        (variant.library.parent.name, variant.library.name), object_paths.source_files(dependencies),
+        [(watched, _keys(watched)) for watched in {id(d): d for d in _watched_dicts(variant)}.values()],
+        _sharing(contract, [_current(g) for g in identities]),
+        list(_functions(target, identities, dependencies)),
     )  # fmt: skip
-    return serialization.write(record, paths, {id(obj) for obj in met})
+    return serialization.write(record, paths, {id(obj) for obj in dependencies})
 
 
-def _functions(target: Target, identities: list[Guard], met: Collection[Any]) -> Iterator[FunctionType]:
-    """Yield the user's functions that were read, but for the target and those that guards describe.
+def _functions(target: Target, identities: list[Guard], dependencies: Collection[Any]) -> Iterator[FunctionType]:
+    """Yield the user's functions that were read, without those that guards describe.
 
-    A record has their descriptions: a file may have been edited after this process defined its functions.
+    The record has their descriptions, because a file may have been edited after this process defined its functions.
     """
-    described = {id(g.container if g.kind == "FUNCTION_IS" else _present(g)) for g in identities} | {id(target.func)}
-    for obj in met:
+    described = {id(g.container if g.kind == "FUNCTION_IS" else _current(g)) for g in identities} | {id(target.func)}
+    for obj in dependencies:
         if isinstance(obj, FunctionType) and id(obj) not in described and not is_library(obj.__module__):
             yield obj
 
 
-def _require_names(contract: Contract, met: Collection[Any], paths: object_paths.Paths) -> None:
-    """Nameless unless all that a contract reads or writes outside has a path, and all objects that were met. Tensors in cells
-    and lists are read from dicts of their own: there a guard watches over the tensor itself."""
-    watched = {id(o) for g in contract.guards if g.kind in _IDENTITIES for o in _listed(g.expected)}
-    places = [guard.container for guard in contract.guards]
-    places += [tensor.container for tensor in contract.live]
-    places += [value.container for value in contract.values]
-    places += [s.owner for s in contract.stores if not isinstance(s.owner, (PlaceSpec, Raised))]
-    places += [s.direct for s in contract.stores]
-    places += filter(object_paths.has_state, met)
-    for place in places:
-        of_its_own = type(place) is dict and len(place) == 1 and id(*place.values()) in watched
-        by_name = place is None or isinstance(place, (type, FunctionType, BuiltinFunctionType))  # see record_format
-        if not by_name and not of_its_own and paths.of(place) is None:
-            raise Nameless(type(place).__qualname__)
+def _require_names(contract: Contract, dependencies: Collection[Any], paths: object_paths.Paths) -> None:
+    """Raise Nameless unless all objects with state that a variant depends on have a path.
+
+    These are the objects that its contract reads or writes, and its dependencies.
+
+    A tensor in a cell or list is read from a dict that holds it alone. There a guard compares the tensor itself.
+    """
+    watched = {id(o) for g in contract.guards if g.kind in _IDENTITY_GUARDS for o in _listed(g.expected)}
+    objects = [guard.container for guard in contract.guards]
+    objects += [tensor.container for tensor in contract.live]
+    objects += [value.container for value in contract.values]
+    objects += [s.owner for s in contract.stores if not isinstance(s.owner, (PlaceSpec, Raised))]
+    objects += [s.direct for s in contract.stores]
+    objects += filter(object_paths.has_state, dependencies)
+    for obj in objects:
+        holds_a_tensor = type(obj) is dict and len(obj) == 1 and id(*obj.values()) in watched
+        by_name = obj is None or isinstance(obj, (type, FunctionType, BuiltinFunctionType))  # see serialization.py
+        if not by_name and not holds_a_tensor and paths.of(obj) is None:
+            raise Nameless(type(obj).__qualname__)
 
 
 def _listed(expected: Any) -> tuple[Any, ...]:
@@ -260,21 +286,24 @@ def _listed(expected: Any) -> tuple[Any, ...]:
 
 
 def _variant(record: Record, target: Target, options: Options) -> Variant:
-    """The variant that a record tells of; Nameless where the world is another."""
+    """Return the variant of a record.
+
+    Raises Nameless where a dependency differs from the record.
+    """
     for name, digest in record.files.items():
         _require(object_paths.digest_of_file(name) == digest, name)
-    for watched, names in record.names:
-        _require(_names(watched) == names, "names")
+    for watched, keys in record.keys:
+        _require(_keys(watched) == keys, "keys")
     guards, found = [], []
     for guard in record.contract.guards:
-        if guard.kind in _IDENTITIES:
-            present = _present(guard)
-            _require(_described(guard, present) == guard.expected, guard.kind)
-            found.append(present)
-            guard = guard._replace(expected=present)
+        if guard.kind in _IDENTITY_GUARDS:
+            current_value = _current(guard)
+            _require(_description(guard, current_value) == guard.expected, guard.kind)
+            found.append(current_value)
+            guard = guard._replace(expected=current_value)
         guards.append(guard)
     _require(_sharing(record.contract, found) == record.sharing, "sharing")
-    contract = replace(record.contract, guards=[*guards, *guards_of(record.facts, target)])
+    contract = replace(record.contract, guards=[*guards, *restore(record.library_guards, target)])
     entry, name = record.library
     library = current().find(entry)
     _require(library is not None, "library")

@@ -20,7 +20,7 @@ from scriptc.backend_c.toolchain import compile_flags, compile_object, link_shar
 from scriptc.dispatch.dispatcher import Dispatcher
 from scriptc.driver.gradient_flow import dependencies
 from scriptc.driver.options import Options
-from scriptc.driver.pipeline import optimise
+from scriptc.driver.pipeline import run_passes
 from scriptc.driver.variant import Variant
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment.signature import Signature
@@ -147,7 +147,7 @@ def _read(case: _Case) -> None:
         verify(entry.module)
         case.entries.append(entry)
     for entry in case.entries:
-        optimise(entry.module, options)
+        run_passes(entry.module, options)
 
 
 def _rename(module: Module, suffix: str) -> None:
