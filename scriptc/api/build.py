@@ -85,7 +85,7 @@ def build(
 def _check_name(name: str) -> None:
     if not re.fullmatch(r"[A-Za-z]\w*", name, flags=re.ASCII) or is_taken(name):
         raise ValueError(
-            f"{name!r} cannot name a library, its C functions, header and Python module: give another name="
+            f"{name!r} cannot name a library, its C functions, header and Python module: choose another name="
         )
 
 
@@ -100,7 +100,7 @@ def _one_entry(model: Any, example_args: tuple[Any, ...]) -> tuple[str, Target, 
         )
     targets = {key: (target_of(function), args) for key, (function, args) in model.items()}
     if not targets:
-        raise ValueError("a build needs an entry")
+        raise ValueError("the dict of entries is empty: give one entry")
     if len(targets) > 1:
         locs = [entry_interface.definition(target) for target, _ in targets.values()]
         problem = "a build of several entries is not supported yet"

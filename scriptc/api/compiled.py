@@ -82,12 +82,12 @@ class Inspection:
         if args or kwargs or (found is None and not self._dispatcher.target.signature.parameters):
             found = memory(self._dispatcher, args, kwargs)
         if found is None:
-            raise RuntimeError("no call is known yet: give the arguments of one")
+            raise RuntimeError("memory() was not called before: give the arguments of a call")
         return found
 
     def _variant(self, signature: int) -> Variant:
         if not self._dispatcher.variants:
-            raise RuntimeError("nothing is compiled yet: call it once")
+            raise RuntimeError("there is no specialization yet: call it once")
         return self._dispatcher.variants[signature]
 
 

@@ -234,7 +234,7 @@ def opt(options: argparse.Namespace) -> int:
     try:
         text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(str(error) if isinstance(error, OSError) else f"{options.file} is no text") from error
+        raise UserError(str(error) if isinstance(error, OSError) else f"{options.file} is not a text file") from error
     module = parse_module(text, "<stdin>" if options.file == "-" else options.file)
     try:
         verify(module)

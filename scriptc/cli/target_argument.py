@@ -65,7 +65,9 @@ class Located:
                 except Exception as error:
                     raise UserError(f"{name}(): {described(error)}") from error
                 return (tuple(offered), {}) if isinstance(offered, (tuple, list)) else ((offered,), {})
-        raise UserError(f"give --args, or define example_args in {self.module.__name__}: a tuple or what returns one")
+        raise UserError(
+            f"give --args, or define example_args in {self.module.__name__}: a tuple, or a function that returns one"
+        )
 
     def evaluate(self, expression: str, option: str) -> Call:
         """Evaluate the arguments of a call, with torch and the names of the module."""

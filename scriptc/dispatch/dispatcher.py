@@ -116,7 +116,7 @@ class Dispatcher:
         from scriptc.dispatch.recompile_reasons import why
 
         reason = why(self.target, [variant.contract for variant in self.variants], arguments)
-        text = reason.text if reason else "something that it reads is other than it was"
+        text = reason.text if reason else "a value that it depends on has changed"
         _logger.info("%s needs specialization %d: %s", self.target.name, made + 1, text)
         if reason is None:
             return

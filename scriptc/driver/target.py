@@ -124,7 +124,7 @@ def _forward_of(module: Any) -> Target:
         return Target(forward, module, cls.__name__, tuple(guards))
     func, receiver = (own.__func__, own.__self__) if isinstance(own, MethodType) else (own, None)
     if not isinstance(func, FunctionType):
-        raise TypeError(f"the forward that this {cls.__name__} was given is not written in Python")
+        raise TypeError(f"the forward that replaces that of a {cls.__name__} is not written in Python")
     hooks = [module.__dict__[name] for name in ("_forward_hooks", "_forward_pre_hooks")]
     if any(hooks):
         raise TypeError(f"hooks on a {cls.__name__} whose forward was replaced are not supported")

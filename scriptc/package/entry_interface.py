@@ -33,10 +33,10 @@ _FOREIGN: dict[type[front.Spec], tuple[str, str]] = {
     front.InstanceSpec: ("an object that exists at run time", "return its numbers and tensors"),
     front.MapSpec: ("a dict with keys known only at run time", "pass a list of the keys and one of the values"),
     front.SetSpec: ("a set", "pass a sorted list"),
-    front.ObjectSpec: ("an object", "pass what it holds"),
+    front.ObjectSpec: ("an object", "pass its attributes"),
     front.ItemsSpec: ("a list of items of different types", "pass a tuple"),
     front.QueueSpec: ("a deque", "pass a list"),
-    front.PlaceSpec: ("an object that is also an argument, or a part of one,", "return what it holds"),
+    front.PlaceSpec: ("an object that is also an argument, or a part of one,", "return its attributes"),
 }
 _CONSTANTS = (bool, int, float, str, type(None))
 
@@ -131,7 +131,7 @@ class _Describer:
                 return {"is": "known", "value": obj}
             case front.ConstantSpec(obj):
                 if not argument:
-                    what = f"the result holds {_short(obj)}, which exists in Python alone"
+                    what = f"the result contains {_short(obj)}, which exists only in Python"
                     raise self.refusal(what, "return tensors and numbers")
                 return {"is": "opaque", "text": _short(obj)}
             case front.TensorSpec(dtype, sizes):
@@ -141,7 +141,7 @@ class _Describer:
             case front.ListSpec(elem):
                 return {"is": "list", "of": None if elem is None else self.tree(elem)}
             case front.TupleSpec(_, Chooser()):
-                raise self.refusal("the result is a value of one of several kinds", "return one type of value")
+                raise self.refusal("the result may have one of several types", "return a value of one type")
             case front.TupleSpec(items, cls):
                 fields = getattr(cls, "_fields", None) or getattr(cls, "__match_args__", None)
                 parts = [self.tree(item, argument=argument) for item in items]
@@ -153,7 +153,7 @@ class _Describer:
                 }
             case front.DictSpec(keys, items):
                 if not all(isinstance(key, str) for key in keys):
-                    raise self.refusal("a dict with keys that are no strings cannot be passed", "use strings as keys")
+                    raise self.refusal("the C API cannot pass a dict whose keys are not strings", "use strings as keys")
                 parts = [self.tree(item, argument=argument) for item in items]
                 return {"is": "dict", "keys": list(keys), "items": parts}
         raise AssertionError(spec)  # refused by `leaves`
