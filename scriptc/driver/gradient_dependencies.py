@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Inputs = frozenset[int]  # indices: leaves of the arguments and late-bound values, then params
 
 
-@dataclass(frozen=True)
-class Dependencies:
+class Dependencies(NamedTuple):
     """The inputs from which gradients would flow to each output of an entry.
 
     results: by result. targets: by the number of a state target that the entry sets. lists: by the number of the

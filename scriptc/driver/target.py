@@ -13,7 +13,7 @@ from scriptc.ir.cached_property import cached_property
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Target:
     """A Python function, and the receiver that is its first argument (None for a plain function).
 

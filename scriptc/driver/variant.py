@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scriptc.driver.pipeline import Translated
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Variant:
     """One specialization and the library that holds it. random: whether it draws random numbers."""
 
@@ -24,7 +24,7 @@ class Variant:
     source_ir: str  # in front of the passes
     library: Path
     options: Options
-    _translated: Translated | None = field(default=None, repr=False)
+    _translated: Translated | None = None
 
     def __str__(self) -> str:
         return ", ".join(f"{a.name}: {describe(a.spec)}" for a in self.contract.args)
