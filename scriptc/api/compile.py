@@ -101,9 +101,8 @@ class CompiledFunction(Compiled[Any, Any]):
         methods = attributes.get(_ATTRIBUTE)
         if methods is None or methods.attributes is not attributes:
             methods = _compiled_methods(attributes)
-        bound = methods.get(
-            type(self)
-        )  # not by name: a class and its base may both have a compiled method of that name
+        # Not by name: a class and its base may both have a compiled method of that name.
+        bound = methods.get(type(self))
         if bound is None:
             bound = methods[type(self)] = _compile_method(MethodType(self.__scriptc_original__, obj), self._options)
         return bound
