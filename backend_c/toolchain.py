@@ -44,11 +44,16 @@ INSTALL_ADVICE = "install one (Debian, Ubuntu: apt install gcc; Fedora: dnf inst
 
 
 class ToolchainError(RuntimeError):
-    """The machine lacks what building needs; the message says what to install."""
+    """No C compiler works on this machine, or a compiler took too long. The message says what to install or change."""
 
 
 class BuildError(RuntimeError):
-    """The compiler refused C that we wrote: a bug of scriptc, not of its user."""
+    """The C compiler refused generated C, which is a bug in scriptc.
+
+    command: the command line that failed.
+    stderr: the messages of the C compiler.
+    source: the path of the C file, which is kept.
+    """
 
     def __init__(self, command: Sequence[str], stderr: str, source: Path) -> None:
         super().__init__(

@@ -9,7 +9,12 @@ from scriptc.ir.loc import Loc
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One error: where, what, and (if known) what to write instead."""
+    """One place of a program that cannot be compiled.
+
+    loc: the place: `file`, `line`, `col`, `text` (the source line), and `chain()`, the calls that led there.
+    message: the reason.
+    hint: what to write instead; None if nothing is known.
+    """
 
     loc: Loc
     message: str
@@ -30,7 +35,10 @@ class Diagnostic:
 
 
 class CompileError(Exception):
-    """The program cannot be compiled. `diagnostics` lists every error that was found, in source order."""
+    """The program cannot be compiled.
+
+    diagnostics: a list with one `Diagnostic` for each place that was found, in source order.
+    """
 
     def __init__(self, diagnostics: Diagnostic | list[Diagnostic]):
         found = [diagnostics] if isinstance(diagnostics, Diagnostic) else diagnostics
@@ -44,7 +52,10 @@ class CompileError(Exception):
 
 
 class InternalError(Exception):
-    """A bug in scriptc, shown with the user's line and a request to report it."""
+    """The compiler failed, which is a bug in scriptc.
+
+    loc: the line of the program that was being compiled; None if it is not known.
+    """
 
     def __init__(self, message: str, loc: Loc | None = None):
         self.loc = loc

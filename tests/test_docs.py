@@ -1,9 +1,12 @@
-"""Links between the pages of the documentation lead somewhere, and so do the pages that code and tests name."""
+"""Links between pages lead somewhere, pages that code and tests name exist, and the page of the API is up to date."""
 
 from __future__ import annotations
 
+import importlib.util
+import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,3 +41,22 @@ def test_pages_that_files_name_exist() -> None:
     for path in [*files, *ROOT.glob("*.md")]:
         for name in re.findall(r"\bdocs/[\w/-]+\.\w+", path.read_text()):
             assert (ROOT / name).exists(), f"{path}: {name}"
+
+
+@pytest.fixture(scope="module", name="generator")
+def generator_fixture() -> Any:
+    spec = importlib.util.spec_from_file_location("generate_api", ROOT / "docs" / "generate_api.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_the_api_is_up_to_date(generator: Any) -> None:
+    assert generator.PAGE.read_text() == generator.text(), "run python docs/generate_api.py"
+
+
+def test_what_is_public_has_a_docstring(generator: Any) -> None:
+    for name, value in generator.public_members():
+        first = (inspect.getdoc(value) or "").splitlines()[:1]
+        assert first and first[0][0].isupper(), name

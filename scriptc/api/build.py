@@ -35,17 +35,25 @@ def build(
     source_paths: str = "absolute",
     **options: Any,
 ) -> Path:
-    """Compile a model for calls like the example, and write C, tests and loaders to `out`.
+    """Compile a model for calls like the example, and write a package to `out`. Return the directory.
 
-    model: a function, method or nn.Module, or a dict of entries, {"step": (function, example arguments)}.
-    name: the name of the library and the prefix of its functions. The default is the last part of `out`.
-    embed_weights: whether to compile the weights into the library. Otherwise a safetensors file holds them.
-    march: the one machine to build for, such as "native". By default, the library has code for several ISA levels and
-    chooses one when it is loaded.
-    source_paths: how errors, the C and debuggers name Python files: "absolute", "relative" to the directory that holds
-    the topmost package, or "strip", the file's name alone.
-    options: the options of `scriptc.compile`.
-    Returns the directory. The directory of an earlier build is replaced. Raises FileExistsError for any other one.
+    The package holds C, headers, weights, recorded calls and loaders for C, C++ and Python, and needs neither Python
+    nor torch. The example fixes the structure of the arguments, dtypes, ranks, bools and None. Sizes and lengths stay
+    free.
+
+    model: a function, method or nn.Module; or a dict with one entry, {"step": (function, example arguments)}.
+    example_args: the arguments of one call.
+    out: the directory to write. A directory of an earlier build is replaced; any other that is not empty is refused.
+    name: the name of the library and the prefix of its functions; the last part of `out` by default.
+    embed_weights: compile the weights into the library, and write no safetensors file.
+    march: build for one kind of machine only, such as "native". By default the library holds code for several and
+        chooses when it is loaded.
+    source_paths: the names of Python files in errors and C: "absolute", "relative" to the directory that holds the
+        topmost package, or "strip" for the file's name alone.
+    options: see `CompileOptions`; `freeze` is True by default.
+
+    Raises CompileError if the program cannot be compiled or the C API cannot pass a value, FileExistsError if `out`
+    may not be replaced, and ValueError for a name that C or Python uses already.
     """
     made, folder, path = Options.of({"freeze": True, **options}), Path(out), path_printer(source_paths)
     label = name if name is not None else re.sub(r"\W", "_", folder.resolve().name, flags=re.ASCII)

@@ -31,18 +31,20 @@ _Leaves = dict[str, Any]
 
 
 def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Report:
-    """Compare a compiled call with eager: its results and writes, or the exception it raises.
+    """Call a model in eager PyTorch and compiled, and return a `Report` of the differences.
 
-    model: an argument or a result of `scriptc.compile`. Neither the arguments nor the tensors and attributes of the
-    model change.
-    locate: whether to find the first source line whose value differs from the IR interpreter's (see
-    `inspect/divergence.py`).
+    Results, in-place writes, and exceptions are compared. Both calls get copies of the arguments; neither the
+    arguments nor the model's tensors and attributes are changed.
 
-    Values agree if `torch.testing.assert_close` accepts them with its defaults (NaN equals NaN), or if the error of
-    compiled code against a float64 run is at most twice that of eager. If compiled code keeps weights in a 16-bit
-    weight format, values must agree with eager on rounded weights; the errors in the report are those against eager on
-    the original weights. `check` of the report raises if values differ, and if none were compared because both sides
-    raised.
+    Two values agree if `torch.testing.assert_close` accepts them with its defaults (NaN equals NaN), or if the error
+    of compiled code against a float64 run is within twice eager's own error. With 16-bit weights, values must agree
+    with eager on the rounded weights; the errors that the report shows are those against eager on the exact weights.
+
+    model: a function, method, or nn.Module instance, compiled or not.
+    locate: also find the first source line where compiled C and the IR interpreter differ.
+
+    Raises CompileError, ToolchainError, BuildError and InternalError as a compiled call does. `Report.check` raises
+    AssertionError if values differ, or if none were compared.
     """
     eager, compiled, receiver = _both(model)
     before = _Inputs.copy_of(args, kwargs, receiver)

@@ -305,15 +305,24 @@ def compile(obj: Callable[P, R], *, source: str | None = None, **options: Unpack
 @overload
 def compile(obj: None = None, *, source: str | None = None, **options: Unpack[CompileOptions]) -> Decorator: ...
 def compile(obj: Any = None, *, source: str | None = None, **options: Unpack[CompileOptions]) -> Any:
-    """Compile a function, method, nn.Module class or instance for each signature of its calls.
+    """Return `obj` compiled: each new signature is compiled at the first call that has it.
 
-    Use it as a call, or as a decorator with or without options. It may stand above or below `classmethod`,
-    `staticmethod` and `property`; of a property, the getter is compiled. The result has the signature of the original,
-    and returns or raises what the original does in eager. The first call of a program that cannot be compiled raises
-    `CompileError`.
+    `compile` is a decorator, with or without arguments, or a function. The result has the signature of `obj`, and each
+    call returns or raises what eager PyTorch returns or raises. A signature holds the structure of the arguments,
+    their types, and the dtypes and ranks of tensors. Sizes and lengths stay free, as do numbers and strings that are
+    not needed at compile time.
 
-    source: the text of the function, or of the class of the method or module, if Python does not have it.
-    options: optimize (0 to 3), dynamic, freeze, weights, flush_denormals, debug: see `scriptc.driver.options.Options`.
+    obj: a function, a method, an nn.Module instance or class, a `classmethod`, `staticmethod` or `property` (its
+        getter).
+    source: the text of the function, or of the class, if Python does not have it (`exec`, templates).
+    options: see `CompileOptions`.
+
+    A function or method gives a `Compiled`. An nn.Module instance gives an instance of a subclass that shares all
+    state with `obj`. An nn.Module class is changed and returned.
+
+    Raises TypeError for an option that does not exist, and ValueError for a value that an option cannot have. The
+    first call of a signature raises CompileError if the program cannot be compiled, and ToolchainError if no C
+    compiler works.
     """
     made = Options.of(options)
     if obj is None:

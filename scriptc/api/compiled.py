@@ -35,9 +35,13 @@ class Inspection:
     _dispatcher: Dispatcher
 
     def ir(self, after: str | None = None, signature: int = -1) -> str:
-        """Return the IR of a specialization, by default of the latest one, behind all passes.
+        """Return the IR of a specialization as text.
 
-        after: the pass behind whose last run to show the IR; "read" is in front of all passes.
+        after: the name of a pass, for the IR behind its last run; "read" for the IR in front of all passes; None for
+            the IR behind all passes.
+        signature: an index into `signatures()`; the latest by default.
+
+        Raises RuntimeError if nothing is compiled yet, and ValueError if no pass of that name ran.
         """
         variant = self._variant(signature)
         if after == "read":
@@ -56,25 +60,33 @@ class Inspection:
         return texts[after]
 
     def c_source(self, signature: int = -1) -> str:
-        """Return the generated C of a specialization."""
+        """Return the generated C of a specialization.
+
+        signature: an index into `signatures()`; the latest by default.
+
+        Raises RuntimeError if nothing is compiled yet.
+        """
         return self._variant(signature).c_source
 
     def signatures(self) -> list[str]:
-        """Return the argument types of the specializations, in the order in which they were made."""
+        """Return the argument types of each specialization, in order, such as `x: f32[?, 8], n: int`."""
         return [str(v) for v in self._dispatcher.variants]
 
     def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
-        """Measure the time of a call by line and by kernel: `print(net.profile(x))`."""
+        """Return the time of a call by source line and kernel, as a `Profile`.
+
+        The call runs many times on copies of the arguments, without gradients. State that the calls write is put back.
+        """
         from scriptc.inspect.profile import profile
 
         return profile(self._dispatcher, args, kwargs)
 
     def memory(self, /, *args: Any, **kwargs: Any) -> Memory:
-        """Find the peak memory of a call as a formula of the sizes of its arguments.
+        """Return the peak memory of a call as a formula of its sizes, as a `Memory`.
 
-        Without arguments, return the latest result.
-
-        See `scriptc.inspect.memory`.
+        The call runs many times, on copies of the arguments and on random arguments of other sizes. State that the
+        calls write is put back. Without arguments, the result that was found last is returned; RuntimeError if there
+        is none.
         """
         from scriptc.inspect.memory import last_memory, memory
 
@@ -92,7 +104,12 @@ class Inspection:
 
 
 class Compiled(Inspection, Generic[P, R_co]):
-    """A compiled function or method, with the parameters and the result of the original for type checkers."""
+    """A compiled function or method.
+
+    `scriptc.compile` makes it. P are the parameters of the original, and R is its result, for type checkers.
+    `__wrapped__` is the original. Compiled modules have the methods below too, but for names that their class defines
+    itself.
+    """
 
     __name__: str
     __qualname__: str

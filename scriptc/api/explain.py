@@ -15,10 +15,11 @@ from scriptc.ir.errors import CompileError, Diagnostic
 
 @dataclass(frozen=True)
 class Explanation:
-    """The diagnostics of the program of one call.
+    """The places of a program that cannot be compiled. `str(explanation)` lists them, and notebooks show a table.
 
-    diagnostics: each line that cannot be compiled, in source order. `loc` is its file, line and call stack, `message`
-    the reason, and `hint` a rewrite. signature: the types of the arguments, None if there are diagnostics.
+    name: the name of the function.
+    diagnostics: one `Diagnostic` for each place, in source order.
+    signature: the types of the arguments; None if there are diagnostics.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Explanation:
 
     @property
     def ok(self) -> bool:
+        """Return whether the program compiles."""
         return not self.diagnostics
 
     def __str__(self) -> str:
@@ -47,10 +49,13 @@ class Explanation:
 
 
 def explain(obj: Any, *args: Any, **kwargs: Any) -> Explanation:
-    """Return what cannot be compiled in the program of a call, without running it.
+    """Return every place of a program that `scriptc.compile(obj)(*args, **kwargs)` could not compile.
 
-    obj: a function, method or nn.Module instance, or the result of `scriptc.compile` for one. Raises TypeError if the
-    arguments do not fit.
+    The program is read for these arguments, and nothing runs. Diagnostics stand in the result and are not raised.
+
+    obj: a function, method or nn.Module instance, compiled or not.
+
+    Raises TypeError if the arguments do not fit the parameters.
     """
     target = target_of(obj)
     arguments = target.bind(args, kwargs)

@@ -13,12 +13,17 @@ _WITHOUT_DIGESTS = 1  # the manifest format of earlier versions
 
 
 def load(folder: str | os.PathLike[str], weights: str | os.PathLike[str] | None = None, *, threads: int = 1) -> Any:
-    """Return the model in a directory: call it, or its entries by name.
+    """Return the model of a package that `scriptc.build` wrote: call it, or its entries by name. torch is not imported.
 
-    The library is built if it does not exist yet.
+    Arguments are NumPy arrays, numbers, strings, and lists, tuples and dicts of these, with the dtypes and ranks of
+    the example. Tensors of results are NumPy arrays. The C compiler builds the library if it is missing.
 
-    weights: a safetensors file that replaces that of the directory. threads: the most threads that a call uses.
-    Raises RuntimeError if the directory is damaged.
+    folder: the directory.
+    weights: a safetensors file to load in place of the directory's own, with the same names, dtypes and shapes.
+    threads: the largest number of threads of a call.
+
+    Raises FileNotFoundError if no package is there, and RuntimeError if the package is damaged. A call raises
+    TypeError or ValueError if an argument does not fit, and the exceptions of the model.
     """
     root = Path(folder).resolve()
     try:

@@ -10,7 +10,19 @@ WEIGHTS = ("float32", "bfloat16", "float16")
 
 
 class CompileOptions(TypedDict, total=False):
-    """The static types of the options; `Options` documents each."""
+    """The options of `scriptc.compile` and `scriptc.build`, as keyword arguments.
+
+    optimize: 0 (no passes, C at -O0) to 3 (all passes, C at -O3 for this machine). Default: 3.
+    dynamic: False makes the sizes of tensor arguments part of the signature. Default: True.
+    freeze: parameters and buffers do not change between calls, so values that follow from them alone are computed
+        once. Default: False for `compile`, True for `build`.
+    debug: generate #line directives and compile with -g, so that a debugger steps through the Python source. Default:
+        False.
+    flush_denormals: denormal numbers count as zero inside compiled calls. Default: False.
+    profile: generate the instrumented code that `Compiled.profile` uses. Default: False.
+    weights: "bfloat16" or "float16" keeps frozen float32 weights of linears rounded to that dtype. Sums stay float32.
+        Needs freeze=True, and optimize=2 or 3. Default: "float32".
+    """
 
     optimize: Literal[0, 1, 2, 3]
     dynamic: bool

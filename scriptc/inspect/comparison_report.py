@@ -46,9 +46,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """The comparison of a compiled call with eager.
+    """The comparison of one compiled call with eager. `str(report)` is a table, and notebooks show it as one.
 
-    located: the first line that differs, if `compare` searched for it.
+    rows: one row for each output and each in-place write: its path, value, largest differences, tolerance and verdict.
+    located: the first source line that differs, as text; None unless `locate=True` was given.
     """
 
     rows: tuple[Row, ...]
@@ -56,7 +57,7 @@ class Report:
 
     @property
     def agrees(self) -> bool:
-        """Return whether all rows agree, also where both sides raised or nothing was compared."""
+        """Return whether all rows agree. This is also true if both sides raised, or if nothing was compared."""
         return all(row.ok for row in self.rows)
 
     @property
@@ -71,7 +72,7 @@ class Report:
 
     @property
     def vacuous(self) -> str:
-        """The reason why no values were compared, or "" if some were."""
+        """Return why no value was compared: both sides raised, or there was no value; empty if values were compared."""
         if self.raised:
             (error,) = (row.value for row in self.rows if row.path == RAISES)
             return f"no value was compared: eager and compiled both raised {error}"
@@ -81,16 +82,18 @@ class Report:
 
     @property
     def max_abs(self) -> float:
+        """Return the largest absolute difference of all rows."""
         return max((row.max_abs for row in self.rows if row.max_abs is not None), default=0.0)
 
     @property
     def max_ulp(self) -> int:
+        """Return the largest difference of all rows in units in the last place."""
         return max((row.max_ulp for row in self.rows if row.max_ulp is not None), default=0)
 
     def failure(self, *, expect_raise: bool = False) -> str:
-        """Return why the comparison fails, or "" if it succeeds.
+        """Return why the comparison is no success; empty if it is one.
 
-        expect_raise: the comparison succeeds only if both sides raise exceptions of one type.
+        expect_raise: success means that both sides raised exceptions of one type.
         """
         if not self.agrees:
             return "compiled and eager differ"
@@ -108,7 +111,7 @@ class Report:
         return self
 
     def text(self, width: int | None = None, paint: Paint | None = None) -> str:
-        """Return the table, whole or fitted to a width; see `scriptc.inspect.text_table.table`."""
+        """Return the table, cut to `width` columns if a width is given."""
         lines = table(_HEADER, [row.cells() for row in self.rows], right=_NUMBERS, width=width, paint=paint)
         return lines if self.located is None else f"{lines}\n{self.located}"
 

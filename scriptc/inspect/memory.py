@@ -44,11 +44,17 @@ class _OtherVariant(Exception):
 
 @dataclass(frozen=True)
 class Memory:
-    """The peak memory of a call in bytes: results, temporaries and packed weights.
+    """The peak memory of a call in bytes, as a formula of its sizes. `str(memory)` shows the formula.
 
-    Arguments, and the weights themselves, belong to the caller and are not counted. The formula is the largest of
-    `pieces`, which are empty if the peak does not follow from the sizes alone. predicted: the formula at the sizes of
-    the call. measured: the bytes of the blocks that the call allocated.
+    Results, temporaries and packed weights count. Arguments and weights belong to the caller and do not count.
+
+    name: the name of the function.
+    symbols: the meaning of each symbol of the formula, such as `x.size(0)`.
+    sizes: the value of each symbol in the call that was measured.
+    pieces: the polynomials whose largest value is the peak; empty if the peak does not follow from the sizes alone.
+    least: the sizes from which on the formula holds; empty if it holds for all.
+    predicted: the formula at `sizes`.
+    measured: the bytes of all blocks at the peak of that call.
     """
 
     name: str
@@ -61,7 +67,7 @@ class Memory:
 
     @property
     def formula(self) -> str:
-        """The formula as a Python expression of the symbols, "" if there is none."""
+        """Return the formula as a Python expression over the symbols; empty if there is none."""
         texts = [self._text(terms) for terms in self.pieces]
         return f"max({', '.join(texts)})" if len(texts) > 1 else "".join(texts)
 
@@ -74,7 +80,10 @@ class Memory:
         return " + ".join(parts).replace("+ -", "- ") or "0"
 
     def at(self, **sizes: int) -> int:
-        """Return the formula at other sizes. Symbols that are not named have the sizes of the call."""
+        """Return the peak at other sizes. Symbols that are not named keep the value that they had in the measured call.
+
+        Raises ValueError for a symbol that the formula does not have, and if there is no formula.
+        """
         unknown = sizes.keys() - self.symbols.keys()
         if unknown or not self.pieces:
             raise ValueError(f"the formula has no {', '.join(sorted(unknown))}" if unknown else "there is no formula")

@@ -44,7 +44,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Profile:
-    """The times of a compiled call. `rows` are in order of time; str() gives them as a table."""
+    """The time of a call by source line and kernel. `str(profile)` is a table, and notebooks show it as one.
+
+    name: the name of the function.
+    calls: the number of calls that were measured.
+    seconds: the mean time of a call in instrumented C.
+    rows: one row for each line and kernel, the longest time first: `file`, `line`, `source`, `kernel`, and of one call
+        `visits`, `seconds`, `flops` and `bytes`.
+    peaks: the measured peaks of the machine: `threads`, `flops` and `bytes` per second.
+    events: index into `rows`, begin and end in nanoseconds, of each visit of one call.
+    missed: the number of visits for which `events` had no room.
+    """
 
     name: str
     calls: int
@@ -58,7 +68,7 @@ class Profile:
         return self.text()
 
     def text(self, width: int | None = None) -> str:
-        """Return the peaks and the table, whole or cut to a width."""
+        """Return the peaks and the table, cut to `width` columns if a width is given."""
         shown = table(_COLUMNS, [self._cells(row) for row in self.rows], right=_NUMBERS, width=width)
         return f"{self._head()}\n\n{shown}"
 
@@ -92,10 +102,7 @@ class Profile:
         ]
 
     def trace(self) -> dict[str, Any]:
-        """Return the events in the Trace Event format.
-
-        Perfetto (ui.perfetto.dev) and chrome://tracing show it.
-        """
+        """Return the events in the Trace Event format, for Perfetto (ui.perfetto.dev) and chrome://tracing."""
         start = self.events[0][1] if self.events else 0
         events: list[dict[str, Any]] = [
             {"ph": "M", "pid": 1, "tid": 1, "name": "process_name", "args": {"name": f"scriptc {self.name}"}},
@@ -119,7 +126,7 @@ class Profile:
         return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": other}
 
     def save_trace(self, path: str | os.PathLike[str]) -> None:
-        """Write the trace as JSON."""
+        """Write the trace to a file as JSON."""
         Path(path).write_text(json.dumps(self.trace()), encoding="utf-8")
 
 
