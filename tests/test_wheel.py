@@ -20,7 +20,7 @@ from readme_program import first_program
 ROOT = Path(__file__).parent.parent
 # What is distributed; a checkout holds caches and builds beside it.
 PARTS = ["scriptc", "frontend", "ir", "backend_c", "runtime", "tests", "examples", "benchmarks", "docs"]
-PARTS += ["Makefile", "MANIFEST.in", "setup.py", "pyproject.toml", "README.md", "LICENSE"]
+PARTS += ["Makefile", "MANIFEST.in", "setup.py", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"]
 STAGES = ["frontend", "ir", "ir.passes", "backend_c.build", "runtime"]
 MODULES = ["scriptc", *(f"scriptc.{stage}" for stage in STAGES)]
 PROGRAM = f"""
