@@ -42,13 +42,15 @@ from language import (  # noqa: F401  (they list their programs)
     unrolled,
 )
 from language.cases import LANGUAGE
+from language.constructs import ACCEPTED, REFUSED
 from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted
 
-# Programs of rows that name others.
+# Programs that show no construct of their own.
 UNNAMED = {
     "expressions.boolean_values", "lists.sieve", "modules.Stateful", "optional.equal_to_none", "optional.isinstance_of_tensor",
     "optional.passed_on",
 }  # fmt: skip
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "language.md"
 IDS = [f"{p.target.__module__.rpartition('.')[2]}-{p.name}" for p in LANGUAGE]
 
 
@@ -65,11 +67,20 @@ def test_compiled_equals_python(program: Program) -> None:
         assert_same(eager(program.target, given), compiled(target, given))
 
 
-def test_docs_name_programs_that_exist() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "reference" / "language.md").read_text()
-    table = text.partition("## Accepted")[2].partition("## Rejected")[0]
-    files = {i.partition("-")[0] for i in IDS}
-    named = {f"{module}.{name}" for module, name in re.findall(r"`(\w+)\.(\w+)`", table) if module in files}
+def constructs(section: str) -> set[str]:
+    """Return the first cells of the tables in a section of the page."""
+    text = PAGE.read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| construct |")]
+    return {re.split(r"(?<!\\)\|", row)[1].strip().replace("\\|", "|") for row in rows}
+
+
+def test_constructs_of_the_page_have_programs() -> None:
+    assert constructs("Accepted") == ACCEPTED.keys()
+    assert constructs("Rejected") == REFUSED.keys()
+
+
+def test_constructs_name_programs_that_exist() -> None:
     ids = {i.replace("-", ".", 1) for i in IDS}
+    named = {program for programs in ACCEPTED.values() for program in programs.split()}
     assert named <= ids
     assert {i for i in ids if not re.match(r"expressions\.math_", i)} <= named | UNNAMED
