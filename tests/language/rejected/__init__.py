@@ -57,18 +57,18 @@ def from_text(key: str, name: str, text: str, instead: Any, *calls: tuple[Any, .
 
 
 def page() -> str:
-    """docs/reference/rejections.md: the table, with the names of the programs."""
+    """Return docs/reference/rejections.md."""
     lines = [
-        "# What is refused",
+        "# Rejections",
         "",
-        "Written from `frontend/rejections.py` by",
-        "`PYTHONPATH=tests python -m language.rejected > docs/reference/rejections.md`, and checked by a test. What stands in",
-        "braces is filled in. The programs are in [`tests/language/rejected`](../../tests/language/rejected).",
+        "After this page you know what to write instead of code that scriptc refuses. Each refusal is a `CompileError` that shows",
+        "the place in your source, the reason and the rewrite. `scriptc.explain` lists all places of a function at once.",
         "",
-        "| reason | write instead | program |",
-        "|---|---|---|",
+        "Words in braces stand for names of your program. The page is written by",
+        "`PYTHONPATH=tests python -m language.rejected > docs/reference/rejections.md`.",
+        "",
+        "| reason | write instead |",
+        "|---|---|",
     ]
-    for key, (reason, rewrite) in sorted(REJECTIONS.items(), key=lambda row: row[1]):
-        names = " ".join(f"`{r.name}`" for r in REJECTED if r.key == key)
-        lines.append(f"| {reason} | {rewrite} | {names} |".replace("  ", " "))
+    lines += [f"| {reason} | {rewrite} |" for reason, rewrite in sorted(REJECTIONS.values())]
     return "\n".join(lines) + "\n"
