@@ -1,4 +1,4 @@
-"""What docs/reference/operators.md does not except agrees with eager, on PyTorch's first sample of it or fewer of them.
+"""What tests/measure/results.md does not except agrees with eager, on PyTorch's first sample of it or fewer of them.
 
 `python -m tests.opinfo`, `tests.coreaten` and `tests.moduleinfo` run all samples, and with `--report` write that page.
 """

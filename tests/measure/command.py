@@ -29,7 +29,7 @@ class Measure:
 
     package: what `python -m` runs. variants: what the entries are run under, such as a dtype; the first is the default.
     names(variant): the entries that count. calls(name, variant, count, directory): the first calls of one.
-    title, intro: of the section in docs/reference/operators.md, formatted with `variant`, `count`, and `passed` and `total`.
+    title, intro: of the section in results.md, formatted with `variant`, `count`, and `passed` and `total`.
     """
 
     package: str

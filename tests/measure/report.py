@@ -1,4 +1,4 @@
-"""docs/reference/operators.md: what does not pass, and why; a section for each run of a measure."""
+"""Sections of results.md, one for each run of a measure: the entries that do not pass, and why."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .outcome import Outcome
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "operators.md"
+PAGE = Path(__file__).parent / "results.md"
 
 
 def write_section(title: str, intro: str, outcomes: Sequence[Outcome], page: Path = PAGE) -> None:

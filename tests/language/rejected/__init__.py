@@ -61,8 +61,8 @@ def page() -> str:
     lines = [
         "# Rejections",
         "",
-        "After this page you know what to write instead of code that scriptc refuses. Each refusal is a `CompileError` that shows",
-        "the place in your source, the reason and the rewrite. `scriptc.explain` lists all places of a function at once.",
+        "After this page you know what to write instead of code that scriptc refuses. Each refusal is a `CompileError` that",
+        "shows the place in your source, the reason and the rewrite. `scriptc.explain` lists all places of a function.",
         "",
         "Words in braces stand for names of your program. The page is written by",
         "`PYTHONPATH=tests python -m language.rejected > docs/reference/rejections.md`.",
