@@ -22,7 +22,7 @@ SHOWN = 4  # the most signatures in a repr
 _HELP = """\
 Compiled by scriptc. To look inside, after a call:
   .signatures()   the argument types it is compiled for
-  .ir()           the IR behind all passes, .ir("read") in front of them
+  .ir()           the IR after all passes, .ir("read") before them
   .c_source()     the generated C
   .profile(...)   the time of such a call by line and kernel
   .memory(...)    the peak memory of such a call, as a formula of the sizes
@@ -37,8 +37,8 @@ class Inspection:
     def ir(self, after: str | None = None, signature: int = -1) -> str:
         """Return the IR of a specialization as text.
 
-        after: the name of a pass, for the IR behind its last run; "read" for the IR in front of all passes; None for
-            the IR behind all passes.
+        after: the name of a pass, for the IR after its last run; "read" for the IR before all passes; None for
+            the IR after all passes.
         signature: an index into `signatures()`; the latest by default.
 
         Raises RuntimeError if nothing is compiled yet, and ValueError if no pass of that name ran.
