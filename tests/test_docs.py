@@ -68,3 +68,10 @@ def test_the_page_of_operators_names_what_does_not_pass() -> None:
     for title in reported():
         for name in not_passing(title):
             assert f"`{name}`" in page, name
+
+
+def test_files_that_pages_name_exist() -> None:
+    named = re.compile(r"`((?:frontend|ir|backend_c|runtime|scriptc|tests|benchmarks|examples)/[\w/.-]+)`")
+    for page in PAGES:
+        for name in named.findall(page.read_text()):
+            assert "NAME" in name or (ROOT / name).exists(), f"{page}: {name}"
