@@ -72,6 +72,6 @@ def test_the_page_of_operators_names_what_does_not_pass() -> None:
 
 def test_files_that_pages_name_exist() -> None:
     named = re.compile(r"`((?:frontend|ir|backend_c|runtime|scriptc|tests|benchmarks|examples)/[\w/.-]+)`")
-    for page in PAGES:
+    for page in [p for p in PAGES if "templates" not in p.parts]:  # a template's paths are those of a package
         for name in named.findall(page.read_text()):
             assert "NAME" in name or (ROOT / name).exists(), f"{page}: {name}"
