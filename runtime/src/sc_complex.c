@@ -41,11 +41,33 @@ SC_KERNEL sc_tensor *sc_view_as_complex(sc_ctx *cx, const sc_tensor *x) {
     return t;
 }
 
-/* Whether elements that are `fewer` times as large can lie where x's do. */
-static bool fits_larger(const sc_tensor *x, int64_t size, int64_t fewer) {
-    bool fits = (uintptr_t)x->data % (uintptr_t)size == 0 && ((char *)x->data - (char *)x->storage->data) % size == 0;
-    for (int d = 0; d < x->rank - 1; d++) fits = fits && x->stride[d] % fewer == 0;
-    return fits;
+/* Raises eager's error of a tensor whose elements cannot be seen as larger or smaller ones; must: what they would have to fulfil. */
+static int no_view(sc_ctx *cx, const sc_tensor *x, int dtype, const char *must, int64_t got) {
+    return sc_raise(cx, "RuntimeError", "%s to view %s as %s (different element sizes), but got %lld", must,
+                    sc_scalar_type_name(x->dtype), sc_scalar_type_name(dtype), (long long)got);
+}
+
+/* Checks, in eager's order, that elements `ratio` times as large can lie where x's do; ratio 0: they are smaller. */
+static int check_view_dtype(sc_ctx *cx, const sc_tensor *x, int dtype, int64_t ratio) {
+    int64_t was = (int64_t)sc_dtype_size(x->dtype), offset = ((char *)x->data - (char *)x->storage->data) / was;
+    int64_t past = (int64_t)((uintptr_t)x->data / (uintptr_t)was); /* of memory from outside, which begins anywhere */
+    char must[80];
+    int last = x->rank - 1;
+    if (ratio && x->size[last] % ratio != 0) {
+        snprintf(must, sizeof must, "self.size(-1) must be divisible by %lld", (long long)ratio);
+        return no_view(cx, x, dtype, must, x->size[last]);
+    }
+    if (ratio && (offset % ratio != 0 || past % ratio != 0)) {
+        snprintf(must, sizeof must, "self.storage_offset() must be divisible by %lld", (long long)ratio);
+        return no_view(cx, x, dtype, must, offset ? offset : past % ratio);
+    }
+    if (x->stride[last] != 1) return no_view(cx, x, dtype, "self.stride(-1) must be 1", x->stride[last]);
+    for (int d = 0; ratio && d < last; d++) {
+        if (x->stride[d] % ratio == 0) continue;
+        snprintf(must, sizeof must, "self.stride(%d) must be divisible by %lld", d, (long long)ratio);
+        return no_view(cx, x, dtype, must, x->stride[d]);
+    }
+    return 0;
 }
 
 /* The factor between the sizes of elements counts along the last dim, whose elements must be side by side. */
@@ -53,16 +75,7 @@ SC_KERNEL sc_tensor *sc_view_dtype(sc_ctx *cx, const sc_tensor *x, int dtype) {
     int64_t was = (int64_t)sc_dtype_size(x->dtype), size = (int64_t)sc_dtype_size(dtype);
     int64_t more = was / size, fewer = size / was; /* one of them is 0 where the sizes differ */
     int last = x->rank - 1;
-    const char *wrong = was == size ? NULL
-                        : x->stride[last] != 1              ? "self.stride(-1) must be 1 to view elements of another size"
-                        : fewer && x->size[last] % fewer != 0 ? "self.size(-1) must be divisible to view larger elements"
-                        : fewer && !fits_larger(x, size, fewer)
-                            ? "self.stride() and self.storage_offset() must be divisible to view larger elements"
-                            : NULL;
-    if (wrong) {
-        sc_raise(cx, "RuntimeError", "%s", wrong);
-        return NULL;
-    }
+    if (was != size && check_view_dtype(cx, x, dtype, fewer) < 0) return NULL;
     sc_tensor *t = view_elements(cx, x, dtype, x->rank, more ? x->numel * more : x->numel / fewer);
     if (!t) return NULL;
     for (int d = 0; d < x->rank; d++) {
