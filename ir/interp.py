@@ -397,7 +397,7 @@ class Interpreter:
         held = dict(zip(record.names, operands, strict=True))
         if record.cls is dict:
             return (held,)
-        made: Any = object.__new__(record.cls or SimpleNamespace)
+        made: Any = SimpleNamespace() if record.cls is None else object.__new__(record.cls)
         made.__dict__.update(held)
         return (made,)
 

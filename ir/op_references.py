@@ -50,6 +50,12 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def slice_(x: Any, dim: int, start: int, end: int, step: int) -> Any:
         return x[(slice(None),) * dim + (slice(start, end, step),)]
 
+    def select(x: Any, dim: int, index: int) -> Any:
+        return x[(slice(None),) * (dim % max(x.dim(), 1)) + (index,)]
+
+    def empty(size: Any, dtype: Any) -> Any:
+        return torch.empty(size, dtype=dtype).zero_()
+
     def where(c: Any, a: Any, b: Any, dtype: Any) -> Any:
         return torch.where(c, a, b).to(dtype)
 
@@ -172,7 +178,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "scatter": scatter, "arg_scan": arg_scan, "extreme_scan": extreme_scan, "argsort": argsort, "as_strided": as_strided,
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
-        "slice": slice_, "where": where, "linear_packed": linear_packed,
+        "slice": slice_, "select": select, "empty": empty, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
         "linked": lambda x, sources: x,
         "topk": topk, "kthvalue": kthvalue, "resample": resample, "conv_transpose2d": conv_transpose2d,
