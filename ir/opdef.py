@@ -38,6 +38,9 @@ TENSOR, LOOP = "tensor", "loop"
 BOTH = (TENSOR, LOOP)
 
 
+Shapes = tuple[tuple[int, ...], ...]  # one shape per tensor operand
+
+
 class TypeRuleError(Exception):
     """Operands or attributes that the op does not take; the message is for users."""
 
@@ -96,19 +99,53 @@ def _number(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Samples:
-    """Inputs for the tests generated from a row: `shapes` per tensor operand, values drawn from [low, high].
+    """The inputs on which tests compare the interpreter, which calls eager, with the C of a row.
 
-    `extra` gives further positional arguments (numbers, tuples), one tuple per variation. `kinds` gives the dtypes of
-    operands that do not have the sampled one (which "" stands for). `finite`: infinities and NaN are not tried.
+    shapes: those of the tensor operands, one tuple a variation. low, high: the bounds of the elements.
+    dtypes: the dtypes that are sampled. kinds: the dtypes of operands that have another one ("" for the sampled one).
+    extra: further positional arguments, numbers and tuples, one tuple a variation.
+    finite: infinities and NaN are not sampled.
+    calls: arguments of rows without tensor operands, operands and attributes in the order of the schema, one tuple a call.
     """
 
-    shapes: tuple[tuple[tuple[int, ...], ...], ...] = ()
+    shapes: tuple[Shapes, ...] = ()
     low: float = -3.0
     high: float = 3.0
     dtypes: tuple[str, ...] = ("f32", "f64")
     extra: tuple[tuple[Any, ...], ...] = ((),)
     kinds: tuple[str, ...] = ()
     finite: bool = False
+    calls: tuple[tuple[Any, ...], ...] = ()
+
+
+def calls(*arguments: tuple[Any, ...]) -> Samples:
+    """Return the samples of a row that takes Python values."""
+    return Samples(dtypes=(), calls=arguments)
+
+
+@dataclass(frozen=True)
+class Raises:
+    """An error that a row raises: the exception's name, its message in eager's words, and inputs that lead to it.
+
+    call: the arguments, as in `Samples.calls`. shapes, extra, dtype, value: tensor operands of one value, as in `Samples`.
+    An error without inputs depends on the machine or the caller.
+    """
+
+    type: str
+    message: str = ""
+    call: tuple[Any, ...] | None = None
+    shapes: Shapes | None = None
+    extra: tuple[Any, ...] = ()
+    dtype: str | None = None
+    value: float = 1.0
+
+    @property
+    def has_inputs(self) -> bool:
+        return self.call is not None or self.shapes is not None
+
+
+OUT_OF_MEMORY = Raises("MemoryError")
+NO_ERROR = Raises("")  # of a kernel whose prototype can report errors, although no input makes it fail
 
 
 Infer = Callable[[Sequence["Value"], Mapping[str, Any]], Sequence["Type"]]
@@ -123,6 +160,7 @@ class OpDef:
     ref: dotted name of what the interpreter calls, by default the first of `torch`.
     reads, writes: classes of memory ("tensor", "list", "state", "random", "io") that running the op reads or writes.
     raises: whether running the op may raise. check: name of the `check` kind that guards it, after which it cannot.
+    errors: the errors that the op or its check raises.
     takes: of an elementwise op, the dtypes that it computes in; by default those of its samples.
     phases: those in whose modules the op may stand.
     One of these says how C is made, or `emit` chooses between the two others: `c` (a per-element or scalar C expression
@@ -144,6 +182,7 @@ class OpDef:
     kernel: str | None = None
     emit: str | None = None
     samples: Samples | None = None
+    errors: tuple[Raises, ...] = ()
     tolerance_ulp: float = 0.0
     takes: tuple[str, ...] = ()
     phases: tuple[str, ...] = (TENSOR,)

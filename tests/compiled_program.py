@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import random
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,17 @@ class Raised(Exception):
         self.type, self.message, self.line = type, message, line
 
 
+WORD = c.CFUNCTYPE(c.c_uint32, c.c_void_p)
+PRINT = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(c.c_char), c.c_size_t)
+WARN = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_char_p, c.c_void_p)
+
+
 class Compiled:
-    """A module as a library. `live`: objects left when arguments and results of the last call are released."""
+    """A module as a library. Calls draw from copies of torch's generator, and from Python's.
+
+    live: objects left when arguments and results of the last call are released. printed, warnings: what calls printed, and the
+    categories and messages of what they warned of. state: what the last call set outside of itself.
+    """
 
     def __init__(self, module: Module, *, optimize: int = 0):
         self.module = module
@@ -64,11 +74,25 @@ class Compiled:
         self.given: list[Any] = []
         self.live = 0
         self.peak = 0
+        self.printed = ""
+        self.targets = {op.attrs["target"] for op in module.walk() if op.name == "state.set"}
+        self.state: dict[int, tuple[int, int]] = {}
+        self.warnings: list[tuple[str, str]] = []
+        self.hooks = WORD(lambda _: random.getrandbits(32)), PRINT(self.on_print), WARN(self.on_warn)
+
+    def on_print(self, user: Any, text: Any, nbytes: int) -> None:
+        self.printed += text[:nbytes].decode()
+
+    def on_warn(self, user: Any, category: bytes, message: bytes, where: Any) -> None:
+        self.warnings.append((category.decode(), message.decode()))
 
     def run(self, name: str, *args: Any, params: dict[str, Any] | None = None) -> tuple[Any, ...]:
         """Calls an entry; returns its results as torch tensors, numbers and lists."""
         func = self.module.funcs[name]
+        self.state = {}
         cx = c.c_void_p(self.lib.drv_new())
+        rng = torch.get_rng_state()
+        self.lib.drv_lend(cx, c.c_void_p(rng.data_ptr()), *self.hooks)
         try:
             self.given.clear()
             types = [a.type for a in func.body.args] + [p.type for p in self.module.params.values()]
@@ -77,6 +101,7 @@ class Compiled:
             results = (Box * (len(func.results) + 1))()
             if self.lib.drv_call(cx, self.module.entries.index(name), boxes, results) < 0:
                 raise self.error(cx)
+            self.state = self.set_outside(cx)
             taken = tuple(self.take(box, t) for box, t in zip(results, func.results, strict=False))
             for box, t in zip(results, func.results, strict=False):
                 if is_counted(t):
@@ -88,6 +113,14 @@ class Compiled:
             return taken
         finally:
             self.lib.drv_free(cx)
+
+    def set_outside(self, cx: c.c_void_p) -> dict[int, tuple[int, int]]:
+        """Return what `state.set` set its targets to: forms, and first leaves as ints."""
+        leaf, found = Box(), {}
+        for target in self.targets:
+            if (form := self.lib.drv_target(cx, target, c.byref(leaf))) >= 0:
+                found[target] = (form, leaf.i)
+        return found
 
     def error(self, cx: c.c_void_p) -> Raised:
         loc = c.c_int()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from data_suite import Case, Kind
+from row_modules import calls_of, described, interpreted
 
 from scriptc.ir.core import Module
 from scriptc.ir.errors import CompileError
@@ -74,4 +75,12 @@ def parse_case(case: Case) -> list[str]:
     return ["no error"]
 
 
-IR_KINDS: dict[str, Kind] = {"pass-": pass_case, "verify": verify_case, "parse": parse_case}
+def rows_case(case: Case) -> list[str]:
+    """What the interpreter gives for each call; test_rows_in_c.py compares C with it."""
+    module = read_as_printed(case)
+    verify(module)
+    (name,) = module.funcs
+    return [described(interpreted(module, name, call)) for call in calls_of(case)]
+
+
+IR_KINDS: dict[str, Kind] = {"rows-": rows_case, "pass-": pass_case, "verify": verify_case, "parse": parse_case}

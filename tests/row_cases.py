@@ -1,9 +1,11 @@
-"""One small function for each op row, dtype, shape and variation of its `samples`: what the row tests run."""
+"""Small functions for the samples and errors of op rows, which the row tests run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import torch
@@ -12,17 +14,20 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
 from scriptc.ir.dtypes import COMPLEX, INEXACT, TORCH_NAMES
 from scriptc.ir.loc import Loc
-from scriptc.ir.opdef import OpDef
-from scriptc.ir.types import FLOAT, INT, PACKED, TensorType, Type
+from scriptc.ir.opdef import OpDef, Raises, Shapes
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, NONE, STR, TensorType, Type, join, list_of, tuple_of
 
 LOC = Loc("<rows>", 1)
 SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e-40, -1e30]
-Shapes = tuple[tuple[int, ...], ...]
 
 
 @dataclass
 class RowCase:
-    """`inputs` makes the arguments anew, for ops that write; `low` and `high` bound their values."""
+    """A function of one op, and the arguments to call it with, made anew for each run as some ops write them.
+
+    numbers: arguments behind the tensors. calls: the arguments of all calls, of a function without tensors.
+    raises: the error that all calls raise.
+    """
 
     row: OpDef
     name: str
@@ -30,18 +35,24 @@ class RowCase:
     shapes: Shapes
     numbers: list[Any]
     with_number: bool
+    calls: tuple[tuple[Any, ...], ...] = ()
+    raises: Raises | None = None
 
-    def inputs(self, layout: str) -> list[Any]:
+    def inputs(self, layout: str) -> list[list[Any]]:
+        """Return the arguments of each call."""
+        if self.calls:
+            return [deepcopy(list(call)) for call in self.calls]
         tensors = [self.tensor(d, s, i, layout) for i, (d, s) in enumerate(zip(self.dtypes, self.shapes, strict=True))]
-        return [*tensors, *self.numbers]
+        return [[*tensors, *self.numbers]]
 
     def tensor(self, dtype: str, shape: tuple[int, ...], index: int, layout: str) -> Any:
         samples = self.row.samples
         assert samples is not None
+        low, high = (samples.low, samples.high) if self.raises is None else (self.raises.value, self.raises.value)
         generator = torch.Generator().manual_seed(index)
         order = shape[::-1] if layout == "transposed" else shape
         values = torch.rand(order, generator=generator, dtype=torch.float64)
-        values = values * (samples.high - samples.low) + samples.low
+        values = values * (high - low) + low
         if layout == "special" and dtype in INEXACT and values.numel():
             flat = values.view(-1)
             for i in range(0, len(flat), 2):
@@ -49,7 +60,7 @@ class RowCase:
         if dtype in COMPLEX:
             values = torch.complex(values, values.flip(tuple(range(values.dim()))))
         elif dtype == "bool":
-            values = values > (samples.high + samples.low) / 2
+            values = values > (high + low) / 2
         elif dtype in ("u8", "i8", "i16", "i32", "i64"):
             values = values.abs() if dtype == "u8" else values
         made = values.to(getattr(torch, TORCH_NAMES[dtype]))
@@ -60,6 +71,9 @@ def row_cases(row: OpDef) -> Iterator[tuple[RowCase, Func]]:
     """All dtypes with the first shapes, all shapes with the first dtype; every variation."""
     samples = row.samples
     assert samples is not None
+    if samples.calls:
+        yield from call_cases(row, samples.calls)
+        return
     all_shapes: tuple[Shapes, ...] = samples.shapes or ((),)
     for i, dtype in enumerate(samples.dtypes):
         for shapes in all_shapes if i == 0 else all_shapes[:1]:
@@ -73,8 +87,64 @@ def row_cases(row: OpDef) -> Iterator[tuple[RowCase, Func]]:
                     yield from _case(row, dtype, shapes, (), (number,))
 
 
+def error_cases(row: OpDef) -> Iterator[tuple[RowCase, Func]]:
+    """Yield a function for each error of a row that inputs lead to."""
+    for error in row.errors:
+        if error.call is not None:
+            yield from call_cases(row, (error.call,), error)
+        elif error.shapes is not None:
+            assert row.samples is not None
+            dtype = error.dtype or row.samples.dtypes[0]
+            yield from _case(row, dtype, error.shapes, error.extra, (), error)
+
+
+def call_cases(row: OpDef, calls: tuple[tuple[Any, ...], ...], error: Raises | None = None) -> Iterator[tuple[RowCase, Func]]:
+    """Yield a function for all calls whose operands have the same types, and whose attributes are the same."""
+    groups: dict[Any, list[tuple[Any, ...]]] = {}
+    for call in calls:
+        groups.setdefault(_signature(row, call), []).append(call)
+    for number, group in enumerate(groups.values()):
+        name = "_".join([row.name.replace(".", "_"), "calls" if error is None else "raises", str(number)])
+        arguments = tuple(tuple(_operand_values(row, call)) for call in group)
+        yield RowCase(row, name, [], (), [], False, arguments, error), _call_function(row, group[0], name)
+
+
+def type_of(value: Any) -> Type:
+    """Return the type of an argument of a call."""
+    if isinstance(value, (list, tuple)):
+        elem: Type = NEVER
+        for item in value:
+            elem = join(elem, type_of(item))
+        return list_of(elem) if isinstance(value, list) else tuple_of(elem)
+    return {bool: BOOL, int: INT, float: FLOAT, str: STR, type(None): NONE}[type(value)]
+
+
+def _operand_values(row: OpDef, call: tuple[Any, ...]) -> list[Any]:
+    """Return the operands of a call. One of type `Value[]` is a tuple of operands."""
+    values: list[Any] = []
+    for arg, value in zip(row.args, call, strict=True):
+        if arg.is_operand:
+            values += value if arg.is_list else [value]
+    return values
+
+
+def _signature(row: OpDef, call: tuple[Any, ...]) -> tuple[Any, ...]:
+    attributes = tuple(value for arg, value in zip(row.args, call, strict=True) if not arg.is_operand)
+    return tuple(str(type_of(v)) for v in _operand_values(row, call)), attributes
+
+
+def _call_function(row: OpDef, call: tuple[Any, ...], name: str) -> Func:
+    body = Block([(type_of(v), "a") for v in _operand_values(row, call)])
+    build = Builder(body)
+    attrs = {arg.name: value for arg, value in zip(row.args, call, strict=True) if not arg.is_operand}
+    op = build.op(row.name, body.args, LOC, **attrs)
+    written = body.args[:1] if row.writes and not op.results else []
+    build.op("return", [*op.results, *written], LOC)
+    return Func(name, body, [v.type for v in (*op.results, *written)], LOC)
+
+
 def _case(
-    row: OpDef, dtype: str, shapes: Shapes, extra: tuple[Any, ...], numbers: tuple[Any, ...]
+    row: OpDef, dtype: str, shapes: Shapes, extra: tuple[Any, ...], numbers: tuple[Any, ...], error: Raises | None = None
 ) -> Iterator[tuple[RowCase, Func]]:
     """`numbers` replace the operands whose shape is ()."""
     body = Block()
@@ -103,12 +173,11 @@ def _case(
     body.args += [v for v in tensors if v.op is None and isinstance(v.type, TensorType)]
     body.args += [v for v in tensors if v.op is None and not isinstance(v.type, TensorType)]
     operands, attrs = _arguments(row, build, dtype, tensors, list(extra))
-    types: tuple[Type, ...] | None = (PACKED,) if row.name == "pack_linear" else None
-    op = build.op(row.name, operands, LOC, types=types, **attrs)
-    results = [v for v in op.results if v.type != PACKED] or ([tensors[0]] if row.writes else [])
+    op = build.op(row.name, operands, LOC, **attrs)
+    results = op.results or ([tensors[0]] if row.writes else [])
     build.op("return", results, LOC)
     text = "_".join([row.name.replace(".", "_"), dtype, *("x".join(map(str, s)) or "s" for s in shapes)])
-    case = RowCase(row, text, dtypes, tuple(kept), given, bool(numbers))
+    case = RowCase(row, text, dtypes, tuple(kept), given, bool(numbers), raises=error)
     yield case, Func(text, body, [v.type for v in results], LOC)
 
 
@@ -129,8 +198,8 @@ def _arguments(
                 operands.append(build.build("tuple", [build.const(v, LOC) for v in value], LOC))
             else:
                 operands.append(build.const(value, LOC))
-        elif arg.type == "ScalarType" and not (arg.keyword_only is False and extra):
-            attrs[arg.name] = "bool" if row.name in ("all", "any") else dtype
+        elif arg.type == "ScalarType" and not extra:
+            attrs[arg.name] = dtype
         else:
             attrs[arg.name] = extra.pop(0)
     return operands, attrs
@@ -139,7 +208,7 @@ def _arguments(
 def row_module(rows: list[OpDef], name: str) -> tuple[Module, list[RowCase]]:
     module, cases = Module(name), []
     for row in rows:
-        for case, func in row_cases(row):
+        for case, func in chain(row_cases(row), error_cases(row)):
             func.name = case.name = f"{case.name}_{len(cases)}"
             module.funcs[func.name] = func
             module.entries.append(func.name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from scriptc.ir.opdef import OpDef
+from scriptc.ir.opdef import OpDef, Raises, Samples, calls
 from scriptc.ir.ops.rules import Attrs, Operands, as_dim, fixed, tensors_of, tuple_items
 from scriptc.ir.types import NONE, Dim, TensorType
 
@@ -85,21 +85,42 @@ def is_proved(kind: str, operands: Operands, attrs: Attrs) -> bool:
     return PROOFS[kind](operands, attrs)
 
 
+_LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
+_SHARED = ("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+           "location. Please clone() the tensor before performing the operation.")  # fmt: skip
+
 ROWS = [
+    # What `of` raises; the errors are those of that op's row.
     OpDef("check", "(Value[] operands, *, str of) -> ()", fixed(), raises=True, emit="check"),
-    # The flag says whether the local variable `name` is bound; UnboundLocalError otherwise.
-    OpDef("check.bound", "(Scalar flag, *, str name) -> ()", fixed(), raises=True, emit="check_bound"),
-    # The same of a variable of the function around, read in an inner one: NameError.
-    OpDef("check.free", "(Scalar flag, *, str name) -> ()", fixed(), raises=True, emit="check_bound"),
-    # A sequence of `length` is unpacked into `count` targets; ValueError with Python's messages.
-    OpDef("check.unpack", "(SymInt length, *, int count) -> ()", fixed(), raises=True, emit="check_unpack"),
-    # A step of range(): ValueError when it is 0.
-    OpDef("check.step", "(SymInt step) -> ()", fixed(), raises=True, emit="check_step"),
-    # In-place writes: src broadcasts to dst; RuntimeError.
-    OpDef("check.store", "(Tensor dst, Tensor src) -> ()", fixed(), raises=True, emit="check_store"),
-    # In-place writes to dst, or to a view of it: no leaf that requires grad; RuntimeError where autograd sees the call.
-    OpDef("check.leaf", "(Tensor dst, *, bool view) -> ()", fixed(), raises=True, kernel="sc_check_leaf"),
-    # In-place writes: where both are dense, src shares no memory with dst or, unless they must be apart, is dst element by
-    # element; RuntimeError.
-    OpDef("check.overlap", "(Tensor dst, Tensor src, *, bool apart) -> ()", fixed(), raises=True, kernel="sc_check_overlap"),
-]
+    # The flag says whether the local variable `name` is bound.
+    OpDef("check.bound", "(Scalar flag, *, str name) -> ()", fixed(), raises=True, emit="check_bound",
+          samples=calls((True, "x")),
+          errors=(Raises("UnboundLocalError", "cannot access local variable 'x' where it is not associated with a value",
+                         (False, "x")),)),
+    # The flag says whether the variable `name` of an enclosing function is bound.
+    OpDef("check.free", "(Scalar flag, *, str name) -> ()", fixed(), raises=True, emit="check_bound",
+          samples=calls((True, "x")),
+          errors=(Raises("NameError", "cannot access free variable 'x' where it is not associated with a value in enclosing "
+                         "scope", (False, "x")),)),
+    # A sequence of `length` items is unpacked into `count` targets.
+    OpDef("check.unpack", "(SymInt length, *, int count) -> ()", fixed(), raises=True, emit="check_unpack",
+          samples=calls((2, 2)),
+          errors=(Raises("ValueError", "too many values to unpack (expected 2)", (3, 2)),
+                  Raises("ValueError", "not enough values to unpack (expected 2, got 1)", (1, 2)))),
+    # The step of a range is not 0.
+    OpDef("check.step", "(SymInt step) -> ()", fixed(), raises=True, emit="check_step", samples=calls((1,), (-1,)),
+          errors=(Raises("ValueError", "range() arg 3 must not be zero", (0,)),)),
+    # In-place writes: src broadcasts to dst.
+    OpDef("check.store", "(Tensor dst, Tensor src) -> ()", fixed(), raises=True, emit="check_store",
+          samples=Samples((((3, 4), (4,)), ((3, 4), (3, 1)), ((), ())), dtypes=("f32",)),
+          errors=(Raises("RuntimeError", "output with shape [3, 1] doesn't match the broadcast shape [3, 4]",
+                         shapes=((3, 1), (3, 4))),)),
+    # In-place writes to dst, or to a view of it: dst is no leaf that requires grad. Only where autograd sees the call.
+    OpDef("check.leaf", "(Tensor dst, *, bool view) -> ()", fixed(), raises=True, kernel="sc_check_leaf",
+          samples=Samples((((2,),),), dtypes=("f32",), extra=((True,), (False,))),
+          errors=(Raises("RuntimeError", _LEAF), Raises("RuntimeError", f"a view of {_LEAF}"))),
+    # In-place writes, where both tensors are dense: src and dst share no memory or, unless they must be apart, all elements.
+    OpDef("check.overlap", "(Tensor dst, Tensor src, *, bool apart) -> ()", fixed(), raises=True, kernel="sc_check_overlap",
+          samples=Samples((((3, 4), (3, 4)),), dtypes=("f32",), extra=((True,), (False,))),
+          errors=(Raises("RuntimeError", _SHARED),)),
+]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OpDef, TypeRuleError
+from scriptc.ir.opdef import OUT_OF_MEMORY, OpDef, Raises, TypeRuleError, calls
 from scriptc.ir.ops.rules import Attrs, Operands, elem_of, fixed, items_of
 from scriptc.ir.types import (
     BOOL,
@@ -123,45 +123,65 @@ def _unwrap(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (t.item,)
 
 
+_MEMORY = (OUT_OF_MEMORY,)
+_ASSIGNED = "list assignment index out of range"
+
 ROWS = [
     OpDef("tuple", "(Value[] items) -> Value", _tuple, _PURE, emit="tuple_"),
     OpDef("tuple.get", "(Value self, int index) -> Value", _item, _FETCHES, emit="tuple_get"),
-    OpDef("list.new", "(Value[] items) -> Value", _new, frozenset({"ALLOCATES"}), emit="list_new"),
-    OpDef("list.len", "(Value self) -> SymInt", fixed(INT), _PURE, ref="builtins.len", reads=_READS, emit="list_len"),
-    # index: Python's, from either end; IndexError
+    OpDef("list.new", "(Value[] items) -> Value", _new, frozenset({"ALLOCATES"}), emit="list_new",
+          samples=calls(((1, 2, 3),), (("a", "é"),), ((0.5,),))),
+    OpDef("list.len", "(Value self) -> SymInt", fixed(INT), _PURE, ref="builtins.len", reads=_READS, emit="list_len",
+          samples=calls(([1, 2],), ((0.5, 1.5, 2.5),))),
+    # index: Python's, from either end
     OpDef("list.get", "(Value self, SymInt index) -> Value", _get, _FETCHES, ref="operator.getitem", reads=_READS,
-          raises=True, emit="list_get"),
+          raises=True, emit="list_get", samples=calls(([1, 2, 3], 0), ([1, 2, 3], -3), (["a", "b"], -1), ((0.5,), 0)),
+          errors=(Raises("IndexError", "list index out of range", ([1, 2], 2)),
+                  Raises("IndexError", "list index out of range", ([1, 2], -3)),
+                  Raises("IndexError", "tuple index out of range", ((1, 2), 2)))),
     # index: proved to lie in 0..len-1
-    OpDef("list.at", "(Value self, SymInt index) -> Value", _get, _GUARDED, ref="list:at", reads=_READS, emit="list_at"),
+    OpDef("list.at", "(Value self, SymInt index) -> Value", _get, _GUARDED, ref="list:at", reads=_READS, emit="list_at",
+          samples=calls(([1, 2, 3], 2), (["a", "b"], 0), ((True, False), 1))),
     OpDef("list.set", "(Value self, SymInt index, Value value) -> ()", _store, ref="operator.setitem", writes=_WRITES,
-          raises=True, emit="list_set"),
+          raises=True, emit="list_set", samples=calls(([1, 2, 3], -1, 5), (["a", "b"], 0, "c")),
+          errors=(Raises("IndexError", _ASSIGNED, ([1], 1, 0)),)),
     # index: proved to lie in 0..len-1
-    OpDef("list.put", "(Value self, SymInt index, Value value) -> ()", _store, ref="list:put", writes=_WRITES, emit="list_put"),
+    OpDef("list.put", "(Value self, SymInt index, Value value) -> ()", _store, ref="list:put", writes=_WRITES, emit="list_put",
+          samples=calls(([1, 2, 3], 2, 5), (["a", "b"], 0, "c"))),
     OpDef("list.append", "(Value self, Value value) -> ()", _store, ref="list.append", writes=_WRITES, raises=True,
-          emit="list_append"),
+          emit="list_append", samples=calls(([1], 2), (["a"], "b"), ([0.5], 1.5)), errors=_MEMORY),
     OpDef("list.insert", "(Value self, SymInt index, Value value) -> ()", _store, ref="list.insert", writes=_WRITES,
-          raises=True, emit="list_insert"),
+          raises=True, emit="list_insert", samples=calls(([1, 2], 1, 9), ([1, 2], -99, 9), ([1, 2], 99, 9), (["a"], 0, "b")),
+          errors=_MEMORY),
     OpDef("list.delete", "(Value self, SymInt index) -> ()", _delete, ref="operator.delitem", writes=_WRITES, raises=True,
-          kernel="sc_list_delete"),
+          kernel="sc_list_delete", samples=calls(([1, 2, 3], 0), ([1, 2, 3], -1), (["a", "b"], 1)),
+          errors=(Raises("IndexError", _ASSIGNED, ([1], 1)),)),
     # bounds: Python's; what stands for None is beyond the end
     OpDef("list.slice", "(Value self, SymInt start, SymInt stop, SymInt step) -> Value", _copy, frozenset({"ALLOCATES"}),
-          ref="operator.getitem", reads=_READS, raises=True, kernel="sc_list_slice"),
+          ref="operator.getitem", reads=_READS, raises=True, kernel="sc_list_slice",
+          samples=calls(([1, 2, 3, 4], 1, 99, 2), ([1, 2, 3, 4], -1, 0, -1), (["a", "b"], 0, 1, 1), ((1, 2, 3), 1, 3, 1)),
+          errors=(Raises("ValueError", "slice step cannot be zero", ([1], 0, 1, 0)),)),
     OpDef("list.repeat", "(Value self, SymInt times) -> Value", _copy, frozenset({"ALLOCATES"}), ref="operator.mul",
-          reads=_READS, raises=True, kernel="sc_list_repeat"),
+          reads=_READS, raises=True, kernel="sc_list_repeat", samples=calls(([1, 2], 3), ([1, 2], -1), (["a"], 2)),
+          errors=(Raises("MemoryError", "", ([1, 2], 2**62)),)),
     OpDef("list.splice", "(Value self, SymInt start, SymInt stop, Value other) -> ()", _splice, ref="operator.setitem",
-          reads=_READS, writes=_WRITES, raises=True, kernel="sc_list_splice"),
+          reads=_READS, writes=_WRITES, raises=True, kernel="sc_list_splice",
+          samples=calls(([1, 2, 3], 0, 2, [9]), ([1, 2, 3], 1, 1, [8, 9]), (["a", "b"], -1, 99, ["c"])), errors=_MEMORY),
     # the indices that sort numbers or strings, equal ones in their order
     OpDef("list.argsort", "(Value self, *, bool reverse) -> Value", _order, frozenset({"ALLOCATES"}), ref="builtins.sorted",
-          reads=_READS, raises=True, emit="list_argsort"),
+          reads=_READS, raises=True, emit="list_argsort",
+          samples=calls(([3, 1, 2, 1], False), ([3, 1, 2, 1], True), ([0.5, -0.5], False), (["b", "é", "a"], False)),
+          errors=_MEMORY),
     # the numbers as a tensor of i64, f64 or bool
     OpDef("list.tensor", "(Value self) -> Tensor", _tensor, _PURE, ref="torch.tensor", reads=_READS, raises=True,
-          emit="list_tensor"),
+          emit="list_tensor", samples=calls(([1, 2, 3],), ([0.5, -0.0],), ([True, False],)), errors=_MEMORY),
     # tuples of any length
-    OpDef("tuple.new", "(Value[] items) -> Value", _new_tuple, frozenset({"ALLOCATES"}), emit="list_new"),
+    OpDef("tuple.new", "(Value[] items) -> Value", _new_tuple, frozenset({"ALLOCATES"}), emit="list_new",
+          samples=calls(((1, 2),), (("a",),))),
     OpDef("tuple.of", "(Value self) -> Value", _tuple_of_items, frozenset({"ALLOCATES"}), ref="builtins.tuple", reads=_READS,
-          raises=True, emit="tuple_of"),
+          raises=True, emit="tuple_of", samples=calls(([1, 2],), (["a"],)), errors=_MEMORY),
     OpDef("tuple.join", "(Value self, Value other) -> Value", _joined, frozenset({"ALLOCATES"}), ref="operator.add",
-          reads=_READS, raises=True, kernel="sc_tuple_join"),
+          reads=_READS, raises=True, kernel="sc_tuple_join", samples=calls(((1,), (2, 3)), (("a",), ("b",))), errors=_MEMORY),
     OpDef("optional.present", "(Value self) -> Value", _present, _PURE, emit="optional_present"),
     OpDef("optional.unwrap", "(Value self) -> Value", _unwrap, _GUARDED, emit="optional_unwrap"),
 ]  # fmt: skip

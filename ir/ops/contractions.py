@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
+from scriptc.ir.opdef import OpDef, Raises, Samples, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, broadcast_dims, fixed, tensor
 from scriptc.ir.types import PACKED, Dim, ListType, TensorType, Type
 from scriptc.ir.types import ROWS as ROWS_TYPE
@@ -77,10 +77,19 @@ ROWS = [
     OpDef("matmul", "(Tensor self, Tensor other) -> Tensor", _matmul, _PLAIN, torch=("torch.matmul", "Tensor.matmul"),
           reads=_TENSOR, check="matmul", kernel="sc_matmul", tolerance_ulp=64,
           samples=Samples((((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((2, 3, 4), (4, 5)),
-                           ((2, 1, 3, 4), (5, 4, 2)), ((3, 0), (0, 2))), dtypes=("f32", "f64", "i64", "bf16"))),
+                           ((2, 1, 3, 4), (5, 4, 2)), ((3, 0), (0, 2))), dtypes=("f32", "f64", "i64", "bf16")),
+          errors=(Raises("RuntimeError", "mat1 and mat2 shapes cannot be multiplied (3x4 and 5x6)", shapes=((3, 4), (5, 6))),
+                  Raises("RuntimeError", "size mismatch, got input (3), mat (3x4), vec (5)", shapes=((3, 4), (5,))),
+                  Raises("RuntimeError", "inconsistent tensor size, expected tensor [4] and src [5] to have the same number "
+                         "of elements, but got 4 and 5 elements respectively", shapes=((4,), (5,))))),
     OpDef("linear", "(Tensor input, Tensor weight, Tensor? bias) -> Tensor", _linear, _PLAIN,
           ref="torch.nn.functional.linear", reads=_TENSOR, check="linear", kernel="sc_linear", samples=_LINEAR,
-          tolerance_ulp=64),
+          tolerance_ulp=64,
+          errors=(Raises("RuntimeError", "mat1 and mat2 shapes cannot be multiplied (3x5 and 6x4)",
+                         shapes=((3, 5), (4, 6), (4,))),
+                  Raises("RuntimeError", "The expanded size of the tensor (4) must match the existing size (3) at "
+                         "non-singleton dimension 1.  Target sizes: [3, 4].  Tensor sizes: [3]",
+                         shapes=((3, 5), (4, 5), (3,))))),
     # Tensors one behind the other along the first dim.
     OpDef("concat", "(Value[] tensors) -> Tensor", _concat, frozenset({"PURE", "ALLOCATES", "PLAIN", "ANY_DTYPE"}),
           reads=_TENSOR, ref="concat", emit="concat"),

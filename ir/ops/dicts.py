@@ -5,7 +5,7 @@ A *place* is where a dict keeps a key: it holds until the next `dict.walk`. Keys
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OpDef, TypeRuleError
+from scriptc.ir.opdef import OUT_OF_MEMORY, OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, elem_of, fixed, key_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TupleType, Type, dict_of, is_subtype, set_of
 
@@ -87,6 +87,8 @@ def _made(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (set_of(key_of(operands[0])),)
 
 
+_MEMORY_ENDS = (OUT_OF_MEMORY,)
+
 ROWS = [
     OpDef("hash", "(Value self) -> SymInt", _hash, _PURE, ref="builtins.hash", reads=_MEMORY, emit="hash_"),
     OpDef("dict.new", "() -> Value", _dict, _MAKES, emit="dict_new"),
@@ -96,31 +98,33 @@ ROWS = [
     OpDef("dict.key", "(Value self, SymInt place) -> Value", _key, _GUARDED, reads=_MEMORY, emit="dict_key"),
     OpDef("dict.at", "(Value self, SymInt place) -> Value", _value, _GUARDED, reads=_MEMORY, emit="dict_at"),
     OpDef("dict.set", "(Value self, Value key, Value value) -> ()", _store, ref="operator.setitem", writes=_MEMORY,
-          raises=True, emit="dict_set"),
+          raises=True, emit="dict_set", errors=_MEMORY_ENDS),
     # another value for a key that is there
     OpDef("dict.put", "(Value self, SymInt place, Value value) -> ()", _put, writes=_MEMORY, emit="dict_put"),
     OpDef("dict.remove", "(Value self, SymInt place) -> ()", fixed(), writes=_MEMORY, emit="dict_remove"),
     OpDef("dict.clear", "(Value self) -> ()", fixed(), writes=_MEMORY, emit="dict_clear"),
     # from here on, until keys come or go, the places are 0 to len - 1 in Python's order; gives what `unchanged` asks for
-    OpDef("dict.walk", "(Value self) -> SymInt", fixed(INT), writes=_MEMORY, raises=True, emit="dict_walk"),
+    OpDef("dict.walk", "(Value self) -> SymInt", fixed(INT), writes=_MEMORY, raises=True, emit="dict_walk",
+          errors=_MEMORY_ENDS),
     # RuntimeError where keys came or went since a walk began
     OpDef("dict.unchanged", "(Value self, SymInt walk) -> ()", fixed(), reads=_MEMORY, raises=True,
           kernel="sc_dict_unchanged"),
     OpDef("set.new", "() -> Value", _set, _MAKES, emit="set_new"),
-    OpDef("set.add", "(Value self, Value key) -> ()", _add, ref="set.add", writes=_MEMORY, raises=True, emit="set_add"),
+    OpDef("set.add", "(Value self, Value key) -> ()", _add, ref="set.add", writes=_MEMORY, raises=True, emit="set_add",
+          errors=_MEMORY_ENDS),
     # the set is not empty
     OpDef("set.pop", "(Value self) -> Value", _key, ref="set.pop", writes=_MEMORY, emit="set_pop"),
     # The order of a set follows from how it came about, so these are Python's own. `merge` also takes the keys of a dict.
     OpDef("set.merge", "(Value self, Value other) -> ()", _same, ref="set.update", reads=_MEMORY, writes=_MEMORY,
-          raises=True, kernel="sc_set_merge"),
+          raises=True, kernel="sc_set_merge", errors=_MEMORY_ENDS),
     OpDef("set.keep", "(Value self, Value other) -> ()", _same, ref="set.intersection_update", reads=_MEMORY, writes=_MEMORY,
-          raises=True, kernel="sc_set_keep"),
+          raises=True, kernel="sc_set_keep", errors=_MEMORY_ENDS),
     OpDef("set.drop", "(Value self, Value other) -> ()", _same, ref="set.difference_update", reads=_MEMORY, writes=_MEMORY,
-          raises=True, kernel="sc_set_drop"),
+          raises=True, kernel="sc_set_drop", errors=_MEMORY_ENDS),
     OpDef("set.flip", "(Value self, Value other) -> ()", _same, ref="set.symmetric_difference_update", reads=_MEMORY,
-          writes=_MEMORY, raises=True, kernel="sc_set_flip"),
+          writes=_MEMORY, raises=True, kernel="sc_set_flip", errors=_MEMORY_ENDS),
     OpDef("set.and", "(Value self, Value other) -> Value", _made, _MAKES, ref="set.intersection", reads=_MEMORY,
-          raises=True, kernel="sc_set_and"),
+          raises=True, kernel="sc_set_and", errors=_MEMORY_ENDS),
     OpDef("set.minus", "(Value self, Value other) -> Value", _made, _MAKES, ref="set.difference", reads=_MEMORY,
-          raises=True, kernel="sc_set_minus"),
+          raises=True, kernel="sc_set_minus", errors=_MEMORY_ENDS),
 ]  # fmt: skip

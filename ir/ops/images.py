@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
+from scriptc.ir.opdef import OpDef, Raises, Samples, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, fixed, tensor
 from scriptc.ir.types import PACKED, Dim, TensorType, Type
 
@@ -67,18 +67,35 @@ def _resample(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 _IMAGES = (((2, 3, 9, 8),), ((3, 7, 7),))
+_ONES = ((1, 1), (0, 0), (1, 1), 1)  # strides, no padding, dilations, one group
+_PADDED = "pad should be at most half of effective kernel size, but got pad=2, kernel_size=2 and dilation=1"
 ROWS = [
     OpDef("conv2d", "(Tensor input, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
           "int[2] dilation, SymInt groups) -> Tensor", _conv2d, _PURE, ref="torch.conv2d",
           reads=_TENSOR, raises=True, emit="conv2d", tolerance_ulp=128,
           samples=Samples((((2, 4, 9, 8), (6, 4, 3, 3), (6,)), ((4, 5, 5), (2, 4, 1, 2), (2,))),
-                          dtypes=("f32", "f64"), extra=(((1, 1), (0, 0), (1, 1), 1), ((2, 1), (1, 2), (2, 1), 1)))),
+                          dtypes=("f32", "f64"), extra=(((1, 1), (0, 0), (1, 1), 1), ((2, 1), (1, 2), (2, 1), 1))),
+          errors=(Raises("RuntimeError", "Given groups=1, weight of size [6, 3, 3, 3], expected input[2, 4, 9, 8] to have 3 "
+                         "channels, but got 4 channels instead", shapes=((2, 4, 9, 8), (6, 3, 3, 3), (6,)), extra=_ONES),
+                  Raises("RuntimeError", "Calculated padded input size per channel: (2 x 2). Kernel size: (3 x 3). Kernel "
+                         "size can't be greater than actual input size", shapes=((2, 4, 2, 2), (6, 4, 3, 3), (6,)),
+                         extra=_ONES),
+                  Raises("RuntimeError", "Given weight of size [6, 4, 3, 3], expected bias to be 1-dimensional with 6 "
+                         "elements, but got bias of size [5] instead", shapes=((2, 4, 9, 8), (6, 4, 3, 3), (5,)),
+                         extra=_ONES))),
     # `arranged`: the weight as `arrange_transposed` has made it, with the same attributes, if it has.
     OpDef("conv_transpose2d", "(Tensor input, Tensor weight, Tensor? bias, Value? arranged, int[2] stride, int[2] padding, "
           "int[2] output_padding, int groups, int[2] dilation) -> Tensor", _conv_transpose2d, _PURE,
           ref="conv_transpose2d", reads=_TENSOR, raises=True, emit="conv_transpose2d", tolerance_ulp=128,
           samples=Samples((((2, 4, 5, 3), (4, 3, 3, 2), (3,)), ((2, 4, 4), (2, 1, 1, 2), (1,))), dtypes=("f32", "f64"),
-                          extra=((None, (1, 1), (0, 0), (0, 0), 1, (1, 1)), (None, (2, 3), (1, 0), (1, 2), 1, (2, 1))))),
+                          extra=((None, (1, 1), (0, 0), (0, 0), 1, (1, 1)), (None, (2, 3), (1, 0), (1, 2), 1, (2, 1)))),
+          errors=(Raises("RuntimeError", "Given transposed=1, weight of size [4, 3, 3, 2], expected input[2, 3, 5, 3] to have "
+                         "4 channels, but got 3 channels instead", shapes=((2, 3, 5, 3), (4, 3, 3, 2), (3,)),
+                         extra=(None, (1, 1), (0, 0), (0, 0), 1, (1, 1))),
+                  Raises("RuntimeError", "output padding must be smaller than either stride or dilation, but got "
+                         "output_padding_height: 1 output_padding_width: 1 stride_height: 1 stride_width: 1 "
+                         "dilation_height: 1 dilation_width: 1", shapes=((2, 4, 5, 3), (4, 3, 3, 2), (3,)),
+                         extra=(None, (1, 1), (0, 0), (1, 1), 1, (1, 1))))),
     # The weight of a transposed convolution in the order of its kernel; anything where it does not fit the groups.
     OpDef("arrange_transposed", "(Tensor weight, int[2] stride, int[2] padding, int groups, int[2] dilation) -> Value",
           fixed(PACKED), _PURE, reads=_TENSOR, ref="arrange_transposed", kernel="sc_arrange_transposed"),
@@ -90,15 +107,21 @@ ROWS = [
           "bool ceil_mode) -> Tensor", _pool, _PURE, ref="torch.max_pool2d",
           reads=_TENSOR, raises=True, emit="max_pool2d",
           samples=Samples(_IMAGES, extra=(((2, 2), (2, 2), (0, 0), (1, 1), False),
-                                          ((3, 2), (2, 1), (1, 1), (1, 2), True)))),
+                                          ((3, 2), (2, 1), (1, 1), (1, 2), True))),
+          errors=(Raises("RuntimeError", _PADDED, shapes=_IMAGES[0], extra=((2, 2), (2, 2), (2, 0), (1, 1), False)),
+                  Raises("RuntimeError", "Given input size: (3x1x1). Calculated output size: (3x0x0). Output size is too "
+                         "small", shapes=((2, 3, 1, 1),), extra=((2, 2), (2, 2), (0, 0), (1, 1), False)))),
     OpDef("avg_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, "
           "bool count_include_pad, int? divisor_override) -> Tensor",
           _pool, _PURE, ref="torch.nn.functional.avg_pool2d", reads=_TENSOR, raises=True, emit="avg_pool2d",
           tolerance_ulp=4, samples=Samples(_IMAGES, extra=(((2, 2), (2, 2), (0, 0), False, True, None),
-                                                           ((3, 2), (2, 1), (1, 1), True, False, None)))),
+                                                           ((3, 2), (2, 1), (1, 1), True, False, None))),
+          errors=(Raises("RuntimeError", _PADDED, shapes=_IMAGES[0], extra=((2, 2), (2, 2), (2, 0), False, True, None)),)),
     # Along a dim: the sum over t of weight[t, i] times the element at index[t, i], for each i.
     OpDef("resample", "(Tensor self, Tensor index, Tensor weight, int dim) -> Tensor", _resample, _PURE, ref="resample",
           reads=_TENSOR, raises=True, kernel="sc_resample", tolerance_ulp=16,
           samples=Samples((((3, 4), (2, 5), (2, 5)), ((3, 3, 3), (4, 2), (4, 2))), 0.0, 2.9, dtypes=("f32", "f64"),
-                          kinds=("", "i64", ""), extra=((0,), (1,)))),
+                          kinds=("", "i64", ""), extra=((0,), (1,))),
+          errors=(Raises("IndexError", "index out of range in self", shapes=((3, 4), (2, 5), (2, 5)), extra=(0,),
+                         value=5.0),)),
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
+from scriptc.ir.opdef import OpDef, Raises, Samples, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, tensor
 from scriptc.ir.types import TensorType, Type
 
@@ -45,15 +45,22 @@ ROWS = [
     OpDef("gather", "(Tensor self, int dim, Tensor index) -> Tensor", _gather, _ANY, ref="torch.gather",
           reads=_TENSOR, raises=True, kernel="sc_gather",
           samples=Samples((((3, 4), (3, 2)), ((3, 4), (0, 2)), ((5,), (3,))), 0.0, 2.9, dtypes=_DTYPES, extra=((0,),),
-                          kinds=_INDEX)),
+                          kinds=_INDEX),
+          errors=(Raises("RuntimeError", "index 5 is out of bounds for dimension 0 with size 3", shapes=((3, 4), (2, 2)),
+                         extra=(0,), value=5.0),
+                  Raises("RuntimeError", "Index tensor must have the same number of dimensions as input tensor",
+                         shapes=((3, 4), (2,)), extra=(0,)))),
     OpDef("index_select", "(Tensor self, int dim, Tensor index) -> Tensor", _index_select, _ANY,
           ref="torch.index_select", reads=_TENSOR, raises=True, kernel="sc_index_select",
-          samples=Samples((((3, 4), (5,)), ((3, 4), (0,))), 0.0, 2.9, dtypes=_DTYPES, extra=((0,), (1,)), kinds=_INDEX)),
+          samples=Samples((((3, 4), (5,)), ((3, 4), (0,))), 0.0, 2.9, dtypes=_DTYPES, extra=((0,), (1,)), kinds=_INDEX),
+          errors=(Raises("IndexError", "index out of range in self", shapes=((3, 4), (2,)), extra=(0,), value=5.0),)),
     # A copy of self into which src goes. `include_self`: whether self's own elements take part in the reduction.
     OpDef("scatter", "(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self) -> Tensor",
           _scatter, _ANY, ref="scatter", reads=_TENSOR, raises=True, emit="scatter", tolerance_ulp=4,
           samples=Samples(_SCATTERED, 0.0, 2.9, dtypes=("f32", "i64", "f64", "i8"), kinds=(*_INDEX, ""),
-                          extra=tuple((0, r, s) for r in REDUCTIONS for s in (True, False)))),
+                          extra=tuple((0, r, s) for r in REDUCTIONS for s in (True, False))),
+          errors=(Raises("RuntimeError", "index 5 is out of bounds for dimension 0 with size 3",
+                         shapes=((3, 4), (2, 2), (3, 4)), extra=(0, "set", True), value=5.0),)),
     # i64 [found, rank], in the order of the elements
     OpDef("nonzero", "(Tensor self) -> Tensor", _nonzero, _ANY, torch=("torch.nonzero", "Tensor.nonzero"),
           ref="torch.nonzero", reads=_TENSOR, kernel="sc_nonzero",

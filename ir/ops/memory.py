@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OpDef, Samples
+from math import nan
+
+from scriptc.ir.opdef import OpDef, Raises, Samples
 from scriptc.ir.ops.rules import Attrs, Operands, fixed, own_dim, same_type, tensor, with_dtype
 from scriptc.ir.types import BOOL, FLOAT, INT, Type
 
@@ -11,6 +13,7 @@ _ANY = frozenset({"ANY_DTYPE"})
 _TENSOR = frozenset({"tensor"})
 _SHAPES = Samples(shapes=(((3, 4),), ((),), ((0, 2),)), dtypes=("f32", "i64", "bool", "bf16", "c64", "c128"))
 _ONE = Samples(shapes=(((),), ((1, 1),)), dtypes=("f32", "f64", "i64", "bool"))
+_SEVERAL = Raises("RuntimeError", "a Tensor with 12 elements cannot be converted to Scalar", shapes=((3, 4),))
 
 
 def _size(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -34,11 +37,15 @@ ROWS = [
           torch=("Tensor.numel", "torch.numel", "Tensor.nelement"), c="{0}->numel",
           samples=Samples(shapes=(((3, 4),), ((),)))),
     OpDef("item.float", "(Tensor self) -> Scalar", fixed(FLOAT), _PURE, ref="float_item", reads=_TENSOR, raises=True,
-          kernel="sc_item_f64", samples=_ONE),
+          kernel="sc_item_f64", samples=_ONE, errors=(_SEVERAL,)),
     OpDef("item.int", "(Tensor self) -> Scalar", fixed(INT), _PURE, ref="int_item", reads=_TENSOR, raises=True,
-          kernel="sc_item_i64", samples=_ONE),
+          kernel="sc_item_i64", samples=_ONE,
+          errors=(_SEVERAL, Raises("ValueError", "cannot convert float NaN to integer", shapes=((1,),), value=nan),
+                  Raises("OverflowError", "Python int too large to convert to C long", shapes=((1,),), value=1e19))),
     OpDef("item.bool", "(Tensor self) -> Scalar", fixed(BOOL), _PURE | _ANY, ref="builtins.bool", reads=_TENSOR, raises=True,
-          kernel="sc_item_bool", samples=_ONE),
+          kernel="sc_item_bool", samples=_ONE,
+          errors=(Raises("RuntimeError", "Boolean value of Tensor with more than one value is ambiguous", shapes=((3, 4),)),
+                  Raises("RuntimeError", "Boolean value of Tensor with no values is ambiguous", shapes=((0,),)))),
     OpDef("clone", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "ALLOCATES"}) | _ANY, reads=_TENSOR,
           torch=("Tensor.clone", "torch.clone"), kernel="sc_clone", samples=_SHAPES),
     # The same tensor where it already is contiguous, so the result may alias.
@@ -56,5 +63,8 @@ ROWS = [
     # dst.copy_(src): broadcasts, converts. Eager's result is dst itself.
     OpDef("copy_", "(Tensor dst, Tensor src) -> ()", fixed(), _ANY, reads=_TENSOR, writes=_TENSOR, raises=True,
           ref="Tensor.copy_", kernel="sc_copy_into",
-          samples=Samples(shapes=(((3, 4), (4,)), ((), ())), dtypes=("f32", "i64"))),
+          samples=Samples(shapes=(((3, 4), (4,)), ((), ())), dtypes=("f32", "i64")),
+          errors=(Raises("RuntimeError",
+                         "The size of tensor a (4) must match the size of tensor b (5) at non-singleton dimension 1",
+                         shapes=((3, 4), (5,))),)),
 ]  # fmt: skip

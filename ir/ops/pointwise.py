@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scriptc.ir.dtypes import PARTS
-from scriptc.ir.opdef import Infer, OpDef, Samples, TypeRuleError
+from scriptc.ir.opdef import Infer, OpDef, Raises, Samples, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, broadcast_dims, elementwise, predicate, real_part, tensor, tensors_of
 from scriptc.ir.types import TensorType, Type
 
@@ -23,6 +23,11 @@ _FLOATING = frozenset({"FLOATING"})
 _TENSOR = frozenset({"tensor"})
 UNARY_SHAPES = (((3, 5),), ((),), ((0, 2),), ((1, 17),))
 BINARY_SHAPES = (((3, 5), (3, 5)), ((3, 1), (5,)), ((), (4,)), ((0, 2), (2,)), ((2, 1, 3), (4, 1)))
+# Shapes that do not broadcast.
+BROADCAST_ERRORS = (
+    Raises("RuntimeError", "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1",
+           shapes=((2, 3), (4,))),
+)  # fmt: skip
 _FLOATS = ("f32", "f64", "f16", "bf16")
 _COMPLEX = ("c64", "c128")
 _INEXACT = (*_FLOATS, *_COMPLEX)
@@ -67,7 +72,7 @@ def binary(
     return OpDef(
         name, "(Operand self, Operand other) -> Tensor", infer, (_COMMUTES if commutes else _TRAITS) | traits,
         _names(name, *more, method=method), ref, reads=_TENSOR, check="broadcast", c=c,
-        samples=Samples(BINARY_SHAPES, low, high, dtypes), tolerance_ulp=ulp, takes=takes,
+        samples=Samples(BINARY_SHAPES, low, high, dtypes), errors=BROADCAST_ERRORS, tolerance_ulp=ulp, takes=takes,
     )  # fmt: skip
 
 
@@ -139,7 +144,8 @@ ROWS = [
     OpDef("conj", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="torch.conj_physical", reads=_TENSOR, c="~{0}",
           samples=Samples(UNARY_SHAPES, dtypes=_COMPLEX)),
     OpDef("complex", "(Tensor self, Tensor other) -> Tensor", _complex, _TRAITS, ref="torch.complex", reads=_TENSOR,
-          check="broadcast", c="__builtin_complex({0}, {1})", samples=Samples(BINARY_SHAPES, dtypes=("f32", "f64"))),
+          check="broadcast", c="__builtin_complex({0}, {1})", samples=Samples(BINARY_SHAPES, dtypes=("f32", "f64")),
+          errors=BROADCAST_ERRORS),
     unary("sinc", {"float": "({0} == 0 ? 1 : sc_sin_{t}({0} * ({T})3.141592653589793) / ({0} * ({T})3.141592653589793))",
                    "complex": "sc_sinc_{t}({0})"}, "torch.special.sinc", dtypes=_INEXACT, floating=True),
     # frexp(x) is mantissa * 2 ** exponent, a whole number in x's dtype.
@@ -208,5 +214,8 @@ ROWS = [
     # `dtype` is the result's where both values are numbers.
     OpDef("where", "(Tensor condition, Operand self, Operand other, *, ScalarType dtype) -> Tensor", _where, _TRAITS,
           ref="where", reads=_TENSOR, check="broadcast", c="({0} ? {1} : {2})",
-          samples=Samples((((3, 4), (4,), (3, 1)), ((), (2,), (2,))), dtypes=_EVERY, kinds=("bool",))),
+          samples=Samples((((3, 4), (4,), (3, 1)), ((), (2,), (2,))), dtypes=_EVERY, kinds=("bool",)),
+          errors=(Raises("RuntimeError",
+                         "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 0",
+                         shapes=((3,), (4,), (1,))),)),
 ]  # fmt: skip

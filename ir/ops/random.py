@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OpDef
+from scriptc.ir.opdef import NO_ERROR, OpDef, Raises, Samples, calls
 from scriptc.ir.ops.rules import fixed
 from scriptc.ir.types import FLOAT, INT
 
@@ -11,26 +11,39 @@ _READS = frozenset({"random"})
 _READS_TENSOR = frozenset({"tensor", "random"})
 _PYTHON = frozenset({"python random"})  # the generator behind the module `random`
 
+_NO_GENERATOR = (Raises("RuntimeError", "internal scriptc error: this call has no generator of random numbers"),)
+_SHAPES = (((3, 4),), ((5, 7),), ((),))
+
 ROWS = [
     # kind: uniform (from, to), normal (mean, std), bernoulli (p, unused), exponential (lambda, unused)
     OpDef("random.fill", "(Tensor dst, Scalar a, Scalar b, *, str kind) -> ()", fixed(), reads=_READS, writes=_WRITES,
-          raises=True, ref="random_fill", emit="random_fill"),
+          raises=True, ref="random_fill", emit="random_fill", errors=_NO_GENERATOR, tolerance_ulp=16,
+          samples=Samples(_SHAPES, extra=((0.0, 2.0, "uniform"), (0.5, 2.0, "normal"), (0.3, 0.0, "bernoulli"),
+                                          (1.5, 0.0, "exponential")))),
     # integers in low..high-1
     OpDef("random.ints", "(Tensor dst, SymInt low, SymInt high) -> ()", fixed(), reads=_READS, writes=_WRITES,
-          raises=True, ref="Tensor.random_", kernel="sc_random_ints"),
+          raises=True, ref="Tensor.random_", kernel="sc_random_ints", errors=_NO_GENERATOR,
+          samples=Samples(_SHAPES, dtypes=("i64", "f32", "u8"), extra=((0, 10), (3, 100)))),
     OpDef("random.bernoulli", "(Tensor dst, Tensor p) -> ()", fixed(), reads=_READS_TENSOR, writes=_WRITES, raises=True,
-          ref="Tensor.bernoulli_", kernel="sc_random_bernoulli"),
+          ref="Tensor.bernoulli_", kernel="sc_random_bernoulli",
+          samples=Samples((((3, 4), (3, 4)), ((5, 7), (7,))), 0.0, 1.0),
+          errors=(Raises("RuntimeError", "Expected p_in >= 0 && p_in <= 1 to be true, but got false.", shapes=((2,), (2,)),
+                         value=2.0),)),
     # a permutation of 0..n-1
     OpDef("random.permute", "(Tensor dst) -> ()", fixed(), reads=_READS, writes=_WRITES, raises=True,
-          ref="random_permute", kernel="sc_random_permute"),
+          ref="random_permute", kernel="sc_random_permute", errors=_NO_GENERATOR,
+          samples=Samples((((9,),), ((0,),)), dtypes=("i64",))),
     # slopes of rrelu for the elements of a contiguous x: 1 where that is positive
     OpDef("random.slopes", "(Tensor dst, Tensor x, Scalar lower, Scalar upper) -> ()", fixed(), reads=_READS_TENSOR,
-          writes=_WRITES, raises=True, ref="random_slopes", kernel="sc_random_slopes"),
-    # places in rows of weights, whose running sums are given, with replacement
+          writes=_WRITES, raises=True, ref="random_slopes", kernel="sc_random_slopes", errors=_NO_GENERATOR, tolerance_ulp=1,
+          samples=Samples((((9,), (9,)),), extra=((0.1, 0.3),))),
+    # indices into rows of weights, whose running sums are given, drawn with replacement
     OpDef("random.places", "(Tensor dst, Tensor sums) -> ()", fixed(), reads=_READS_TENSOR, writes=_WRITES, raises=True,
-          ref="random_places", kernel="sc_random_places"),
+          ref="random_places", kernel="sc_random_places", errors=_NO_GENERATOR),
     OpDef("python.random", "() -> Scalar", fixed(FLOAT), reads=_PYTHON, writes=_PYTHON, raises=True, ref="random.random",
-          kernel="sc_python_random"),
+          kernel="sc_python_random", samples=calls(()), errors=(NO_ERROR,)),
     OpDef("python.bits", "(SymInt k) -> Scalar", fixed(INT), reads=_PYTHON, writes=_PYTHON, raises=True,
-          ref="random.getrandbits", kernel="sc_python_bits"),
+          ref="random.getrandbits", kernel="sc_python_bits", samples=calls((0,), (5,), (33,), (63,)),
+          errors=(Raises("ValueError", "number of bits must be non-negative", (-1,)),
+                  Raises("OverflowError", "Python int too large to convert to C long", (200,)))),
 ]  # fmt: skip

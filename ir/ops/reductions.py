@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OpDef, Samples
+from scriptc.ir.opdef import OpDef, Raises, Samples
 from scriptc.ir.ops.rules import Attrs, Operands, normal_dim, tensor
 from scriptc.ir.types import Dim, TensorType, Type
 
@@ -36,17 +36,25 @@ def _row(
     """`raises`: there is no value to give for an empty reduction."""
     schema = "(Tensor self, int[] dim, bool keepdim, *, ScalarType dtype) -> Tensor"
     samples = Samples((((3, 5),), ((4, 130),)), dtypes=dtypes, extra=_DIMS)
+    message = f"{name}(): Expected reduction dim 0 to have non-zero size."
+    errors = (Raises("IndexError", message, shapes=((0, 3),), extra=((0,), False)),) if raises else ()
     return OpDef(
         name, schema, _reduce, _PURE | {"PLAIN"} | traits, ref=f"reduce:{name}", reads=_TENSOR, raises=raises, emit="reduce",
-        samples=samples, tolerance_ulp=ulp,
+        samples=samples, errors=errors, tolerance_ulp=ulp,
     )  # fmt: skip
 
 
 def _arg_row(name: str) -> OpDef:
     schema = "(Tensor self, int? dim, bool keepdim) -> Tensor"
     samples = Samples((((3, 5),),), dtypes=("f32", "f64", "i64"), extra=((0, False), (1, True), (None, False)))
+    errors = (
+        Raises("IndexError", f"{name}(): Expected reduction dim 0 to have non-zero size.", shapes=((0, 3),), extra=(0, False)),
+        Raises("IndexError", f"{name}(): Expected reduction dim to be specified for input.numel() == 0.", shapes=((0, 3),),
+               extra=(None, False)),
+    )  # fmt: skip
     return OpDef(
-        name, schema, _arg, _PURE, ref=f"torch.{name}", reads=_TENSOR, raises=True, emit="arg_reduce", samples=samples
+        name, schema, _arg, _PURE, ref=f"torch.{name}", reads=_TENSOR, raises=True, emit="arg_reduce", samples=samples,
+        errors=errors,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OpDef, Samples
+from scriptc.ir.opdef import OpDef, Raises, Samples
 from scriptc.ir.ops.rules import Attrs, Operands, as_dim, normal_dim, tensor
 from scriptc.ir.types import TensorType, Type
 
@@ -66,9 +66,12 @@ ROWS = [  # ORDER SCAN: sc_ops.h
     OpDef("topk", "(Tensor self, SymInt k, int dim, bool largest, bool sorted) -> Tensor", _topk, _PURE, ref="topk",
           reads=_TENSOR, raises=True, kernel="sc_topk",
           samples=Samples((((9, 5),), ((2, 130),)), dtypes=("f32", "i64", "f64"),
-                          extra=((2, 0, True, True), (2, 1, False, True), (2, 1, True, False)))),
+                          extra=((2, 0, True, True), (2, 1, False, True), (2, 1, True, False))),
+          errors=(Raises("RuntimeError", "selected index k out of range", shapes=((3, 4),), extra=(5, 0, True, True)),)),
     # Position of the k-th smallest, counted from 1; the dim stays, with size 1.
     OpDef("kthvalue", "(Tensor self, SymInt k, int dim) -> Tensor", _kthvalue, _PURE, ref="kthvalue", reads=_TENSOR,
           raises=True, kernel="sc_kthvalue",
-          samples=Samples((((9, 5),), ((2, 130),)), dtypes=("f32", "i64", "f64"), extra=((2, 0), (1, 1)))),
+          samples=Samples((((9, 5),), ((2, 130),)), dtypes=("f32", "i64", "f64"), extra=((2, 0), (1, 1))),
+          errors=(Raises("RuntimeError", "kthvalue(): selected number k out of range for dimension 0", shapes=((3, 4),),
+                         extra=(5, 0)),)),
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, Samples
-from scriptc.ir.ops.pointwise import BINARY_SHAPES, UNARY_SHAPES
+from scriptc.ir.ops.pointwise import BINARY_SHAPES, BROADCAST_ERRORS, UNARY_SHAPES
 from scriptc.ir.ops.rules import elementwise
 
 _TRAITS = frozenset({"PURE", "ELEMENTWISE", "FLOATING"})
@@ -30,7 +30,8 @@ def _binary(
     return OpDef(
         name, "(Operand self, Operand other) -> Tensor", elementwise, traits, names or (f"torch.special.{name}",),
         reads=_TENSOR, check="broadcast", c=f"({{T}}){c}((double){{0}}, (double){{1}})",
-        samples=Samples(BINARY_SHAPES, low, high, _DTYPES, finite=finite), tolerance_ulp=16, takes=takes,
+        samples=Samples(BINARY_SHAPES, low, high, _DTYPES, finite=finite), errors=BROADCAST_ERRORS, tolerance_ulp=16,
+        takes=takes,
     )  # fmt: skip
 
 

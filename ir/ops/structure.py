@@ -8,7 +8,7 @@ values of the next iteration, `break` the results of the loop. `scope` runs its 
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import BOTH, OpDef, TypeRuleError
+from scriptc.ir.opdef import BOTH, OUT_OF_MEMORY, OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, fixed, given
 from scriptc.ir.types import BOOL, Type
 
@@ -43,17 +43,18 @@ ROWS = [
     # Gives a place outside the call a value, whose leaves the operands are: the target, and which of its forms the value
     # has, are the front end's numbers. Form -1: the place is deleted.
     OpDef("state.set", "(Value[] values, *, str name, int target, int form) -> ()", fixed(), writes=_STATE,
-          raises=True, emit="state_set"),
+          raises=True, emit="state_set", errors=(OUT_OF_MEMORY,)),
     # What is computed from frozen weights outlives the call; `slot` numbers it. get: where `has` says that it is there;
     # plain: its strides are those of a new contiguous tensor.
     OpDef("kept.has", "(*, int slot) -> Value", fixed(BOOL), reads=_STATE, emit="kept_has"),
     OpDef("kept.get", "(*, int slot, bool plain) -> Value", given, reads=_STATE, emit="kept_get"),
-    OpDef("kept.put", "(Value made, *, int slot) -> ()", fixed(), writes=_STATE, raises=True, emit="kept_put"),
+    OpDef("kept.put", "(Value made, *, int slot) -> ()", fixed(), writes=_STATE, raises=True, emit="kept_put",
+          errors=(OUT_OF_MEMORY,)),
     OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse"),
     # The value of a name on a path that never assigns it; reading it is guarded by check.bound.
     OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef", phases=BOTH),
     # message: a format (ir/text_formats.py)
     OpDef("warn", "(Value[] values, *, str category, str message) -> ()", fixed(), writes=frozenset({"io"}), raises=True,
-          emit="warn"),
+          emit="warn", errors=(OUT_OF_MEMORY,)),
     OpDef("print", "(Value[] values, *, str format) -> ()", fixed(), writes=frozenset({"io"}), emit="print_"),
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scriptc.ir.dtypes import PARTS, SCALAR_TYPES, SIZES
-from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
+from scriptc.ir.opdef import OpDef, Raises, Samples, TypeRuleError
 from scriptc.ir.ops.rules import (
     Attrs,
     Operands,
@@ -28,6 +28,7 @@ _VIEW = frozenset({"PURE", "VIEW"})
 _JOINS = frozenset({"PURE", "ALLOCATES", "ANY_DTYPE"})
 _TENSOR = frozenset({"tensor"})
 _X = (((3, 4),),)
+_NO_VIEW = Raises("RuntimeError", "shape '[5]' is invalid for input of size 12", shapes=((3, 4),), extra=((5,),))
 
 
 def _dims(operands: Operands) -> tuple[Dim, ...]:
@@ -250,23 +251,34 @@ ROWS = [
     OpDef("diagonal", "(Tensor self, SymInt offset, int dim1, int dim2) -> Tensor", _diagonal, _VIEW,
           ref="torch.diagonal", emit="view", samples=Samples(_X, extra=((0, 0, 1), (1, 0, 1), (-2, 1, 0), (9, 0, 1)))),
     OpDef("unfold", "(Tensor self, int dimension, SymInt size, SymInt step) -> Tensor", _unfold, _VIEW,
-          ref="Tensor.unfold", raises=True, emit="view", samples=Samples(_X, extra=((0, 2, 1), (1, 3, 2)))),
+          ref="Tensor.unfold", raises=True, emit="view", samples=Samples(_X, extra=((0, 2, 1), (1, 3, 2))),
+          errors=(Raises("RuntimeError", "maximum size for tensor at dimension 0 is 3 but size is 9", shapes=((3, 4),),
+                         extra=(0, 9, 1)),
+                  Raises("RuntimeError", "step is 0 but must be > 0", shapes=((3, 4),), extra=(0, 2, 0)))),
     # offset: from the start of the storage, or OWN_OFFSET
     OpDef("as_strided", "(Tensor self, SymInt[] size, SymInt[] stride, SymInt offset) -> Tensor", _as_strided, _VIEW,
           ref="as_strided", raises=True, emit="view",
-          samples=Samples(_X, extra=(((2, 2), (4, 1), OWN_OFFSET), ((3,), (2,), 1)))),
+          samples=Samples(_X, extra=(((2, 2), (4, 1), OWN_OFFSET), ((3,), (2,), 1))),
+          errors=(Raises("RuntimeError", "setStorage: sizes [4, 4], strides [4, 1], storage offset 1, and itemsize 4 "
+                         "requiring a storage size of 68 are out of bounds for storage of size 48", shapes=((3, 4),),
+                         extra=((4, 4), (4, 1), 1)),)),
     OpDef("flip", "(Tensor self, int[] dims) -> Tensor", lambda o, a: (o[0].type,), _JOINS, ref="torch.flip", reads=_TENSOR,
           emit="view", samples=Samples(_X, extra=(((0,),), ((0, 1),), ((),)))),
     # Pairs of real and imaginary parts along a new last dim, and back.
     OpDef("view_as_real", "(Tensor self) -> Tensor", _view_as_real, _VIEW, torch=("torch.view_as_real",), emit="view",
           samples=Samples(_X, dtypes=("c64", "c128"))),
     OpDef("view_as_complex", "(Tensor self) -> Tensor", _view_as_complex, _VIEW, torch=("torch.view_as_complex",),
-          raises=True, emit="view", samples=Samples((((3, 2),), ((2,),), ((0, 4, 2),)))),
+          raises=True, emit="view", samples=Samples((((3, 2),), ((2,),), ((0, 4, 2),))),
+          errors=(Raises("RuntimeError", "Tensor must have a last dimension of size 2", shapes=((3, 3),)),)),
     # The bits of the elements as elements of another dtype.
     OpDef("view_dtype", "(Tensor self, *, ScalarType dtype) -> Tensor", _view_dtype, _VIEW, ref="Tensor.view", raises=True,
-          emit="view_dtype", samples=Samples((((3, 4),), ((0, 8),)), extra=(("i32",), ("u8",), ("f64",), ("bf16",)))),
-    OpDef("select", "(Tensor self, int dim, SymInt index) -> Tensor", _select, _VIEW, ref="torch.select",
-          check="select", emit="view", samples=Samples(_X, extra=((0, 2), (1, -1)))),
+          emit="view_dtype", samples=Samples((((3, 4),), ((0, 8),)), extra=(("i32",), ("u8",), ("f64",), ("bf16",))),
+          errors=(Raises("RuntimeError", "self.size(-1) must be divisible by 2 to view Float as Double (different element "
+                         "sizes), but got 5", shapes=((3, 5),), extra=("f64",)),)),
+    OpDef("select", "(Tensor self, int dim, SymInt index) -> Tensor", _select, _VIEW, ref="select",
+          check="select", emit="view", samples=Samples(_X, extra=((0, 2), (1, -1))),
+          errors=(Raises("IndexError", "index 3 is out of bounds for dimension 0 with size 3", shapes=((3, 4),),
+                         extra=(0, 3)),)),
     OpDef("slice", "(Tensor self, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", _slice, _VIEW,
           ref="slice", emit="view",
           samples=Samples(_X, extra=((0, 1, 3, 1), (1, -2, 9, 1), (1, 0, 4, 2), (0, 3, 1, 1)))),
@@ -279,26 +291,41 @@ ROWS = [
     OpDef("squeeze", "(Tensor self, int dim) -> Tensor", _squeeze, _VIEW, ref="torch.squeeze", emit="view",
           samples=Samples((((3, 1),),), extra=((1,),))),
     OpDef("view", "(Tensor self, SymInt[] size) -> Tensor", _view, _VIEW, ref="Tensor.view", check="view",
-          emit="view", samples=Samples(_X, extra=(((12,),), ((2, -1),), ((3, 2, 2),)))),
+          emit="view", samples=Samples(_X, extra=(((12,),), ((2, -1),), ((3, 2, 2),))),
+          errors=(_NO_VIEW, Raises("RuntimeError", "only one dimension can be inferred", shapes=((3, 4),),
+                                   extra=((-1, -1),)))),
     # Copies where strides forbid a view, so that the result may or may not alias.
     OpDef("reshape", "(Tensor self, SymInt[] shape) -> Tensor", _view, _VIEW, ref="torch.reshape",
-          check="reshape", emit="view", reads=_TENSOR, samples=Samples(_X, extra=(((12,),), ((2, -1),)))),
+          check="reshape", emit="view", reads=_TENSOR, samples=Samples(_X, extra=(((12,),), ((2, -1),))), errors=(_NO_VIEW,)),
     OpDef("expand", "(Tensor self, SymInt[] size) -> Tensor", _expand, _VIEW, ref="Tensor.expand", check="expand",
-          emit="view", samples=Samples((((3, 1),), ((),)), extra=(((3, 4),), ((2, 3, 2),)))),
+          emit="view", samples=Samples((((3, 1),), ((),)), extra=(((3, 4),), ((2, 3, 2),))),
+          errors=(Raises("RuntimeError", "The expanded size of the tensor (5) must match the existing size (3) at "
+                         "non-singleton dimension 0.  Target sizes: [5].  Tensor sizes: [3]", shapes=((3,),),
+                         extra=((5,),)),)),
     OpDef("alias", "(Tensor self) -> Tensor", lambda o, a: (o[0].type,), _VIEW, ref="Tensor.detach", emit="view",
           samples=Samples(_X)),
     # The tensor itself, from which gradients flow to `sources` whatever it was computed from.
     OpDef("linked", "(Tensor self, Value[] sources) -> Tensor", lambda o, a: (o[0].type,), _VIEW, ref="linked", emit="linked"),
     OpDef("split", "(Tensor self, SymInt split_size, int dim) -> Tensor[]", _parts, _VIEW, ref="torch.split",
-          raises=True, emit="parts", samples=Samples(_X, extra=((2, 1), (3, 1), (5, 0)))),
+          raises=True, emit="parts", samples=Samples(_X, extra=((2, 1), (3, 1), (5, 0))),
+          errors=(Raises("RuntimeError", "split expects split_size be non-negative, but got split_size=-1",
+                         shapes=((3, 4),), extra=(-1, 0)),
+                  Raises("RuntimeError", "split_size can only be 0 if dimension size is 0, but got dimension size of 3",
+                         shapes=((3, 4),), extra=(0, 0)))),
     OpDef("chunk", "(Tensor self, SymInt chunks, int dim) -> Tensor[]", _parts, _VIEW, ref="torch.chunk",
-          raises=True, emit="parts", samples=Samples(_X, extra=((2, 1), (3, 1)))),
+          raises=True, emit="parts", samples=Samples(_X, extra=((2, 1), (3, 1))),
+          errors=(Raises("RuntimeError", "chunk expects `chunks` to be greater than 0, got: 0", shapes=((3, 4),),
+                         extra=(0, 0)),)),
     OpDef("unbind", "(Tensor self, int dim) -> Tensor[]", _unbind, _VIEW, ref="torch.unbind", emit="parts",
           samples=Samples(_X, extra=((0,), (1,)))),
     OpDef("cat", "(List tensors, int dim) -> Tensor", _cat, _JOINS, ref="torch.cat", reads=_TENSOR | {"list"},
-          raises=True, emit="join", samples=Samples((((3, 4), (2, 4)),), extra=((0,),))),
+          raises=True, emit="join", samples=Samples((((3, 4), (2, 4)),), extra=((0,),)),
+          errors=(Raises("RuntimeError", "Sizes of tensors must match except in dimension 0. Expected size 4 but got size 5 "
+                         "for tensor number 1 in the list.", shapes=((3, 4), (3, 5)), extra=(0,)),)),
     OpDef("stack", "(List tensors, int dim) -> Tensor", _stack, _JOINS, ref="torch.stack", reads=_TENSOR | {"list"},
-          raises=True, emit="join", samples=Samples((((3, 4), (3, 4)),), extra=((0,), (2,)))),
+          raises=True, emit="join", samples=Samples((((3, 4), (3, 4)),), extra=((0,), (2,))),
+          errors=(Raises("RuntimeError", "stack expects each tensor to be equal size, but got [3, 4] at entry 0 and [3, 5] at "
+                         "entry 1", shapes=((3, 4), (3, 5)), extra=(0,)),)),
     # What a loop appends to a list, `total` tensors, joined as it comes: in a new dim (`stack`) or along one that is there.
     OpDef("stacked.new", "() -> Value", fixed(ROWS_TYPE), frozenset({"ALLOCATES"}), ref="rows_new", kernel="sc_stacked_new"),
     OpDef("stacked.put", "(Value stacked, Tensor item, SymInt total, *, int dim, bool stack) -> ()", fixed(),
@@ -310,7 +337,11 @@ ROWS = [
     OpDef("pad", "(Tensor self, SymInt[] pad, str mode) -> Tensor", _pad, _JOINS | {"PLAIN"}, ref="torch.nn.functional.pad",
           reads=_TENSOR, raises=True, emit="pad",
           samples=Samples((((2, 3, 4, 5),), ((1, 2, 3, 3),)), dtypes=("f32", "f64"),
-                          extra=tuple(((2, 1, 1, 0), mode) for mode in PAD_MODES))),
+                          extra=tuple(((2, 1, 1, 0), mode) for mode in PAD_MODES)),
+          errors=(Raises("RuntimeError", "Padding value causes wrapping around more than once.", shapes=((2, 3, 4, 5),),
+                         extra=((9, 1, 0, 0), "circular")),)),
     OpDef("repeat", "(Tensor self, SymInt[] repeats) -> Tensor", _repeat, _JOINS | {"PLAIN"}, ref="Tensor.repeat",
-          reads=_TENSOR, raises=True, emit="view", samples=Samples(_X, extra=(((2, 3),), ((2, 1, 1),), ((0, 1),)))),
+          reads=_TENSOR, raises=True, emit="view", samples=Samples(_X, extra=(((2, 3),), ((2, 1, 1),), ((0, 1),))),
+          errors=(Raises("RuntimeError", "Trying to create tensor with negative dimension -6: [-6, 12]", shapes=((3, 4),),
+                         extra=((-2, 3),)),)),
 ]  # fmt: skip

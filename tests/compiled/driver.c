@@ -5,6 +5,22 @@ EXPORT sc_ctx *drv_new(void) {
     return sc_ctx_new(NULL);
 }
 
+/* What a caller lends a call: the generators of random numbers, and where it prints and warns. */
+EXPORT void drv_lend(sc_ctx *cx, sc_rng *rng, uint32_t (*python_word)(void *), void (*print)(void *, const char *, size_t),
+                     void (*warn)(void *, const char *, const char *, const sc_loc *)) {
+    cx->rng = rng;
+    cx->python_word = python_word;
+    cx->print = print;
+    cx->warn = warn;
+}
+
+/* The form that a target was set to, and its first leaf. */
+EXPORT int drv_target(const sc_ctx *cx, int target, sc_value *leaf) {
+    if (target >= cx->n_targets || cx->targets[target].form < 0) return -1;
+    *leaf = cx->targets[target].leaves[0];
+    return cx->targets[target].form;
+}
+
 EXPORT void drv_free(sc_ctx *cx) {
     sc_ctx_free(cx);
 }
