@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from scriptc.backend_c.arguments import operands_of
 from scriptc.backend_c.ctypes import c_type
@@ -11,10 +12,9 @@ from scriptc.ir.core import Attr, Module, Op
 from scriptc.ir.errors import InternalError
 from scriptc.ir.handlers import handlers
 from scriptc.ir.ops import OPS
-from scriptc.ir.phases import verify_phase
-from scriptc.ir.printer import print_func
+from scriptc.ir.phases import LOOP
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ElemType, PtrType, Type
-from scriptc.ir.verifier import VerifyError
+from scriptc.ir.verifier import verify
 from scriptc.runtime.kernels import KERNELS, Parameter
 
 CHECKS, checks = handlers()
@@ -34,17 +34,7 @@ _TAGGED = {
 
 def verify_loops(module: Module) -> None:
     """Raise VerifyError where a module breaks a rule of the loop IR."""
-    verify_phase(module, "loop")
-    for func in module.funcs.values():
-        notes = {id(op): found for op in func.body.walk() if (found := list(_faults(op)))}
-        if notes:
-            raise VerifyError(print_func(func, notes=notes))
-
-
-def _faults(op: Op) -> Iterator[str]:
-    check: Callable[[Op], Iterator[str]] | None = CHECKS.get(op.name)
-    if check is not None:
-        yield from check(op)
+    verify(module, replace(LOOP, checks=CHECKS))
 
 
 @checks("c.call")

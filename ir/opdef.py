@@ -33,9 +33,11 @@ TRAITS = frozenset({
     "FLOATING", "ANY_DTYPE", "WIDE_NUMBER", "PLAIN", "EXPRESSION",
 })  # fmt: skip
 
-# The phases of a program: the tensor IR, which passes improve, and the loop IR, which is printed (ir/phases.py).
-TENSOR, LOOP = "tensor", "loop"
-BOTH = (TENSOR, LOOP)
+# The phases of a program (ir/phases.py): tensor IR as the front end reads it and as passes leave it, and the loop IR.
+READ, OPTIMIZED, LOOP = "read", "optimized", "loop"
+TENSOR = (READ, OPTIMIZED)
+MADE_BY_PASSES = (OPTIMIZED,)
+ALL_PHASES = (READ, OPTIMIZED, LOOP)
 
 
 Shapes = tuple[tuple[int, ...], ...]  # one shape per tensor operand
@@ -185,7 +187,7 @@ class OpDef:
     errors: tuple[Raises, ...] = ()
     tolerance_ulp: float = 0.0
     takes: tuple[str, ...] = ()
-    phases: tuple[str, ...] = (TENSOR,)
+    phases: tuple[str, ...] = TENSOR
     args: tuple[SchemaArg, ...] = field(init=False)
 
     def __post_init__(self) -> None:

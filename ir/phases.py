@@ -1,42 +1,121 @@
-"""Phases: the ops and types of a module at each stage of the way from Python to C.
+"""The phases of a program, and the spec of each: the ops of a module, the types of its values, and what else must hold.
 
-The tensor IR is defined by ir/README.md, the loop IR by docs/internals/loop-ir.md. The rows say which ops belong to which.
+A module is read by the front end, optimized by passes, and lowered to the loop IR (docs/internals/loop-ir.md), which is printed
+as C. The rows say to which phases an op belongs.
 """
 
 from __future__ import annotations
 
-from scriptc.ir.core import Module, Value
-from scriptc.ir.opdef import LOOP, TENSOR
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from scriptc.ir import opdef
+from scriptc.ir.core import Op, Value
+from scriptc.ir.handlers import handlers
 from scriptc.ir.ops import OPS
-from scriptc.ir.types import ITER, NONE, CellType, ElemType, OptionalType, PtrType, TupleType, Type, is_counted
-from scriptc.ir.verifier import VerifyError, verify
+from scriptc.ir.types import (
+    ITER,
+    NONE,
+    PACKED,
+    ROWS,
+    CellType,
+    ElemType,
+    OptionalType,
+    PtrType,
+    TupleType,
+    Type,
+    is_counted,
+)
 
-PHASES = {phase: frozenset(name for name, row in OPS.items() if phase in row.phases) for phase in (TENSOR, LOOP)}
+Check = Callable[[Op], Iterator[str]]
 
 
-def has_phase(t: Type, phase: str) -> bool:
-    """Return whether values of a type belong to a phase. In the loop IR a value is one C variable."""
-    if phase == TENSOR:
-        return not isinstance(t, (ElemType, PtrType)) and t != ITER
+@dataclass(frozen=True)
+class Phase:
+    """A spec that modules of one phase fulfil.
+
+    title: how messages call the phase. ops: the names of its ops. has_type: whether values may be of a type.
+    checks: what ops must fulfil beyond their rows, by name; a check yields the faults of an op.
+    """
+
+    title: str
+    ops: frozenset[str]
+    has_type: Callable[[Type], bool]
+    checks: Mapping[str, Check] = field(default_factory=dict)
+
+    def value_faults(self, value: Value) -> Iterator[str]:
+        """Yield why a value does not belong to the phase."""
+        if not self.has_type(value.type):
+            yield f"{value!r} does not belong to {self.title}"
+
+    def faults(self, op: Op) -> Iterator[str]:
+        """Yield why an op, its results or the arguments of its regions do not belong to the phase."""
+        if op.name not in self.ops:
+            yield f"{op.name} does not belong to {self.title}"
+            return
+        for value in op.results:
+            yield from self.value_faults(value)
+        for region in op.regions:
+            for arg in region.args:
+                yield from self.value_faults(arg)
+        if check := self.checks.get(op.name):
+            yield from check(op)
+
+
+def _in_tensor_ir(t: Type) -> bool:
+    return not isinstance(t, (ElemType, PtrType)) and t != ITER
+
+
+def _in_loop_ir(t: Type) -> bool:
+    """Return whether values of a type are one C variable."""
     if isinstance(t, OptionalType):
         return is_counted(t)
     return not isinstance(t, (TupleType, CellType)) and t != NONE
 
 
-def verify_phase(module: Module, phase: str) -> None:
-    """Raise VerifyError where the module breaks a rule, or holds an op or a type that the phase does not know."""
-    verify(module)
+def _as_read(t: Type) -> bool:
+    return _in_tensor_ir(t) and t not in (PACKED, ROWS)
 
-    def check(values: list[Value]) -> None:
-        for value in values:
-            if not has_phase(value.type, phase):
-                raise VerifyError(f"{value!r} does not belong to the {phase} IR")
 
-    for func in module.funcs.values():
-        check(func.body.args)
-    for op in module.walk():
-        if op.name not in PHASES[phase]:
-            raise VerifyError(f"{op!r} does not belong to the {phase} IR")
-        check(op.results)
-        for region in op.regions:
-            check(region.args)
+def _ops(phase: str) -> frozenset[str]:
+    return frozenset(name for name, row in OPS.items() if phase in row.phases)
+
+
+OF_PASSES, checks = handlers()
+
+
+@checks("linear_packed", "linear_add")
+def _packed_weight(op: Op) -> Iterator[str]:
+    if op.operands[1].type != PACKED:
+        yield f"{op.name} multiplies by a packed weight, not by {op.operands[1].type}"
+
+
+@checks("linear_rows")
+def _rows(op: Op) -> Iterator[str]:
+    for at, wanted in ((0, ROWS), (4, PACKED)):
+        if op.operands[at].type != wanted:
+            yield f"operand {at} of {op.name} is {wanted}, not {op.operands[at].type}"
+
+
+@checks("stacked.put", "stacked.join")
+def _stacked(op: Op) -> Iterator[str]:
+    if op.operands[0].type != ROWS:
+        yield f"{op.name} takes what stacked.new makes, not {op.operands[0].type}"
+
+
+@checks("kept.get", "kept.put")
+def _kept(op: Op) -> Iterator[str]:
+    """What is kept in a slot is read where the slot holds it, and written where it does not."""
+    choice = op.enclosing(lambda around: around.name == "if")
+    asked = choice.operands[0].op if choice is not None else None
+    if choice is None or asked is None or asked.name != "kept.has" or asked.attrs["slot"] != op.attrs["slot"]:
+        yield f"{op.name} stands in a branch on kept.has of its slot"
+        return
+    assert op.parent is not None
+    if not choice.regions[op.name == "kept.put"].encloses(op.parent):
+        yield f"{op.name} stands in the wrong branch on kept.has"
+
+
+READ = Phase("the IR as it is read", _ops(opdef.READ), _as_read)
+OPTIMIZED = Phase("the tensor IR", _ops(opdef.OPTIMIZED), _in_tensor_ir, OF_PASSES)
+LOOP = Phase("the loop IR", _ops(opdef.LOOP), _in_loop_ir)  # backend_c/loop_verifier.py adds the checks

@@ -6,6 +6,7 @@ from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.handlers import handlers
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops.rules import given
+from scriptc.ir.phases import Phase
 from scriptc.ir.printer import print_func
 from scriptc.ir.types import BOOL, EXC, INT, CellType, JoinError, Type, is_subtype, join
 
@@ -17,9 +18,12 @@ class VerifyError(Exception):
 
 
 class _Checker:
-    def __init__(self, func: Func, module: Module | None):
+    """Collects what is wrong with the ops of a function."""
+
+    def __init__(self, func: Func, module: Module | None, phase: Phase | None):
         self.func = func
         self.module = module
+        self.phase = phase
         self.notes: dict[int, list[str]] = {}
         self.visible: set[Value] = set()
 
@@ -38,6 +42,8 @@ class _Checker:
             if op.has("TERMINATOR") != (i == len(block.ops) - 1):
                 self.note(op, "a terminator stands at the end of its block, and nothing else does")
             self.op(op)
+            for fault in self.phase.faults(op) if self.phase is not None else ():
+                self.note(op, fault)
             for region in op.regions:
                 self.block(region)
             defined += op.results
@@ -210,20 +216,23 @@ class _Checker:
                 self.note(inner, "a fuse takes what it uses as inputs")
 
 
-def verify_func(func: Func, module: Module | None = None) -> None:
-    """VerifyError where the function breaks a rule."""
-    checker = _Checker(func, module)
+def verify_func(func: Func, module: Module | None = None, phase: Phase | None = None) -> None:
+    """Raise VerifyError where a function breaks a rule of the IR, or of the phase that it is in."""
+    checker = _Checker(func, module, phase)
     if func.body.terminator is None:
         raise VerifyError(f"@{func.name} does not end in a terminator\n{print_func(func)}")
+    for arg in func.body.args if phase is not None else ():
+        if faults := list(phase.value_faults(arg)):
+            raise VerifyError(faults[0])
     checker.block(func.body)
     if checker.notes:
         raise VerifyError(print_func(func, notes=checker.notes))
 
 
-def verify(module: Module) -> None:
-    """VerifyError where any function breaks a rule, or an entry is missing."""
+def verify(module: Module, phase: Phase | None = None) -> None:
+    """Raise VerifyError where a function breaks a rule, or an entry is missing. phase: that of the module, if it is known."""
     for entry in module.entries:
         if entry not in module.funcs:
             raise VerifyError(f"entry @{entry} is not a function of the module")
     for func in module.funcs.values():
-        verify_func(func, module)
+        verify_func(func, module, phase)

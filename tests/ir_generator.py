@@ -13,7 +13,7 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Param, Value
 from scriptc.ir.dtypes import COMPLEX, DTYPES, FLOATING
 from scriptc.ir.loc import Loc
-from scriptc.ir.opdef import TENSOR, OpDef, SchemaArg, TypeRuleError
+from scriptc.ir.opdef import OPTIMIZED, OpDef, SchemaArg, TypeRuleError
 from scriptc.ir.ops import OPS, dicts, objects, strings
 from scriptc.ir.types import (
     BOOL,
@@ -47,7 +47,7 @@ BUILT_ELSEWHERE = {
 TENSOR_ROWS = {
     n: row
     for n, row in OPS.items()
-    if TENSOR in row.phases and not row.writes & {"random", "state"} and row not in (*dicts.ROWS, *objects.ROWS)
+    if OPTIMIZED in row.phases and not row.writes & {"random", "state"} and row not in (*dicts.ROWS, *objects.ROWS)
 }
 STRING_ROWS = [row for row in strings.ROWS if row.name != "text"]
 ANY_ROW = [row for name, row in TENSOR_ROWS.items() if name not in BUILT_ELSEWHERE and row not in strings.ROWS]

@@ -15,6 +15,7 @@ from scriptc.ir.errors import CompileError
 from scriptc.ir.parser import parse_module
 from scriptc.ir.passes import PASSES
 from scriptc.ir.passes.manager import run_pipeline
+from scriptc.ir.phases import OPTIMIZED, READ
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import VerifyError, verify
 
@@ -66,6 +67,16 @@ def verify_case(case: Case) -> list[str]:
     return []
 
 
+def phases_case(case: Case) -> list[str]:
+    """The verifier's text for a module in a phase; nothing for one without fault."""
+    module = read_as_printed(case)
+    try:
+        verify(module, READ if "read" in case.options else OPTIMIZED)
+    except VerifyError as error:
+        return str(error).rstrip().splitlines()
+    return []
+
+
 def parse_case(case: Case) -> list[str]:
     """The errors of text that is not IR, at its lines; the header counts as line 0."""
     try:
@@ -83,4 +94,6 @@ def rows_case(case: Case) -> list[str]:
     return [described(interpreted(module, name, call)) for call in calls_of(case)]
 
 
-IR_KINDS: dict[str, Kind] = {"rows-": rows_case, "pass-": pass_case, "verify": verify_case, "parse": parse_case}
+IR_KINDS: dict[str, Kind] = {
+    "rows-": rows_case, "pass-": pass_case, "verify": verify_case, "phases": phases_case, "parse": parse_case,
+}  # fmt: skip

@@ -18,10 +18,9 @@ from scriptc.backend_c.emitters import EMITTERS
 from scriptc.backend_c.function import PRINTERS
 from scriptc.ir.dtypes import COMPLEX
 from scriptc.ir.interp import Interpreter
-from scriptc.ir.opdef import LOOP, TENSOR
 from scriptc.ir.ops import OPS
 from scriptc.ir.parser import parse_module
-from scriptc.ir.phases import PHASES
+from scriptc.ir.phases import LOOP, OPTIMIZED
 from scriptc.ir.types import FLOAT, INT, Type
 from scriptc.runtime.kernels import KERNELS
 
@@ -33,7 +32,7 @@ GROUPS = [SAMPLED[i : i + GROUP] for i in range(0, len(SAMPLED), GROUP)]
 def test_each_row_is_sampled() -> None:
     """A row has samples, or a function in rows-*.test that is named for it."""
     modules = {case.name: parse_module(f'module "m" entries()\n{case.text}') for case in row_module_cases()}
-    for name in PHASES[TENSOR]:
+    for name in OPTIMIZED.ops:
         if OPS[name].samples is None:
             assert name in modules and any(op.name == name for op in modules[name].walk()), f"{name} has no samples"
 
@@ -41,7 +40,7 @@ def test_each_row_is_sampled() -> None:
 def test_each_row_that_raises_names_its_errors() -> None:
     """Errors are those of the row, or those that the function in rows-*.test that is named for it raises."""
     raised = {case.name for case in row_module_cases() if any(re.match(r"\w+: ", line) for line in case.section("out"))}
-    for name in PHASES[TENSOR]:
+    for name in OPTIMIZED.ops:
         row = OPS[name]
         assert not row.errors or row.raises or row.check, f"{name} names errors, but does not raise"
         assert not (row.raises or row.check) or row.errors or name in raised, f"{name} raises, but names no error"
@@ -49,12 +48,12 @@ def test_each_row_that_raises_names_its_errors() -> None:
 
 def test_each_op_of_the_loop_ir_has_a_golden() -> None:
     texts = [path.read_text() for path in (Path(__file__).parent / "data").glob("lo*-*.test")]
-    for name in PHASES[LOOP] - PHASES[TENSOR]:
+    for name in LOOP.ops - OPTIMIZED.ops:
         assert any(f" {name}(" in text for text in texts), f"no case of lower-*.test or loops-*.test has {name}"
 
 
 def test_each_row_says_once_how_c_is_made() -> None:
-    for name in PHASES[TENSOR]:
+    for name in OPTIMIZED.ops:
         row = OPS[name]
         ways = [way is not None for way in (row.c, row.kernel, row.emit)]
         assert sum(ways) == 1 or all(ways), name
@@ -70,7 +69,7 @@ def test_each_kernel_and_check_has_a_row() -> None:
 
 
 def test_each_op_of_the_loop_ir_is_printed() -> None:
-    for name in PHASES[LOOP] - {"c.weight"}:
+    for name in LOOP.ops - {"c.weight"}:
         assert name in PRINTERS or (OPS[name].c is not None) or name in ("c.expr", "c.cast"), name
 
 

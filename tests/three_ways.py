@@ -38,6 +38,7 @@ from scriptc.frontend.environment.specs import (
 )
 from scriptc.frontend.values.element_types import Union
 from scriptc.ir.interp import Interpreter
+from scriptc.ir.phases import READ
 from scriptc.ir.verifier import verify
 
 
@@ -104,7 +105,7 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     target = target_of(obj)
     arguments = target.bind(args, kwargs)
     entry = read(target.func, target.receiver, arguments)
-    verify(entry.module)
+    verify(entry.module, READ)
     params = {live.name: live.container[live.key] for live in entry.live}
     inputs = [v for a in entry.args for v in values_of(a.spec, arguments[a.name])]
     inputs += [v for value in entry.values for v in values_of(value.spec, value.container[value.key])]

@@ -7,7 +7,7 @@ handler needs of it is put into cells as it changes.
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import BOTH, OpDef, TypeRuleError
+from scriptc.ir.opdef import ALL_PHASES, OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, fixed, given
 from scriptc.ir.types import BOOL, CellType, Type
 
@@ -22,10 +22,10 @@ def _get(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 ROWS = [
-    OpDef("try", "() -> Value", given, frozenset({"CONTROL"}), emit="try_", phases=BOTH),
+    OpDef("try", "() -> Value", given, frozenset({"CONTROL"}), emit="try_", phases=ALL_PHASES),
     # Raises again, where it was raised first.
     OpDef("reraise", "(Value exception) -> ()", fixed(), frozenset({"TERMINATOR"}), raises=True, emit="reraise",
-          phases=BOTH),
+          phases=ALL_PHASES),
     # Whether an exception is of one of the classes or, if not `exact`, of one derived from them.
     OpDef("exc.is", "(Value exception, *, str[] classes, bool exact) -> Value", fixed(BOOL), frozenset({"PURE"}),
           emit="exc_is"),

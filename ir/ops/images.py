@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OpDef, Raises, Samples, TypeRuleError
+from scriptc.ir.opdef import MADE_BY_PASSES, OpDef, Raises, Samples, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, fixed, tensor
 from scriptc.ir.types import PACKED, Dim, TensorType, Type
 
@@ -98,11 +98,12 @@ ROWS = [
                          extra=(None, (1, 1), (0, 0), (1, 1), 1, (1, 1))))),
     # The weight of a transposed convolution in the order of its kernel; anything where it does not fit the groups.
     OpDef("arrange_transposed", "(Tensor weight, int[2] stride, int[2] padding, int groups, int[2] dilation) -> Value",
-          fixed(PACKED), _PURE, reads=_TENSOR, ref="arrange_transposed", kernel="sc_arrange_transposed"),
+          fixed(PACKED), _PURE, reads=_TENSOR, ref="arrange_transposed", kernel="sc_arrange_transposed",
+          phases=MADE_BY_PASSES),
     # The same, made once and kept from call to call; see pack_linear.kept.
     OpDef("arrange_transposed.kept",
           "(Tensor weight, int[2] stride, int[2] padding, int groups, int[2] dilation, int slot) -> Value", fixed(PACKED),
-          _PURE, reads=_TENSOR, ref="arrange_transposed", kernel="sc_arrange_transposed_kept"),
+          _PURE, reads=_TENSOR, ref="arrange_transposed", kernel="sc_arrange_transposed_kept", phases=MADE_BY_PASSES),
     OpDef("max_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, "
           "bool ceil_mode) -> Tensor", _pool, _PURE, ref="torch.max_pool2d",
           reads=_TENSOR, raises=True, emit="max_pool2d",

@@ -8,7 +8,7 @@ values of the next iteration, `break` the results of the loop. `scope` runs its 
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import BOTH, OUT_OF_MEMORY, OpDef, TypeRuleError
+from scriptc.ir.opdef import ALL_PHASES, MADE_BY_PASSES, OUT_OF_MEMORY, OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, fixed, given
 from scriptc.ir.types import BOOL, Type
 
@@ -22,23 +22,23 @@ def _fuse(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 ROWS = [
-    OpDef("const", "() -> Value", given, frozenset({"PURE"}), emit="const", phases=BOTH),
+    OpDef("const", "() -> Value", given, frozenset({"PURE"}), emit="const", phases=ALL_PHASES),
     OpDef("param", "(str name) -> Tensor", given, frozenset({"PURE", "FETCHES"}), emit="param"),
-    OpDef("if", "(Value cond) -> Value", given, _CONTROL, emit="if_", phases=BOTH),
-    OpDef("loop", "(Value[] init, *, str label, bool counted) -> Value", given, _CONTROL, emit="loop", phases=BOTH),
-    OpDef("scope", "(*, str label) -> Value", given, _CONTROL, emit="scope", phases=BOTH),
-    OpDef("yield", "(Value[] values) -> ()", fixed(), _LEAVES, emit="yield_", phases=BOTH),
-    OpDef("continue", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="continue_", phases=BOTH),
-    OpDef("break", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="break_", phases=BOTH),
-    OpDef("return", "(Value[] values) -> ()", fixed(), _LEAVES, emit="return_", phases=BOTH),
+    OpDef("if", "(Value cond) -> Value", given, _CONTROL, emit="if_", phases=ALL_PHASES),
+    OpDef("loop", "(Value[] init, *, str label, bool counted) -> Value", given, _CONTROL, emit="loop", phases=ALL_PHASES),
+    OpDef("scope", "(*, str label) -> Value", given, _CONTROL, emit="scope", phases=ALL_PHASES),
+    OpDef("yield", "(Value[] values) -> ()", fixed(), _LEAVES, emit="yield_", phases=ALL_PHASES),
+    OpDef("continue", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="continue_", phases=ALL_PHASES),
+    OpDef("break", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="break_", phases=ALL_PHASES),
+    OpDef("return", "(Value[] values) -> ()", fixed(), _LEAVES, emit="return_", phases=ALL_PHASES),
     # message: the text itself, or with values a format (ir/text_formats.py)
     OpDef("raise", "(Value[] values, *, str type, str message) -> ()", fixed(), _LEAVES, raises=True, emit="raise_",
-          phases=BOTH),
+          phases=ALL_PHASES),
     # Ends a block that is never left at its end: behind an `if` or `loop` all of whose paths leave.
-    OpDef("unreachable", "() -> ()", fixed(), _LEAVES, emit="unreachable", phases=BOTH),
+    OpDef("unreachable", "() -> ()", fixed(), _LEAVES, emit="unreachable", phases=ALL_PHASES),
     OpDef(
         "call", "(Value[] args, *, str func) -> Value", given, raises=True, emit="call",
-        reads=frozenset({"tensor", "list"}), writes=frozenset({"tensor", "list", "io"}), phases=BOTH,
+        reads=frozenset({"tensor", "list"}), writes=frozenset({"tensor", "list", "io"}), phases=ALL_PHASES,
     ),
     # Gives a place outside the call a value, whose leaves the operands are: the target, and which of its forms the value
     # has, are the front end's numbers. Form -1: the place is deleted.
@@ -46,13 +46,15 @@ ROWS = [
           raises=True, emit="state_set", errors=(OUT_OF_MEMORY,)),
     # What is computed from frozen weights outlives the call; `slot` numbers it. get: where `has` says that it is there;
     # plain: its strides are those of a new contiguous tensor.
-    OpDef("kept.has", "(*, int slot) -> Value", fixed(BOOL), reads=_STATE, emit="kept_has"),
-    OpDef("kept.get", "(*, int slot, bool plain) -> Value", given, reads=_STATE, emit="kept_get"),
+    OpDef("kept.has", "(*, int slot) -> Value", fixed(BOOL), reads=_STATE, emit="kept_has", phases=MADE_BY_PASSES),
+    OpDef("kept.get", "(*, int slot, bool plain) -> Value", given, reads=_STATE, emit="kept_get",
+          phases=MADE_BY_PASSES),
     OpDef("kept.put", "(Value made, *, int slot) -> ()", fixed(), writes=_STATE, raises=True, emit="kept_put",
-          errors=(OUT_OF_MEMORY,)),
-    OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse"),
+          errors=(OUT_OF_MEMORY,), phases=MADE_BY_PASSES),
+    OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse",
+          phases=MADE_BY_PASSES),
     # The value of a name on a path that never assigns it; reading it is guarded by check.bound.
-    OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef", phases=BOTH),
+    OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef", phases=ALL_PHASES),
     # message: a format (ir/text_formats.py)
     OpDef("warn", "(Value[] values, *, str category, str message) -> ()", fixed(), writes=frozenset({"io"}), raises=True,
           emit="warn", errors=(OUT_OF_MEMORY,)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scriptc.ir.dtypes import PARTS, SCALAR_TYPES, SIZES
-from scriptc.ir.opdef import OpDef, Raises, Samples, TypeRuleError
+from scriptc.ir.opdef import MADE_BY_PASSES, OpDef, Raises, Samples, TypeRuleError
 from scriptc.ir.ops.rules import (
     Attrs,
     Operands,
@@ -327,12 +327,13 @@ ROWS = [
           errors=(Raises("RuntimeError", "stack expects each tensor to be equal size, but got [3, 4] at entry 0 and [3, 5] at "
                          "entry 1", shapes=((3, 4), (3, 5)), extra=(0,)),)),
     # What a loop appends to a list, `total` tensors, joined as it comes: in a new dim (`stack`) or along one that is there.
-    OpDef("stacked.new", "() -> Value", fixed(ROWS_TYPE), frozenset({"ALLOCATES"}), ref="rows_new", kernel="sc_stacked_new"),
+    OpDef("stacked.new", "() -> Value", fixed(ROWS_TYPE), frozenset({"ALLOCATES"}), ref="rows_new", kernel="sc_stacked_new",
+          phases=MADE_BY_PASSES),
     OpDef("stacked.put", "(Value stacked, Tensor item, SymInt total, *, int dim, bool stack) -> ()", fixed(),
           frozenset({"ANY_DTYPE"}), reads=_TENSOR, writes=frozenset({"list"}), raises=True, ref="stacked_put",
-          kernel="sc_stacked_put"),
+          kernel="sc_stacked_put", phases=MADE_BY_PASSES),
     OpDef("stacked.join", "(Value stacked, *, int dim, bool stack) -> Tensor", given, frozenset({"ALLOCATES"}),
-          reads=frozenset({"list"}), raises=True, ref="stacked_join", emit="stacked_join"),
+          reads=frozenset({"list"}), raises=True, ref="stacked_join", emit="stacked_join", phases=MADE_BY_PASSES),
     # By elements of self: before and after the last dim, then the dim before it, and so on.
     OpDef("pad", "(Tensor self, SymInt[] pad, str mode) -> Tensor", _pad, _JOINS | {"PLAIN"}, ref="torch.nn.functional.pad",
           reads=_TENSOR, raises=True, emit="pad",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from scriptc.ir.core import Module
 from scriptc.ir.passes import CLEANING, PASSES
+from scriptc.ir.phases import OPTIMIZED
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import verify as verify_module
 
@@ -65,7 +66,7 @@ def run_pipeline(
     def run(name: str, options: Mapping[str, int]) -> bool:
         changed = PASSES[name](module, options)
         if verify:
-            verify_module(module)
+            verify_module(module, OPTIMIZED)
         if os.environ.get("SCRIPTC_DUMP") == name:
             print(f"// after {name}\n{print_module(module)}", file=sys.stderr)
         if after is not None:

@@ -228,6 +228,7 @@ def opt(options: argparse.Namespace) -> int:
     from scriptc.driver.pass_order import passes_of
     from scriptc.ir.parser import parse_module
     from scriptc.ir.passes.manager import PipelineError, run_pipeline
+    from scriptc.ir.phases import OPTIMIZED
     from scriptc.ir.printer import print_module
     from scriptc.ir.verifier import VerifyError, verify
 
@@ -237,7 +238,7 @@ def opt(options: argparse.Namespace) -> int:
         raise UserError(str(error) if isinstance(error, OSError) else f"{options.file} is not a text file") from error
     module = parse_module(text, "<stdin>" if options.file == "-" else options.file)
     try:
-        verify(module)
+        verify(module, OPTIMIZED)
     except VerifyError as error:  # an error in the user's text; after a pass it would be a bug in that pass
         raise UserError(str(error)) from error
     try:

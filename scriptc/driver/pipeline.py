@@ -21,6 +21,7 @@ from scriptc.ir.core import Module
 from scriptc.ir.errors import InternalError
 from scriptc.ir.parser import parse_module
 from scriptc.ir.passes.manager import run_pipeline
+from scriptc.ir.phases import READ
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import verify
 from scriptc.runtime.bridge import stack_left
@@ -85,7 +86,7 @@ def _translated(entry: Entry, options: Options, stages: Stages, path: Callable[[
     try:
         # tensor IR to better tensor IR
         with stages.stage("passes"):
-            verify(entry.module)
+            verify(entry.module, READ)
             run_passes(entry.module, options)
         # tensor IR to loop IR to C
         with stages.stage("C generation"):
