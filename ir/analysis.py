@@ -35,7 +35,7 @@ _CLASS: dict[str, Any] = {"tensor": TensorType, "list": Container}
 
 
 def holds(t: Type, memory: str) -> bool:
-    """Whether a value of this type is, or leads to, an object of a class of memory."""
+    """Return whether a value of this type is, or leads to, an object of a class of memory."""
     seen: set[Type] = set()  # objects may refer to others of their class
     todo = [t]
     while todo:
@@ -56,7 +56,7 @@ def holds(t: Type, memory: str) -> bool:
 
 
 def is_reference(t: Type) -> bool:
-    """Whether values of this type are objects with identity, or hold some."""
+    """Return whether values of this type are objects with identity, or hold some."""
     return any(holds(t, memory) for memory in _CLASS)
 
 
@@ -70,7 +70,7 @@ def function_body(op: Op) -> Block:
 
 
 def writers(where: Block | Op, memory: str | None = None) -> Iterator[Op]:
-    """The ops in `where` that write a class of memory, or any."""
+    """Return the ops in `where` that write a class of memory, or any."""
     return (op for op in where.walk() if (memory in op.defn.writes if memory else op.defn.writes))
 
 
@@ -83,7 +83,7 @@ def draws_random_numbers(module: Module) -> bool:
 
 
 def calls(op: Op) -> bool:
-    """Whether the op runs another function, which may write whatever it can reach."""
+    """Return whether the op runs another function, which may write whatever it can reach."""
     return "func" in op.attrs
 
 
@@ -99,7 +99,7 @@ Origins = dict[Value, Origin]
 
 
 def roots(value: Value) -> set[Value]:
-    """Where an object may come from: values that make it, and arguments that are or hold it."""
+    """Return the values that may have made an object, and the arguments that may be or hold it."""
     found, seen, todo = set[Value](), set[Value](), [value]
     while todo:
         v = todo.pop()
@@ -117,7 +117,7 @@ def roots(value: Value) -> set[Value]:
 
 
 def is_fresh(value: Value) -> bool:
-    """Whether the op that makes a value makes a new object with memory of its own."""
+    """Return whether the op that makes a value makes a new object with memory of its own."""
     op = value.op
     if op is None or op.has("FETCHES") or not (op.has("PURE") or op.has("ALLOCATES")):
         return False
@@ -125,13 +125,13 @@ def is_fresh(value: Value) -> bool:
 
 
 def shares_memory(value: Value) -> bool:
-    """Whether a value is a view that never copies: another object, but whatever is written is written for both."""
+    """Return whether a value is a view that never copies: another object, but whatever is written is written for both."""
     op = value.op
     return op is not None and op.has("VIEW") and not op.defn.reads and isinstance(value.type, TensorType)
 
 
 def _sources(value: Value) -> list[Value] | None:
-    """What a value passes on, None where it starts here."""
+    """Return the values that a value may be, None if its object may be made by its own op."""
     argument = region_argument_of(value)
     if argument is not None:
         return [op.operands[i] for op, i in (argument.into_inner if value is argument.inner else argument.into_result)]
@@ -166,7 +166,7 @@ def may_be_leaf(value: Value) -> bool:
 
 
 def references(value: Value, *, through_regions: bool) -> Iterator[Operand]:
-    """Uses of a value and of what may be the same object, share its memory or hold it."""
+    """Yield the uses of a value, and of values that may be the same object, alias its memory or hold it."""
     seen, todo = set[Value](), [value]
     while todo:
         v = todo.pop()
@@ -188,7 +188,7 @@ def _passes_on(op: Op) -> bool:
 
 
 def _keeps(op: Op, index: int) -> bool:
-    """Whether an operand may be found again through a container, a cell or another function."""
+    """Return whether an operand may be found again through a container, a cell or another function."""
     made = op.has("ALLOCATES") and any(isinstance(r.type, (*get_args(Container), CellType)) for r in op.results)
     return (
         calls(op)
@@ -199,7 +199,7 @@ def _keeps(op: Op, index: int) -> bool:
 
 
 def captured(value: Value) -> bool:
-    """Whether the object may be reached by other ways than through values derived from it."""
+    """Return whether the object may be reached by other ways than through values derived from it."""
     held = (TupleType, *get_args(Container), CellType)
     return any(
         _keeps(op, i) or (not op.regions and any(isinstance(r.type, held) and is_reference(r.type) for r in op.results))
@@ -208,14 +208,14 @@ def captured(value: Value) -> bool:
 
 
 def escapes(value: Value) -> bool:
-    """Whether the object, or a view of it, is returned, yielded, carried, stored in a list or passed to a call."""
+    """Return whether the object, or a view of it, is returned, yielded, carried, stored in a list or passed to a call."""
     return any(
         op.has("TERMINATOR") or op.has("CONTROL") or _keeps(op, i) for op, i in references(value, through_regions=False)
     )
 
 
 def _memory_of(value: Value, memory: str, known: Origins) -> Origin | None:
-    """Where the memory of a class comes from that a value leads to; what containers hold is not followed."""
+    """Return the origin of the memory of one class that a value refers to; items of containers are not followed."""
     if isinstance(value.type, _CLASS[memory]):
         if value not in known:
             known[value] = origin(value)
@@ -230,14 +230,14 @@ def _overlap(a: Origin, b: Origin) -> bool:
 
 
 def _is_older(value: Value, made: Value) -> bool:
-    """Whether a value was there before the object `made` was, which makes it another one."""
+    """Return whether a value was there before the object `made` was, which makes it another one."""
     if not is_fresh(made) or made.op is None or made.op.parent is None:
         return False
     return dominates(value.op, made.op) if value.op is not None else value.block.encloses(made.op.parent)
 
 
 def _are_unlike(a: Type, b: Type) -> bool:
-    """Whether no object is of both types: lists of scalars, and of others."""
+    """Return whether no object is of both types: lists of scalars, and of others."""
     if not isinstance(a, ListType) or not isinstance(b, ListType):
         return False
     items = {a.elem, b.elem}
@@ -249,7 +249,7 @@ def _is_another(value: Value, target: Value) -> bool:
 
 
 def may_write(writer: Op, value: Value, known: Origins | None = None) -> bool:
-    """Whether `writer` may write memory that `value` leads to: a call anything, other ops their first operand. known:
+    """Return whether `writer` may write memory that `value` leads to: a call anything, other ops their first operand. known:
     origins that were found since the function last changed; more are put in."""
     known = {} if known is None else known
     for memory in writer.defn.writes & _CLASS.keys():
@@ -267,19 +267,19 @@ def may_write(writer: Op, value: Value, known: Origins | None = None) -> bool:
 
 
 def interferes(writer: Op, reader: Op) -> bool:
-    """Whether `reader` may see a difference when it moves across `writer`."""
+    """Return whether `reader` may see a difference when it moves across `writer`."""
     shared = writer.defn.writes & reader.defn.reads
     return bool(shared - _CLASS.keys()) or (bool(shared) and any(may_write(writer, v) for v in reader.operands))
 
 
 def is_written(value: Value, where: Block | Op, known: Origins | None = None) -> bool:
-    """Whether any op in `where` may write memory that `value` leads to."""
+    """Return whether any op in `where` may write memory that `value` leads to."""
     known = {} if known is None else known
     return any(may_write(writer, value, known) for writer in writers(where))
 
 
 def writes_to(value: Value) -> list[Op]:
-    """The ops that write a tensor through a value or what is derived from it; calls aside."""
+    """Return the ops that write a tensor through a value or what is derived from it; calls aside."""
     return [
         op
         for op, i in references(value, through_regions=True)
@@ -288,7 +288,7 @@ def writes_to(value: Value) -> list[Op]:
 
 
 def may_stand_for(new: Value, old: Value) -> bool:
-    """Whether nobody can tell the existing object `new` from `old`, a new object of equal content."""
+    """Return whether nobody can tell the existing object `new` from `old`, a new object of equal content."""
     op = old.op
     assert op is not None
     if not is_reference(old.type) or op.has("FETCHES"):
@@ -300,17 +300,17 @@ def may_stand_for(new: Value, old: Value) -> bool:
 
 
 def is_invariant(value: Value, loop: Op) -> bool:
-    """Whether a value is defined outside a loop."""
+    """Return whether a value is defined outside a loop."""
     return not any(region.encloses(value.block) for region in loop.regions)
 
 
 def only_raises(op: Op) -> bool:
-    """Whether all that an op may do is raise, by what its operands are: a check."""
+    """Return whether all that an op may do is raise, by what its operands are: a check."""
     return op.defn.raises and not (op.results or op.regions or op.defn.reads or op.defn.writes or op.has("TERMINATOR"))
 
 
 def _is_checked(op: Op, at: Op) -> bool:
-    """Whether the check that an op's row asks for is proved, or has run when `at` is reached."""
+    """Return whether the check that an op's row asks for is proved, or has run when `at` is reached."""
     if op.defn.check is None or is_proved(op.defn.check, op.operands, op.attrs):
         return True
     wanted = {"of": op.name, **op.attrs}
@@ -321,14 +321,15 @@ def _is_checked(op: Op, at: Op) -> bool:
 
 
 def may_be_undefined(value: Value, passed: Collection[Value]) -> bool:
-    """Whether an object is not there on some path, on which it is not looked at: a name that is not bound, or the value that
-    one of several kinds has when it is of another. Only what stands behind the test of that may read it. passed: what
-    `passed_undefined` found."""
+    """Return whether an object may be undefined: a name that is unbound on some path, or a value of a union's other kind.
+
+    Only ops behind the test of that may read it. passed: what `passed_undefined` found.
+    """
     return any(v in passed or (v.op is not None and v.op.name == "undef") for v in roots(value))
 
 
 def passed_undefined(module: Module) -> set[Value]:
-    """Parameters of functions, and results of calls, that may be undefined."""
+    """Return the parameters of functions, and the results of calls, that may be undefined."""
     found = set[Value]()
     if len(module.funcs) == len(module.entries):
         return found
@@ -339,7 +340,7 @@ def passed_undefined(module: Module) -> set[Value]:
 
 
 def _handed_over(module: Module) -> Iterator[tuple[Value, Value]]:
-    """Objects that calls pass and return: what they are where they come from, and where they arrive."""
+    """Yield pairs of values for objects that calls pass and return: where they come from, and where they arrive."""
     returns = {name: [op for op in func.body.walk() if op.name == "return"] for name, func in module.funcs.items()}
     for op in filter(calls, module.walk()):
         name = op.attrs["func"]
@@ -349,7 +350,7 @@ def _handed_over(module: Module) -> Iterator[tuple[Value, Value]]:
 
 
 def movable(op: Op, to: Op, passed: Collection[Value]) -> bool:
-    """Whether the op may run in front of `to` although control might not have reached the op: it cannot fail there."""
+    """Return whether the op may run in front of `to` although control might not have reached the op: it cannot fail there."""
     if not op.has("PURE") or op.has("GUARDED") or op.defn.raises or not _is_checked(op, to):
         return False
     if any(is_reference(v.type) and may_be_undefined(v, passed) for v in op.operands):

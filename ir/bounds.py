@@ -42,11 +42,11 @@ class Bounds:
         self._asked: set[Value] = set()
 
     def is_index(self, index: Value, xs: Value, at: Op) -> bool:
-        """Whether `index` counts an item of a list from its front."""
+        """Return whether `index` counts an item of a list from its front."""
         return self._hold(Goal(index, Length(xs), -1, at), Goal(None, index, 0, at))
 
     def is_exact(self, op: Op) -> bool:
-        """Whether a sum, difference or product of ints surely stays within 64 bits."""
+        """Return whether a sum, difference or product of ints surely stays within 64 bits."""
         largest = _FACTOR if op.name == "int.mul" else 2**62 - 1
         x, y = op.operands
         if op.name == "int.add" and (k := constant_int(y)) is not None and k > 0 and self._is_below(x, k, op):
@@ -54,7 +54,7 @@ class Bounds:
         return self._hold(*(g for v in (x, y) for g in (Goal(v, None, largest, op), Goal(None, v, largest, op))))
 
     def _is_below(self, x: Value, k: int, at: Op) -> bool:
-        """Whether some int is larger than x by k."""
+        """Return whether some int is larger than x by k."""
         return any(fact.x is x and fact.y is not None and fact.k <= -k for fact in self.conditions.about(x, at))
 
     def _hold(self, *goals: Goal) -> bool:
@@ -85,7 +85,7 @@ class Bounds:
         return proved
 
     def _by_induction(self, goal: Goal, term: Term, other: Term, depth: int) -> bool:
-        """Whether all that a region op may pass on as a value is as the goal says."""
+        """Return whether all that a region op may pass on as a value is as the goal says."""
         argument = self.conditions.region_arguments.get(term) if isinstance(term, Value) else None
         if argument is None or not _is_outside(other, argument.op):
             return False
@@ -111,7 +111,7 @@ class Bounds:
             yield from ([Goal(a, x, c - k, at)] for x, y, k in self.conditions.about(b, at) if y is b)
 
     def _above(self, goal: Goal) -> Iterator[Way]:
-        """By what `a` is at most."""
+        """Yield goals from upper bounds of `a`."""
         a, b, c, at = goal
         if isinstance(a, Length):
             yield from self._of_longest(a.of, goal)
@@ -124,7 +124,7 @@ class Bounds:
                 yield from ABOVE[a.op.name](goal, *a.op.operands)
 
     def _below(self, goal: Goal) -> Iterator[Way]:
-        """By what `b` is at least."""
+        """Yield goals from lower bounds of `b`."""
         b, at = goal.b, goal.at
         if isinstance(b, Length):
             yield from ([goal.with_b(v, k)] for v, k in self._floors(b.of, at))
@@ -139,19 +139,19 @@ class Bounds:
                 yield from BELOW[b.op.name](goal, *b.op.operands)
 
     def _is_length(self, value: Value, at: Op) -> bool:
-        """Whether something in memory has this many items, or more."""
+        """Return whether something in memory has this many items, or more."""
         if value.op is not None and value.op.name in LENGTHS:
             return True
         made = (user for user in value.users() if user.name == "list.repeat" and user.operands[1] is value)
         return any(self._repeats(user) and self.conditions.dominates(user, at) for user in made)
 
     def _repeats(self, op: Op) -> int:
-        """How many items a list is known to have, at least, that is repeated."""
+        """Return a lower bound of the number of items of a list that is repeated."""
         xs = op.operands[0]
         return _items(xs) if self.conditions.keeps_length(xs, grows=True) else 0
 
     def _of_longest(self, xs: Value, goal: Goal) -> Iterator[Way]:
-        """By how long a list was made that keeps its length."""
+        """Yield goals from the length with which a list was made that keeps it."""
         op = xs.op
         if goal.b is None and goal.c >= _LONGEST:
             yield []
@@ -163,7 +163,7 @@ class Bounds:
             yield [goal.with_a(op.operands[1]), goal.with_a(None)]
 
     def _floors(self, xs: Value, at: Op) -> Iterator[Floor]:
-        """What a list is at least as long as when `at` is reached."""
+        """Yield terms that the length of a list is at least when `at` is reached."""
         if xs in self._asked or not self.conditions.keeps_length(xs, grows=True):
             return
         users = self.conditions.users(xs)
@@ -180,7 +180,7 @@ class Bounds:
         yield from self._passed_floors(xs)
 
     def _by_appending(self, append: Op, at: Op) -> Iterator[Floor]:
-        """A loop that appends in each iteration makes a list as long as it counts."""
+        """Yield a loop that appends in each iteration makes a list as long as it counts."""
         assert append.parent is not None and at.parent is not None
         loop, xs = append.parent.parent, append.operands[0]
         if loop is None or not is_loop(loop) or not loop.attrs["counted"] or not _is_outside(xs, loop):
@@ -195,7 +195,7 @@ class Bounds:
             yield append.parent.args[0], _items(xs) - first + self.conditions.dominates(append, at)
 
     def _passed_floors(self, xs: Value) -> list[Floor]:
-        """What all lists are at least as long as that a region op may pass on as this one."""
+        """Yield terms that all lists are at least as long as that a region op may pass on as this one."""
         argument = self.conditions.region_arguments.get(xs)
         givers = [(op, i) for op, i in _givers(argument, xs) if op.operands[i] is not xs] if argument is not None else []
         if argument is None or not givers:
@@ -218,11 +218,11 @@ def _givers(argument: RegionArgument, value: Term) -> tuple[Operand, ...]:
 
 
 def _items(xs: Value) -> int:
-    """How many items a list was written out with."""
+    """Return the number of items that a list was written out with."""
     return len(xs.op.operands) if xs.op is not None and xs.op.name == "list.new" else 0
 
 
 def _is_outside(term: Term, op: Op) -> bool:
-    """Whether a term is there before a region op and stays the same while it runs."""
+    """Return whether a term is there before a region op and stays the same while it runs."""
     value = term.of if isinstance(term, Length) else term
     return value is None or (value.op is not op and not any(region.encloses(value.block) for region in op.regions))

@@ -39,7 +39,7 @@ class Builder:
 
     @contextmanager
     def at(self, block: Block) -> Iterator[Block]:
-        """Builds at the end of `block` for a while."""
+        """Build at the end of `block` for a while."""
         saved = self.block, self.index
         self.block, self.index = block, None
         try:
@@ -48,7 +48,7 @@ class Builder:
             self.block, self.index = saved
 
     def build(self, name: str, operands: Sequence[Value], loc: Loc, /, *, hint: str = "", **attrs: Attr) -> Value:
-        """Builds an op with one result, checked first if it can fail."""
+        """Build an op with one result, checked first if it can fail."""
         return self.op(name, operands, loc, names=[hint] if hint else [], **attrs).result
 
     def op(
@@ -64,7 +64,7 @@ class Builder:
         proved: bool = False,
         **attrs: Attr,
     ) -> Op:
-        """Builds any op. `types` gives the result types where they do not follow from the operands (`loop`, `if`);
+        """Build any op. `types` gives the result types where they do not follow from the operands (`loop`, `if`);
         `proved` says that the caller knows the op's check to hold."""
         defn = OPS[name]
         result_types = defn.infer(operands, attrs) if types is None else types
@@ -74,5 +74,5 @@ class Builder:
         return self.insert(Op(defn, operands, result_types, attrs, loc, regions, names))
 
     def const(self, value: Attr, loc: Loc) -> Value:
-        """A Python constant: bool, int, float, str or None."""
+        """Return a Python constant: bool, int, float, str or None."""
         return self.op("const", (), loc, types=[_CONST_TYPES[type(value)]], value=value).result

@@ -32,12 +32,12 @@ class Value:
 
     @property
     def op(self) -> Op | None:
-        """The op that makes this value, None for a block argument."""
+        """Return the op that makes this value, None for a block argument."""
         return self.owner if isinstance(self.owner, Op) else None
 
     @property
     def block(self) -> Block:
-        """The block in which this value is defined."""
+        """Return the block in which this value is defined."""
         if isinstance(self.owner, Block):
             return self.owner
         assert self.owner.parent is not None
@@ -107,13 +107,13 @@ class Op:
             value.uses[id(self), i] = self
 
     def walk(self) -> Iterator[Op]:
-        """This op, then all ops nested in its regions, in program order."""
+        """Yield this op, then all ops nested in its regions, in program order."""
         yield self
         for region in self.regions:
             yield from region.walk()
 
     def erase(self) -> None:
-        """Takes the op out of its block; its results must be unused, its regions go with it."""
+        """Take the op out of its block; its results must be unused, its regions go with it."""
         assert not any(r.uses for r in self.results), f"erasing {self.name}, whose results are used"
         self.detach()
         self.drop()
@@ -124,7 +124,7 @@ class Op:
         self.parent = None
 
     def drop(self) -> None:
-        """Forgets the operands of this op and of all nested ones."""
+        """Forget the operands of this op and of all nested ones."""
         for op in self.walk():
             op.set_operands(())
 
@@ -136,7 +136,7 @@ class Op:
         self.erase()
 
     def enclosing(self, test: Callable[[Op], bool]) -> Op | None:
-        """The innermost op around this one for which `test` holds."""
+        """Return the innermost op around this one for which `test` holds."""
         block = self.parent
         while block is not None and block.parent is not None:
             if test(block.parent):
@@ -145,7 +145,7 @@ class Op:
         return None
 
     def is_before(self, other: Op) -> bool:
-        """Whether this op stands before `other` in the same block."""
+        """Return whether this op stands before `other` in the same block."""
         assert self.parent is not None and self.parent is other.parent
         return self.parent.ops.index(self) < self.parent.ops.index(other)
 
@@ -186,7 +186,7 @@ class Block:
             yield from op.walk()
 
     def encloses(self, other: Block) -> bool:
-        """Whether `other` is this block or nested in it."""
+        """Return whether `other` is this block or nested in it."""
         block: Block | None = other
         while block is not None:
             if block is self:
@@ -195,7 +195,7 @@ class Block:
         return False
 
     def drop(self) -> None:
-        """Forgets all uses that the ops in this block make of values."""
+        """Forget all uses that the ops in this block make of values."""
         for op in self.walk():
             op.set_operands(())
 

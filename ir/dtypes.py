@@ -46,12 +46,12 @@ _WIDTH = {"u8": 8, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 
 
 def category(dtype: str) -> int:
-    """0 bool, 1 integer, 2 floating, 3 complex."""
+    """Return the category of a dtype: 0 bool, 1 integer, 2 floating, 3 complex."""
     return 3 if dtype in COMPLEX else 2 if dtype in FLOATING else 1 if dtype in INTEGRAL else 0
 
 
 def held(dtype: str, floats: bool) -> tuple[float, float]:
-    """The least and the largest number that ATen takes for a real dtype: ints that are negative may wrap in u8."""
+    """Return the least and the largest number that ATen takes for a real dtype: ints that are negative may wrap in u8."""
     if dtype in FLOATING:
         return -_LARGEST[dtype], _LARGEST[dtype]
     bits = _WIDTH[dtype]
@@ -59,12 +59,12 @@ def held(dtype: str, floats: bool) -> tuple[float, float]:
 
 
 def complex_of(dtype: str) -> str:
-    """The complex dtype whose parts hold what a dtype holds; "c32", which nothing else knows, for f16, as in eager."""
+    """Return the complex dtype whose parts hold what a dtype holds; "c32", which nothing else knows, for f16, as in eager."""
     return {"f64": "c128", "c128": "c128", "f16": "c32"}.get(dtype, "c64")
 
 
 def promote(a: str, b: str) -> str:
-    """torch.promote_types(a, b)."""
+    """Return what torch.promote_types(a, b) returns."""
     if a == b:
         return a
     if {a, b} & COMPLEX:
@@ -80,7 +80,7 @@ def promote(a: str, b: str) -> str:
 
 
 def result_dtype(dimensioned: Iterable[str], zero_dim: Iterable[str], numbers: Iterable[str], default: str) -> str:
-    """torch.result_type over operands in three ranks.
+    """Return what torch.result_type returns for operands in three ranks.
 
     `numbers` are the dtypes of Python scalars ("bool", "i64", "f64", "c128"); `default` is torch.get_default_dtype().
     """
@@ -105,5 +105,5 @@ def result_dtype(dimensioned: Iterable[str], zero_dim: Iterable[str], numbers: I
 
 
 def compute_dtype(dtype: str) -> str:
-    """The dtype that an elementwise op computes in: half types in f32, as ATen's opmath_type."""
+    """Return the dtype that an elementwise op computes in: half types in f32, as ATen's opmath_type."""
     return "f32" if dtype in ("f16", "bf16") else dtype

@@ -14,7 +14,7 @@ class FrozenWeights:
         self._derived: dict[Value, bool] = {}
 
     def is_computed_from_weights(self, value: Value) -> bool:
-        """Whether a value is a weight, or computed from weights alone, and nothing that it is made of is ever written."""
+        """Return whether a value is a weight, or computed from weights alone that are never written."""
         if value not in self._derived:
             self._derived[value] = self._is_weight(value) or self._is_computed(value)
         return self._derived[value]

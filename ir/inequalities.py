@@ -36,7 +36,7 @@ class Goal(NamedTuple):
         return Goal(self.a, b, self.c + more, self.at)
 
     def at_most(self, a: Term, b: Term, c: int = 0) -> Goal:
-        """Another one about the same point."""
+        """Return another goal about the same point."""
         return Goal(a, b, c, self.at)
 
 

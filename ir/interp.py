@@ -33,19 +33,19 @@ class _Leave(BaseException):
 
 
 def _field(op: Op) -> str:
-    """The name of the field that an op is about."""
+    """Return the name of the field that an op is about."""
     t = op.operands[0].type
     assert isinstance(t, ObjectType)
     return t.record.names[op.attrs["field"]]
 
 
 def _held(made: Any) -> dict[str, Any]:
-    """The fields of an object."""
+    """Return the fields of an object."""
     return made if isinstance(made, dict) else vars(made)
 
 
 def _is_dense(t: Any) -> bool:
-    """Whether the elements fill a stretch of memory, in whatever order of dims."""
+    """Return whether the elements fill a stretch of memory, in whatever order of dims."""
     expected = 1
     for stride, size in sorted((s, n) for s, n in zip(t.stride(), t.shape, strict=True) if n != 1):
         if stride != expected:
@@ -55,7 +55,7 @@ def _is_dense(t: Any) -> bool:
 
 
 def _overlap(a: Any, b: Any) -> str:
-    """Whether tensors share memory: none, partial, full or unknown, as eager finds it before it writes."""
+    """Return whether tensors share memory: none, partial, full or unknown, as eager finds it before it writes."""
     if a is b:
         return "full"
     if not a.numel() or not b.numel():
@@ -89,7 +89,7 @@ class Interpreter:
         self.state: list[tuple[int, int, list[Any]]] = []
 
     def run(self, name: str, *args: Any) -> tuple[Any, ...]:
-        """Calls a function; returns the tuple of its results. Exceptions are those of torch and Python."""
+        """Call a function; returns the tuple of its results. Exceptions are those of torch and Python."""
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 20 * MAX_DEPTH))
         self.depth = 0
@@ -107,7 +107,7 @@ class Interpreter:
         raise AssertionError("a function ends by return")
 
     def block(self, block: Block, env: Env) -> list[Any]:
-        """Runs to the terminator: the values of a yield, or _Leave."""
+        """Run to the terminator: the values of a yield, or _Leave."""
         for op in block.ops:
             operands = [env[v] for v in op.operands]
             if op.has("TERMINATOR"):
@@ -143,7 +143,7 @@ class Interpreter:
         return made
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
-        """One op by its reference, called in the order of the row's schema; dtypes are passed as torch dtypes."""
+        """Run one op by its reference, called in the order of the row's schema, with dtypes of torch."""
         from scriptc.ir.ops import OPS
 
         args: list[Any] = []
@@ -168,8 +168,10 @@ class Interpreter:
         return reference(name)(*tensors, **keywords)
 
     def as_tensor(self, value: Any, others: list[Any]) -> Any:
-        """A Python number as a tensor without dims, converted as beside one other tensor, else of the widest dtype of its
-        category."""
+        """Return a Python number as a tensor without dims.
+
+        Beside one other tensor it is converted as torch converts it, else it has the widest dtype of its category.
+        """
         if isinstance(value, self.torch.Tensor):
             return value
         wide = self.torch.tensor(value, dtype={float: self.torch.float64, complex: self.torch.complex128}.get(type(value)))

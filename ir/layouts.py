@@ -35,7 +35,7 @@ def rank(value: Value) -> int:
 
 
 def _operand_dims(op: Op) -> list[int | None] | None:
-    """For each dim of a view the dim of its operand, None for one that is new; None for views that are not followed."""
+    """Return the operand's dim of each dim of a view, None for a new dim; None if the view is not followed."""
     n = rank(op.operands[0])
     match op.name:
         case "select" if _counts_from_the_front(op.operands[1]):
@@ -55,13 +55,13 @@ def _operand_dims(op: Op) -> list[int | None] | None:
 
 
 def _counts_from_the_front(index: Value) -> bool:
-    """Whether an index that is valid is not negative."""
+    """Return whether an index that is valid is not negative."""
     number = constant_int(index)
     return number >= 0 if number is not None else next(upper_bounds(index), None) is not None
 
 
 def _is_inside(op: Op) -> bool:
-    """Whether the bounds of a slice are known and lie in the tensor."""
+    """Return whether the bounds of a slice are known and lie in the tensor."""
     start, stop, step = map(constant_int, op.operands[1:])
     t = op.operands[0].type
     assert isinstance(t, TensorType) and t.dims is not None
@@ -85,7 +85,7 @@ def _is_inside_fuse(op: Op) -> bool:
 
 
 def _asks_for_sizes(check: Op) -> bool:
-    """Whether this is a check that strides do not matter to."""
+    """Return whether this is a check that strides do not matter to."""
     return check.name == "check" and OPS[check.attrs["of"]].check not in ("view", "reshape")
 
 
@@ -107,7 +107,7 @@ class Layouts:
     """What is known of the tensors of a function."""
 
     def __init__(self, body: Block, ignored: Collection[Op] = ()):
-        """`ignored` ops that make tensors plain are taken for what would be left without them."""
+        """Find the layouts of a function. ignored: ops that make tensors plain, which are looked through."""
         self.shapes = Shapes()
         self.ignored = ignored
         ops = [op for op in body.walk() if op.parent is not None and not _is_inside_fuse(op)]
@@ -137,13 +137,13 @@ class Layouts:
         return self._is_plain_part(op)
 
     def _is_plain_part(self, op: Op) -> bool:
-        """Whether a view of a plain tensor is plain: it leaves out leading dims, or adds one."""
+        """Return whether a view of a plain tensor is plain: it leaves out leading dims, or adds one."""
         if not is_followed(op) or op.operands[0] not in self.plain or op.name == "transpose":
             return False
         return op.name == "unsqueeze" or op.attrs["dim"] == 0
 
     def keeps_order(self, result: Value, operands: Sequence[Value]) -> bool:
-        """Whether eager gives the result of an elementwise op default strides: two dims keep their order if the first
+        """Return whether eager gives the result of an elementwise op default strides: two dims keep their order if the first
         operand that has both of them has them so; a dim of size 1 is none."""
         tensors = [v for v in operands if isinstance(v.type, TensorType)]
         if not all(map(_has_rank, [*tensors, result])):
@@ -166,8 +166,9 @@ class Layouts:
         return True
 
     def strides_are_free(self, value: Value) -> bool:
-        """Whether nobody can tell which strides a value has, nor through it which its operands have: it is computed with,
-        and ends in results whose strides do not follow from it.
+        """Return whether the strides of a value, and through it those of its operands, are not observable.
+
+        That holds if it is only computed with, and ends in results whose strides do not follow from its own.
         """
         seen, todo = set[Value](), [value]
         while todo:
@@ -188,13 +189,13 @@ class Layouts:
         return True
 
     def _in_order(self, value: Value, outer: int, inner: int) -> bool:
-        """Whether the strides of two dims (from the end) surely stand as in a new tensor."""
+        """Return whether the strides of two dims (from the end) surely stand as in a new tensor."""
         found = access(value)
         a, b = found.dims[outer], found.dims[inner]
         return found.root in self.plain and a is not None and b is not None and a < b
 
     def spread_dims(self, value: Value, over: Value) -> list[bool | None]:
-        """For each dim of `over` whether `value` is repeated along it; None where that is not known."""
+        """Return for each dim of `over` whether `value` is repeated along it, None if that is not known."""
         own, full = self.shapes.of(value), self.shapes.of(over)
         assert own is not None and full is not None, "both have a known rank"
         missing = len(full) - len(own)

@@ -21,7 +21,7 @@ class Loc:
     inlined_at: Loc | None = None
 
     def chain(self) -> Iterator[Loc]:
-        """This location, then the call sites it was inlined at, innermost first."""
+        """Yield this location, then the call sites it was inlined at, innermost first."""
         loc: Loc | None = self
         while loc is not None:
             yield loc
@@ -29,7 +29,7 @@ class Loc:
 
     @property
     def text(self) -> str:
-        """The source line, without its newline; empty where the file cannot be read."""
+        """Return the source line, without its newline; empty where the file cannot be read."""
         return linecache.getline(self.file, self.line).rstrip("\n")
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What each row means to the interpreter: a torch function, or what is put together here of several."""
+"""The references of rows, which the interpreter calls: a torch function, or one composed here of several."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from scriptc.ir.ops.views import OWN_OFFSET
 
 @cache
 def resolve(name: str) -> Callable[..., Any]:
-    """The callable that a dotted name stands for; those of `Tensor`, `list`, `set` and `str` are methods called with the object
-    first."""
+    """Return the callable that a dotted name stands for.
+
+    Those of `Tensor`, `list`, `set` and `str` are methods, called with the object first.
+    """
     import torch
 
     head, _, rest = name.partition(".")
@@ -25,7 +27,7 @@ def resolve(name: str) -> Callable[..., Any]:
 
 
 def _own_refs() -> Mapping[str, Callable[..., Any]]:
-    """References that are no single torch function."""
+    """Return the references that are no single torch function, by name."""
     import torch
 
     def reduce(name: str) -> Callable[..., Any]:
@@ -110,13 +112,13 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         return torch.as_strided(x, size, stride, None if offset == OWN_OFFSET else offset)
 
     def power(a: Any, b: Any) -> Any:
-        """Small exponents of complex tensors, which eager takes apart, are other ops by now."""
+        """Return the power. The front end makes other ops of small exponents of complex tensors, as eager does."""
         if isinstance(a, torch.Tensor) and a.is_complex() and not isinstance(b, torch.Tensor):
             return torch.pow(a, torch.tensor(b, dtype=a.dtype))
         return torch.pow(a, b)
 
     def heaviside(a: Any, b: Any) -> Any:
-        """Also of numbers, which torch's own does not take."""
+        """Return torch.heaviside, of numbers too."""
         dtype = next(v.dtype for v in (a, b) if isinstance(v, torch.Tensor))
         return torch.heaviside(*(v if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=dtype) for v in (a, b)))
 
@@ -209,7 +211,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
 
 @cache
 def reference(op_name: str) -> Callable[..., Any]:
-    """What the interpreter calls for an op: the row's `ref`, by default the first of its torch names."""
+    """Return what the interpreter calls for an op: the row's `ref`, by default the first of its torch names."""
     from scriptc.ir.ops import OPS
 
     defn = OPS[op_name]

@@ -73,7 +73,7 @@ _DEFAULTS = {"None": None, "True": True, "False": False, "[]": (), "inf": float(
 
 
 def parse_schema(schema: str) -> tuple[SchemaArg, ...]:
-    """Reads the parameter list of an ATen schema such as "(Tensor self, SymInt[] size, *, bool pin=False)"."""
+    """Read the parameter list of an ATen schema such as "(Tensor self, SymInt[] size, *, bool pin=False)"."""
     args: list[SchemaArg] = []
     keyword_only = False
     end = schema.index(") ->") if ") ->" in schema else schema.rindex(")")
@@ -207,7 +207,7 @@ class OpDef:
 
     @property
     def takes_complex(self) -> bool:
-        """Whether tensors with complex elements may be operands."""
+        """Return whether tensors with complex elements may be operands."""
         if "ELEMENTWISE" in self.traits and "ANY_DTYPE" not in self.traits:
             return "c64" in self.takes
         looks = "tensor" in self.reads and "VIEW" not in self.traits and any(a.type == "Tensor" for a in self.args)
@@ -215,5 +215,5 @@ class OpDef:
 
     @property
     def pure(self) -> bool:
-        """Whether the op may be moved, merged and dropped, memory permitting."""
+        """Return whether the op may be moved, merged and dropped, memory permitting."""
         return "PURE" in self.traits

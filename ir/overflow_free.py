@@ -13,8 +13,11 @@ _LENGTHS = frozenset({"list.len", "str.len", "dict.len"})  # of what has room in
 
 
 def overflow_free_values(body: Block) -> frozenset[Value]:
-    """The values of a function that count: the largest set of which each is a constant, a length, another one a step away, or
-    passed on by a region of what counts."""
+    """Return the counters of a function.
+
+    They are the largest set of values of which each is a constant, a length, a step away from another one, or passed on by a
+    region from others.
+    """
     sources: dict[Value, list[Value]] = {}
     for op in body.walk():
         found = _sources(op)
@@ -40,7 +43,7 @@ def overflow_free_values(body: Block) -> frozenset[Value]:
 
 
 def _sources(op: Op) -> list[Value] | None:
-    """The values that the result of an op counts on from; None where it does not count."""
+    """Return the values that the result of an op counts on from; None where it does not count."""
     if op.name == "const":
         first = constant_int(op.result)
         return [] if first is not None and abs(first) < _FIRST else None

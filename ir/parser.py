@@ -55,7 +55,7 @@ def _lark() -> Any:
 
 
 def parse_module(text: str, file: str = "<ir>") -> Module:
-    """Text to module; CompileError with line and column where the text is not IR."""
+    """Return the module of a text. Raise CompileError with line and column where the text is not IR."""
     from lark import UnexpectedInput
 
     try:

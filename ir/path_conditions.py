@@ -82,19 +82,19 @@ class PathConditions:
                     self._about.setdefault(value, []).append(Known(fact, choice, branch, behind))
 
     def dominates(self, a: Op, b: Op) -> bool:
-        """Whether `a` has always run when `b` is reached."""
+        """Return whether `a` has always run when `b` is reached."""
         at: Op | None = b
         while at is not None and at.parent is not a.parent:
             at = at.parent.parent if at.parent is not None else None
         return at is not None and self.places[a] < self.places[at]
 
     def nearest(self, sources: Sequence[T], at: Op, op_of: Callable[[T], Op]) -> Iterator[T]:
-        """The last few of what stands before `at`, last first. sources: in program order."""
+        """Return the last few of what stands before `at`, last first. sources: in program order."""
         end = bisect_left(sources, self.places[at], key=lambda source: self.places[op_of(source)])
         return reversed(sources[max(0, end - _NEAR) : end])
 
     def keeps_length(self, xs: Value, *, grows: bool = False) -> bool:
-        """Whether no op of the function changes the length of a list once it is made; grows: but for making it longer."""
+        """Return whether no op changes the length of a list once it is made. grows: ops may make it longer."""
         key = xs, grows
         if key not in self._steady:
             harmless = _KEEP_LENGTH | _GROW if grows else _KEEP_LENGTH
@@ -103,13 +103,13 @@ class PathConditions:
         return self._steady[key]
 
     def users(self, xs: Value) -> list[Op]:
-        """The ops on a list, in program order."""
+        """Return the ops on a list, in program order."""
         if xs not in self._users:
             self._users[xs] = sorted((op for op in xs.users() if op.operands[0] is xs), key=lambda op: self.places[op])
         return self._users[xs]
 
     def about(self, value: Value, at: Op) -> Iterator[Fact]:
-        """What is known when `at` is reached of a value, or of what is made of it."""
+        """Yield the facts about a value, or about what is computed from it, that hold when `at` is reached."""
         assert at.parent is not None
         for known in self.nearest(self._about.get(value, ()), at, lambda known: known.choice):
             choice = known.choice
@@ -118,20 +118,20 @@ class PathConditions:
 
 
 def _goes_on(choice: Op) -> int | None:
-    """The only region of an `if` that what comes behind it may follow on."""
+    """Return the only region of an `if` that what comes behind it may follow on."""
     on = [i for i, region in enumerate(choice.regions) if region.ops and target(region.ops[-1]) is choice]
     return on[0] if len(on) == 1 else None
 
 
 def _concerns_lists(writer: Op) -> bool:
-    """Whether what an op writes may be a list: a call writes whatever it reaches, others their first operand."""
+    """Return whether what an op writes may be a list: a call writes whatever it reaches, others their first operand."""
     return "func" in writer.attrs or not isinstance(writer.operands[0].type, Container) or isinstance(
         writer.operands[0].type, ListType
     )
 
 
 def _of_condition(condition: Value, holds: bool) -> Iterator[Fact]:
-    """What follows from a truth value."""
+    """Yield the facts that follow from a truth value."""
     op = condition.op
     if op is None:
         return
@@ -168,7 +168,7 @@ def _is_positive(x: Value, holds: bool) -> Iterator[Fact]:
 
 
 def _of_choice(choice: Op, result: Value, holds: bool) -> Iterator[Fact]:
-    """`a and b`: where one branch always gives the other truth value, it was the other branch that was taken."""
+    """Yield the facts of an `and` or `or`: the branch that always gives the other truth value was not taken."""
     index = choice.results.index(result)
     ends = [(i, region.ops[-1]) for i, region in enumerate(choice.regions) if target(region.ops[-1]) is choice]
     able = [(i, end.operands[index]) for i, end in ends if _known(choice, i, end.operands[index]) is not (not holds)]
@@ -179,5 +179,5 @@ def _of_choice(choice: Op, result: Value, holds: bool) -> Iterator[Fact]:
 
 
 def _known(choice: Op, branch: int, value: Value) -> object:
-    """What a branch gives: a constant, or what was asked."""
+    """Return what a branch gives: a constant, or the condition itself."""
     return branch == 0 if value is choice.operands[0] else constant(value)

@@ -105,7 +105,7 @@ def _stacked(op: Op) -> Iterator[str]:
 
 @checks("kept.get", "kept.put")
 def _kept(op: Op) -> Iterator[str]:
-    """What is kept in a slot is read where the slot holds it, and written where it does not."""
+    """Check that a kept value is read where its slot holds one, and written where it does not."""
     choice = op.enclosing(lambda around: around.name == "if")
     asked = choice.operands[0].op if choice is not None else None
     if choice is None or asked is None or asked.name != "kept.has" or asked.attrs["slot"] != op.attrs["slot"]:

@@ -17,7 +17,7 @@ from scriptc.ir.types import Names
 
 
 def format_attr(value: Attr) -> str:
-    """An attribute as the grammar reads it back."""
+    """Return an attribute as the grammar reads it back."""
     if isinstance(value, str):
         escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
         return '"' + "".join(escapes.get(c, c if c.isprintable() else f"\\u{{{ord(c):x}}}") for c in value) + '"'
@@ -35,7 +35,7 @@ def format_attr(value: Attr) -> str:
 
 
 def name_values(func: Func) -> dict[Value, str]:
-    """Unique names for all values of a function, as near as can be to the user's."""
+    """Return unique names for all values of a function, the user's where possible."""
     names = Names()
     table: dict[Value, str] = {}
 
@@ -126,7 +126,7 @@ def print_func(func: Func, *, locs: bool = False, notes: dict[int, list[str]] | 
 
 
 def print_module(module: Module, *, locs: bool = False) -> str:
-    """The whole module; the parser reads it back to an equal one."""
+    """Return the whole module; the parser reads it back to an equal one."""
     head = [f"module {format_attr(module.name)} entries({', '.join('@' + e for e in module.entries)})"]
     head += [f"param {format_attr(p.name)} : {p.type}" for p in module.params.values()]
     head += [f"exception {format_attr(n)}({', '.join(map(format_attr, b))})" for n, b in module.exceptions.items()]

@@ -13,7 +13,7 @@ UNKNOWN = object()
 
 
 def constant(value: Value) -> object:
-    """The Python value of a constant; UNKNOWN for others."""
+    """Return the Python value of a constant; UNKNOWN for others."""
     return value.op.attrs["value"] if value.op is not None and value.op.name == "const" else UNKNOWN
 
 
@@ -40,12 +40,12 @@ def upper_bounds(index: Value) -> Iterator[Value]:
 
 
 def is_below(index: Value, is_length: Callable[[Op], bool]) -> bool:
-    """Whether `index` lies in 0..n-1 for an n that an op for which `is_length` holds gives."""
+    """Return whether `index` lies in 0..n-1 for an n that an op for which `is_length` holds gives."""
     return any(bound.op is not None and is_length(bound.op) for bound in upper_bounds(index))
 
 
 def in_dim(index: Value, x: Value, dim: int) -> bool:
-    """Whether `index` is valid for a dim of the tensor `x`."""
+    """Return whether `index` is valid for a dim of the tensor `x`."""
     assert isinstance(x.type, TensorType)
     if x.type.dims is None:
         return False

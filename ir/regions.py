@@ -134,7 +134,7 @@ def fed_arguments(op: Op, index: int) -> list[RegionArgument]:
 
 
 def ancestor_in(block: Block, op: Op) -> Op | None:
-    """The op of `block` that is or contains `op`."""
+    """Return the op of `block` that is or contains `op`."""
     at: Op | None = op
     while at is not None and at.parent is not block:
         at = at.parent.parent if at.parent is not None else None
@@ -142,7 +142,7 @@ def ancestor_in(block: Block, op: Op) -> Op | None:
 
 
 def try_around(op: Op) -> Op | None:
-    """The `try` whose handler an exception that `op` raises goes to; None where it leaves the function."""
+    """Return the `try` whose handler an exception that `op` raises goes to; None where it leaves the function."""
     block = op.parent
     while block is not None and block.parent is not None:
         if block.parent.name == "try" and block is block.parent.regions[0]:
@@ -152,7 +152,7 @@ def try_around(op: Op) -> Op | None:
 
 
 def dominates(a: Op, b: Op) -> bool:
-    """Whether `a` has always run when `b` is reached."""
+    """Return whether `a` has always run when `b` is reached."""
     assert a.parent is not None
     at = ancestor_in(a.parent, b)
     return at is not None and at is not a and a.is_before(at)

@@ -46,13 +46,13 @@ class Rewriter:
     def insert_before(
         self, anchor: Op, name: str, operands: Sequence[Value], *, hint: str = "", **attrs: Attr
     ) -> Value:
-        """Builds an op with one result in front of `anchor`, at its place in the source."""
+        """Build an op with one result in front of `anchor`, at its place in the source."""
         value = Builder.before(anchor).build(name, operands, anchor.loc, hint=hint, **attrs)
         self._look_again([value])
         return value
 
     def insert_checked(self, anchor: Op, name: str, operands: Sequence[Value], **attrs: Attr) -> Value:
-        """As `insert_before`, where `anchor` itself says that the new op cannot fail here: no check is built."""
+        """Build an op as `insert_before` does, but without a check, as `anchor` implies that it cannot fail."""
         op = Builder.before(anchor).op(name, operands, anchor.loc, proved=True, **attrs)
         self._look_again(op.results)
         return op.result
@@ -61,7 +61,7 @@ class Rewriter:
         return Builder.before(anchor).const(value, anchor.loc)
 
     def replace(self, op: Op, values: Sequence[Value]) -> None:
-        """Puts values in the place of the op's results, and erases it."""
+        """Put values in the place of the op's results, and erases it."""
         operands = op.operands
         users = [user for result in op.results for user in result.users()]
         self._forget(op)
@@ -71,7 +71,7 @@ class Rewriter:
             self.add(user)
 
     def replace_uses(self, old: Value, new: Value) -> bool:
-        """Puts `new` wherever `old` is used; whether there was a use."""
+        """Put `new` wherever `old` is used; whether there was a use."""
         users = old.users()
         old.replace_all_uses(new)
         for user in users:
@@ -89,7 +89,7 @@ class Rewriter:
         self._look_again([value])
 
     def inline_region(self, op: Op, region: Block, args: Sequence[Value] = ()) -> None:
-        """Puts the ops of a region in the place of its op. Where the region leaves further out, the rest goes."""
+        """Put the ops of a region in the place of its op. Where the region leaves further out, the rest goes."""
         block = op.parent
         assert block is not None
         for arg, value in zip(region.args, args, strict=True):
@@ -111,7 +111,7 @@ class Rewriter:
         self.add(last)
 
     def erase_unused(self, op: Op) -> None:
-        """Erases an op whose results have no users."""
+        """Erase an op whose results have no users."""
         operands = op.operands
         self._forget(op)
         op.erase()
@@ -122,12 +122,12 @@ class Rewriter:
 
 
 def fits(new: Value, old: Value) -> bool:
-    """Whether users of `old` are as well typed with `new`: it knows as much, and is no bare value for an optional."""
+    """Return whether users of `old` are as well typed with `new`: it knows as much, and is no bare value for an optional."""
     return type(new.type) is type(old.type) and is_subtype(new.type, old.type)
 
 
 def inlines(op: Op, region: Block) -> bool:
-    """Whether what the region ends with fits the results of its op, where it does not leave further out."""
+    """Return whether what the region ends with fits the results of its op, where it does not leave further out."""
     last = region.ops[-1]
     return target(last) is not op or all(map(fits, last.operands, op.results))
 
@@ -136,13 +136,13 @@ Rule = Callable[[Op, Rewriter], bool]
 
 
 def _is_settled(op: Op) -> bool:
-    """Whether the op stands in a region that is no control flow, which only its own pass may change."""
+    """Return whether the op stands in a region that is no control flow, which only its own pass may change."""
     around = op.parent.parent if op.parent is not None else None
     return around is not None and not around.has("CONTROL")
 
 
 def rewrite(module: Module, rules: Sequence[Rule]) -> bool:
-    """Applies rules to every op until none fires; whether any did."""
+    """Apply rules to every op until none fires; whether any did."""
     trace = os.environ.get("SCRIPTC_TRACE") == "1"
     rw = Rewriter()
     for op in module.walk():

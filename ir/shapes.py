@@ -24,7 +24,7 @@ _ONE: Size = frozenset([1])
 
 
 def broadcast(shapes: Iterable[Shape]) -> Shape:
-    """The shape that shapes broadcast to, if they do."""
+    """Return the shape that shapes broadcast to, if they do."""
     result: Shape = ()
     for shape in shapes:
         n = max(len(result), len(shape))
@@ -34,7 +34,7 @@ def broadcast(shapes: Iterable[Shape]) -> Shape:
 
 
 def settled(shape: Shape) -> Shape:
-    """One form for sets that give one size: a number other than 1 is the size, a 1 beside others says nothing."""
+    """Return the normal form of sizes: a number other than 1 is the size, a 1 beside others says nothing."""
     return tuple(map(_settled, shape))
 
 
@@ -46,7 +46,7 @@ def _settled(size: Size) -> Size:
 
 
 def is_known(shape: Shape) -> bool:
-    """Whether every dim is a number or a symbol."""
+    """Return whether every dim is a number or a symbol."""
     return all(len(size) == 1 and not isinstance(next(iter(size)), tuple) for size in settled(shape))
 
 
@@ -57,7 +57,7 @@ class Shapes:
         self.found: dict[Value, Shape | None] = {}
 
     def of(self, value: Value, depth: int = 0) -> Shape | None:
-        """None for what is no tensor of known rank."""
+        """Return the shape of a value, None if it is no tensor of known rank."""
         if value not in self.found:
             self.found[value] = self._find(value, depth)
         return self.found[value]
@@ -74,7 +74,7 @@ class Shapes:
         return tuple((p or frozenset()) | k or o for p, k, o in zip(passed, known, own, strict=True))
 
     def _passed_on(self, op: Op, value: Value, depth: int) -> Sequence[Size | None] | None:
-        """For each dim the size that it takes over from operands."""
+        """Return for each dim the size that it takes over from operands."""
         if op.has("ELEMENTWISE"):
             shapes = [self.of(v, depth) for v in op.operands if isinstance(v.type, TensorType)]
             return broadcast([s for s in shapes if s is not None]) if None not in shapes else None
@@ -102,12 +102,12 @@ class Shapes:
         return Value(TensorType(value.type.dtype, tuple(dims)), value.owner)
 
     def are_broadcast(self, values: Sequence[Value]) -> bool:
-        """Whether tensors are sure to broadcast with each other."""
+        """Return whether tensors are sure to broadcast with each other."""
         shapes = [self.of(v) for v in values if isinstance(v.type, TensorType)]
         return None not in shapes and all(_fit(a, b) for a, b in combinations(filter(None, shapes), 2))
 
     def fits_into(self, value: Value, into: Value) -> bool:
-        """Whether a tensor is sure to broadcast to exactly the sizes of another."""
+        """Return whether a tensor is sure to broadcast to exactly the sizes of another."""
         small, large = self.of(value), self.of(into)
         if small is None or large is None or len(small) > len(large):
             return False

@@ -106,17 +106,17 @@ class ListType(Type):
 
 
 def list_of(elem: Type) -> ListType:
-    """A list type whose element type is settled."""
+    """Return a list type whose element type is settled."""
     return ListType(Elem(elem, fixed=True))
 
 
 def tuple_of(elem: Type) -> ListType:
-    """The type of tuples of any length."""
+    """Return the type of tuples of any length."""
     return ListType(Elem(elem, fixed=True), is_tuple=True)
 
 
 def is_tuple(t: Type) -> bool:
-    """Whether values are tuples whose length is known only at run time."""
+    """Return whether values are tuples whose length is known only at run time."""
     return isinstance(t, ListType) and t.is_tuple
 
 
@@ -210,7 +210,7 @@ def set_of(key: Type) -> SetType:
 
 
 def cells(t: Type) -> list[Elem]:
-    """The cells of a container: of its keys, then of its items."""
+    """Return the cells of a container: of its keys, then of its items."""
     match t:
         case ListType(cell):
             return [cell]
@@ -287,7 +287,7 @@ class PtrType(Type):
 
 
 def broadcasts_into(a: Type, b: Type) -> bool:
-    """Whether a tensor of type `a` provably broadcasts to exactly the sizes of one of type `b`."""
+    """Return whether a tensor of type `a` provably broadcasts to exactly the sizes of one of type `b`."""
     if not isinstance(a, TensorType) or not isinstance(b, TensorType) or a.dims is None or b.dims is None:
         return False
     pairs = zip(reversed(a.dims), reversed(b.dims), strict=False)
@@ -295,7 +295,7 @@ def broadcasts_into(a: Type, b: Type) -> bool:
 
 
 def is_counted(t: Type) -> bool:
-    """Whether values of this type are reference-counted objects in C."""
+    """Return whether values of this type are reference-counted objects in C."""
     if isinstance(t, OptionalType):
         return is_counted(t.item)
     return isinstance(t, (TensorType, Container)) or t in (STR, PACKED, ROWS, EXC)
@@ -310,7 +310,7 @@ class JoinError(Exception):
 
 
 def join(a: Type, b: Type) -> Type:
-    """The least type that holds values of both; JoinError where there is none."""
+    """Return the least type that holds values of both; JoinError where there is none."""
     if a is b or a == b:
         return a
     if isinstance(a, NeverType):
@@ -338,7 +338,7 @@ def join(a: Type, b: Type) -> Type:
 
 
 def is_subtype(a: Type, b: Type) -> bool:
-    """Whether a value of type `a` may stand where `b` is expected, with the same representation."""
+    """Return whether a value of type `a` may stand where `b` is expected, with the same representation."""
     try:
         return join(a, b) == b
     except JoinError:

@@ -1,4 +1,4 @@
-"""The verifier: what every stage may rely on. Messages stand under the op they are about, in the printed function."""
+"""The verifier: checks the rules of the IR (ir/README.md), and the spec of a phase. Messages stand under the op at fault."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class _Checker:
             self.results(op, list(expected))
 
     def schema(self, op: Op) -> None:
-        """Attributes of the row that have no default must be there."""
+        """Check that attributes of the row without a default are there."""
         for arg in op.defn.attr_args:
             if arg.required and arg.name not in op.attrs:
                 self.note(op, f"attribute {arg.name} is missing")
@@ -221,9 +221,9 @@ def verify_func(func: Func, module: Module | None = None, phase: Phase | None = 
     checker = _Checker(func, module, phase)
     if func.body.terminator is None:
         raise VerifyError(f"@{func.name} does not end in a terminator\n{print_func(func)}")
-    for arg in func.body.args if phase is not None else ():
-        if faults := list(phase.value_faults(arg)):
-            raise VerifyError(faults[0])
+    if phase is not None:
+        for fault in (fault for arg in func.body.args for fault in phase.value_faults(arg)):
+            raise VerifyError(fault)
     checker.block(func.body)
     if checker.notes:
         raise VerifyError(print_func(func, notes=checker.notes))

@@ -14,7 +14,7 @@ from scriptc.ir.types import NONE, Dim, TensorType
 
 
 def _broadcast(operands: Operands, attrs: Attrs) -> bool:
-    """At every dim, all sizes are 1 or one and the same."""
+    """Return whether all sizes of a dim are 1 or one and the same, at every dim."""
     shapes = [t.dims for t in tensors_of(operands)]
     for i, a in enumerate(shapes):
         for b in shapes[:i]:

@@ -11,7 +11,7 @@ _TENSOR = frozenset({"tensor"})
 
 
 def _window(size: Dim, kernel: Dim, stride: int, padding: int, dilation: int, ceil_mode: bool = False) -> Dim:
-    """Output length of a sliding window; in ceil_mode the last one must start inside the input or its left padding."""
+    """Return the number of windows; in ceil_mode the last must start inside the input or its left padding."""
     if not isinstance(size, int) or not isinstance(kernel, int):
         return None
     span = size + 2 * padding - dilation * (kernel - 1) - 1

@@ -16,7 +16,7 @@ _ANY = (((5, 3),), ((3, 5),), ((2, 9, 7),), ((0, 3),), ((3, 0),))
 
 
 def _matrices(t: TensorType) -> tuple[tuple[Dim, ...], Dim, Dim]:
-    """Batch dims, rows and columns."""
+    """Return the batch dims, rows and columns."""
     if t.dims is None or len(t.dims) < 2:
         raise TypeRuleError(f"expected matrices, not {t}")
     if t.dtype not in _FLOATS:

@@ -54,7 +54,7 @@ def unary(
     dtypes: tuple[str, ...] = _FLOATS, infer: Infer = elementwise, ulp: float = 4.0, method: bool = True,
     floating: bool = False, finite: bool = False, takes: tuple[str, ...] = (),
 ) -> OpDef:  # fmt: skip
-    """A function of one tensor. A mapping in `c` gives expressions for the kinds float, int and bool."""
+    """Return a function of one tensor. A mapping in `c` gives expressions for the kinds float, int and bool."""
     samples = Samples(UNARY_SHAPES, low, high, dtypes, finite=finite)
     return OpDef(
         name, "(Tensor self) -> Tensor", infer, _TRAITS | {"FLOATING"} if floating else _TRAITS,
@@ -68,7 +68,7 @@ def binary(
     commutes: bool = False, low: float = -3.0, high: float = 3.0, ulp: float = 0.0, method: bool = True,
     ref: str | None = None, traits: frozenset[str] = frozenset(), takes: tuple[str, ...] = (),
 ) -> OpDef:  # fmt: skip
-    """A function of two tensors, or of a tensor and a number in either order."""
+    """Return a function of two tensors, or of a tensor and a number in either order."""
     return OpDef(
         name, "(Operand self, Operand other) -> Tensor", infer, (_COMMUTES if commutes else _TRAITS) | traits,
         _names(name, *more, method=method), ref, reads=_TENSOR, check="broadcast", c=c,
@@ -77,7 +77,7 @@ def binary(
 
 
 def _float(names: str, dtypes: tuple[str, ...] = _INEXACT, **options: float) -> list[OpDef]:
-    """Functions of floating and complex tensors that sc_math.h and sc_complex.h compute under the same name."""
+    """Return rows of functions that sc_math.h and sc_complex.h compute under the same name."""
     return [unary(n, f"sc_{n}_{{t}}({{0}})", floating=True, dtypes=dtypes, **options)  # type: ignore[arg-type]
             for n in names.split()]  # fmt: skip
 

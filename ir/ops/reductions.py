@@ -33,7 +33,7 @@ def _arg(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 def _row(
     name: str, dtypes: tuple[str, ...], *, raises: bool = False, ulp: float = 0.0, traits: frozenset[str] = frozenset()
 ) -> OpDef:  # fmt: skip
-    """`raises`: there is no value to give for an empty reduction."""
+    """Return the row of a reduction. raises: an empty reduction has no value."""
     schema = "(Tensor self, int[] dim, bool keepdim, *, ScalarType dtype) -> Tensor"
     samples = Samples((((3, 5),), ((4, 130),)), dtypes=dtypes, extra=_DIMS)
     message = f"{name}(): Expected reduction dim 0 to have non-zero size."

@@ -17,12 +17,12 @@ Attrs = Mapping[str, Any]
 
 
 def fixed(*types: Type) -> Infer:
-    """Always these types."""
+    """Return the rule that gives these types, whatever the operands."""
     return lambda operands, attrs: types
 
 
 def given(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
-    """The rule of ops whose result types do not follow from their operands: whoever builds them says."""
+    """Return the rule of ops whose result types do not follow from their operands: whoever builds them says."""
     raise TypeRuleError("the result types of this op are given when it is built")
 
 
@@ -33,7 +33,7 @@ def tensor(value: Value) -> TensorType:
 
 
 def as_dim(value: Value) -> Dim:
-    """The size that an i64 value stands for: a constant, or the dim that a `size` op reads."""
+    """Return the size that an i64 value stands for: a constant, or the dim that a `size` op reads."""
     op = value.op
     if op is None:
         return None
@@ -47,14 +47,14 @@ def as_dim(value: Value) -> Dim:
 
 
 def tuple_items(value: Value) -> Sequence[Value]:
-    """The operands of the `tuple` op that made a value."""
+    """Return the operands of the `tuple` op that made a value."""
     if value.op is None or value.op.name != "tuple":
         raise TypeRuleError("the sizes are not a tuple that is written out")
     return value.op.operands
 
 
 def normal_dim(dim: int, rank: int, *, extra: int = 0) -> int:
-    """A dim counted from the front; IndexError's text as a TypeRuleError where it is out of range."""
+    """Return a dim counted from the front; IndexError's text as a TypeRuleError where it is out of range."""
     n = max(rank + extra, 1)
     if not -n <= dim < n:
         raise TypeRuleError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
@@ -62,7 +62,7 @@ def normal_dim(dim: int, rank: int, *, extra: int = 0) -> int:
 
 
 def own_dim(dim: int, rank: int) -> int:
-    """`normal_dim` of a tensor that has dims."""
+    """Return `normal_dim` of a tensor; one without dims has none."""
     if rank == 0:
         raise TypeRuleError(f"Dimension specified as {dim} but tensor has no dimensions")
     return normal_dim(dim, rank)
@@ -81,7 +81,7 @@ def broadcast_dim(a: Dim, b: Dim) -> Dim:
 
 
 def broadcast_dims(shapes: Sequence[tuple[Dim, ...] | None]) -> tuple[Dim, ...] | None:
-    """The shape that shapes broadcast to, as far as it is known."""
+    """Return the shape that shapes broadcast to, as far as it is known."""
     result: tuple[Dim, ...] = ()
     for shape in shapes:
         if shape is None:
@@ -97,7 +97,7 @@ def tensors_of(operands: Operands) -> list[TensorType]:
 
 
 def elementwise(operands: Operands, attrs: Attrs) -> Sequence[Type]:
-    """All tensors have one dtype, which is the result's; Python numbers take part without changing it."""
+    """Return the type of an elementwise op: the one dtype of its tensors, whatever its Python numbers."""
     types = tensors_of(operands)
     if not types:
         raise TypeRuleError("an elementwise op needs a tensor")
@@ -107,14 +107,14 @@ def elementwise(operands: Operands, attrs: Attrs) -> Sequence[Type]:
 
 
 def real_part(operands: Operands, attrs: Attrs) -> Sequence[Type]:
-    """Elementwise; of complex elements the result has the dtype of their parts."""
+    """Return the type of an elementwise op that gives the dtype of the parts of complex elements."""
     (t,) = elementwise(operands, attrs)
     assert isinstance(t, TensorType)
     return (TensorType(PARTS.get(t.dtype, t.dtype), t.dims),)
 
 
 def predicate(operands: Operands, attrs: Attrs) -> Sequence[Type]:
-    """Elementwise with a bool result."""
+    """Return the type of an elementwise op with a bool result."""
     (t,) = elementwise(operands, attrs)
     assert isinstance(t, TensorType)
     return (TensorType("bool", t.dims),)
@@ -135,7 +135,7 @@ def numbers(operands: Operands) -> None:
 
 
 def elem_of(value: Value) -> Type:
-    """The type of the items of a list, or of the values of a dict."""
+    """Return the type of the items of a list, or of the values of a dict."""
     if not isinstance(value.type, (ListType, DictType)):
         raise TypeRuleError(f"expected a list, not {value.type}")
     value.type.cell.find().observed = True

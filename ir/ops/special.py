@@ -40,7 +40,7 @@ def _aliases(name: str, *special: str) -> tuple[str, ...]:
 
 
 def _polynomial(name: str, c: str) -> OpDef:
-    """Eager's are not tried with NaN, for which some read memory that nobody wrote."""
+    """Return the row of a polynomial. NaN is not sampled, as some of eager's read uninitialized memory for it."""
     return _binary(name, f"sc_{c}", low=0.0, high=6.0, finite=True)
 
 

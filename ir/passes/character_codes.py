@@ -27,7 +27,7 @@ _SHORT = 8  # characters that are compared one by one
 
 
 def _code(value: Value) -> Value | int | None:
-    """The code of a string of one character."""
+    """Return the code of a string of one character."""
     if value.op is not None and value.op.name == "str.chr":
         return value.op.operands[0]
     text = constant(value)
@@ -35,7 +35,7 @@ def _code(value: Value) -> Value | int | None:
 
 
 def _made(value: Value) -> Value | None:
-    """The same of one that is made at run time."""
+    """Return the same of one that is made at run time."""
     code = _code(value)
     return code if isinstance(code, Value) else None
 
@@ -64,7 +64,7 @@ def test_code(op: Op, rw: Rewriter) -> bool:
 
 
 def item_of_one(op: Op, rw: Rewriter) -> bool:
-    """The length of one character, and the code of the first of one."""
+    """Replace the length of a one-character string by 1, and its first code by the code it was made of."""
     if op.name not in ("str.len", "str.code", "str.code_at") or (code := _made(op.operands[0])) is None:
         return False
     if op.name == "str.len":
@@ -99,7 +99,7 @@ def push_code(op: Op, rw: Rewriter) -> bool:
 
 
 def code_at_counter(op: Op, rw: Rewriter) -> bool:
-    """The counter of a loop over a string needs no test."""
+    """Drop the bounds check of the counter of a loop over a string."""
     if op.name != "str.code":
         return False
     text, index = op.operands
@@ -110,7 +110,7 @@ def code_at_counter(op: Op, rw: Rewriter) -> bool:
 
 
 def made_on_branch(op: Op, rw: Rewriter) -> bool:
-    """A string of one character that only the regions of one `if` use."""
+    """Sink a one-character string into the regions of the one `if` that use it."""
     if op.name != "str.chr" or op.parent is None or not op.result.uses:
         return False
     users = op.result.users()

@@ -51,7 +51,7 @@ class _Needed:
             self.todo.append(op)
 
     def visit(self, op: Op) -> None:
-        """Needs what the op needs to run; what passes through region arguments is needed only with them."""
+        """Need what the op needs to run; what passes through region arguments is needed only with them."""
         for i, value in enumerate(op.operands):
             if (op, i) not in self.argument_operands:
                 self.use(value)
@@ -75,7 +75,7 @@ class _Needed:
 
 
 def _remove_arguments(op: Op, needed: _Needed) -> bool:
-    """Takes the region arguments that are not needed out of a region op and its exits."""
+    """Take the region arguments that are not needed out of a region op and its exits."""
     dead = [a for a in region_arguments(op) if (a.inner or a.result) not in needed.values]
     drop = {operand for a in dead for operand in a.operands}
     for user in {o for o, _ in drop}:

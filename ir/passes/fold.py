@@ -35,13 +35,13 @@ _LONGEST_SHIFT = 63  # more would make an int that no i64 holds, and may take al
 
 @cache
 def _python_function(name: str) -> Callable[..., Any] | None:
-    """The reference of a row where it is a Python function on numbers and strings."""
+    """Return the reference of a row where it is a Python function on numbers and strings."""
     module, _, attr = name.rpartition(".")
     return getattr(importlib.import_module(module), attr) if module in ("operator", "builtins", "math") else None
 
 
 def _evaluate(op: Op) -> Any:
-    """The value of a scalar op on constants; UNKNOWN where it raises or does not fit the result's type."""
+    """Return the value of a scalar op on constants; UNKNOWN where it raises or does not fit the result's type."""
     ref = op.defn.ref
     function = _python_function(ref) if ref else None
     operands = [constant(v) for v in op.operands]
@@ -84,7 +84,7 @@ def fold_size(op: Op, rw: Rewriter) -> bool:
 
 
 def fold_check(op: Op, rw: Rewriter) -> bool:
-    """Removes a check that its operands prove."""
+    """Remove a check that its operands prove."""
     if not _cannot_fail(op):
         return False
     rw.erase_unused(op)
@@ -126,7 +126,7 @@ def fold_if(op: Op, rw: Rewriter) -> bool:
 
 
 def fold_loop(op: Op, rw: Rewriter) -> bool:
-    """A loop that never runs gives what it was given."""
+    """Replace a loop of zero iterations by its initial values."""
     if not is_loop(op) or may_run_forever(op):
         return False
     bounds = [constant_int(v) for v in op.operands[:3]]
@@ -158,7 +158,7 @@ def fold_cast(op: Op, rw: Rewriter) -> bool:
 
 
 def _refined(known: Type, found: Type) -> Type:
-    """`known`, with the sizes that `found` has and it has not."""
+    """Return `known`, with the sizes that only `found` has."""
     if not isinstance(known, TensorType) or not isinstance(found, TensorType) or known.dtype != found.dtype:
         return known
     if known.dims is None or found.dims is None or len(known.dims) != len(found.dims):
@@ -167,7 +167,7 @@ def _refined(known: Type, found: Type) -> Type:
 
 
 def refine_types(op: Op, rw: Rewriter) -> bool:
-    """Results learn sizes from the row's type rule; results of regions from what their exits give."""
+    """Refine the sizes of results by the row's type rule, and of results of regions by their exits."""
     if not any(isinstance(r.type, TensorType) for r in op.results):
         return False
     found = _exit_types(op) if op.regions else _rule_types(op)
@@ -195,7 +195,7 @@ def _exit_types(op: Op) -> list[Type]:
 
 
 def _common(types: list[Type], fallback: Type) -> Type:
-    """The sizes on which all tensor types agree."""
+    """Return the sizes on which all tensor types agree."""
     tensors = [t for t in types if isinstance(t, TensorType) and t.dims is not None]
     if not tensors or len(tensors) != len(types) or len({(t.dtype, t.rank) for t in tensors}) > 1:
         return fallback

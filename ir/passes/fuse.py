@@ -77,7 +77,7 @@ class _Fuser:
         return shape
 
     def same_size(self, member: Op, shape: Shape, is_result: bool) -> bool:
-        """Whether computing the member once for each element of `shape` gives its value, at no great cost."""
+        """Return whether computing the member once for each element of `shape` gives its value, at no great cost."""
         own = settled(self.shape(member.result))
         if own == shape:
             return True
@@ -87,7 +87,7 @@ class _Fuser:
         return not is_smaller or member.defn.tolerance_ulp == 0  # exactly rounded ops are single instructions
 
     def can_wait(self, member: Op, group: list[Op]) -> bool:
-        """Whether the member may run where the last one stands."""
+        """Return whether the member may run where the last one stands."""
         first, last = self.index[member], self.index[group[-1]]
         for user in member.result.users():
             at = ancestor_in(self.block, user)
@@ -97,7 +97,7 @@ class _Fuser:
 
 
 def outputs_of(group: list[Op]) -> list[Value]:
-    """The values of a group that others use."""
+    """Return the values of a group that others use."""
     return [member.result for member in group if any(user not in group for user in member.result.users())]
 
 

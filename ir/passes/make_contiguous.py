@@ -27,7 +27,7 @@ NAME = "make_contiguous"
 
 
 def _loops_around(op: Op) -> Iterator[Op]:
-    """Innermost first."""
+    """Yield the loops around an op, innermost first."""
     loop = op.enclosing(is_loop)
     while loop is not None:
         yield loop
@@ -35,7 +35,7 @@ def _loops_around(op: Op) -> Iterator[Op]:
 
 
 def _place(op: Op, root: Value) -> Op | None:
-    """The outermost loop around an op that neither changes nor makes a tensor."""
+    """Return the outermost loop around an op that neither changes nor makes a tensor."""
     place = None
     for loop in _loops_around(op):
         if not is_invariant(root, loop) or is_written(root, loop):
@@ -50,7 +50,7 @@ class _Maker:
         self.made: dict[tuple[Value, Op], Value] = {}
 
     def operand(self, op: Op, value: Value) -> Value:
-        """What the op is to read instead."""
+        """Return the value that the op is to read instead."""
         found = access(value)
         root = found.root
         if root in self.layouts.plain or not all(map(self.is_even, (index for index, _ in found.offset))):
@@ -67,7 +67,7 @@ class _Maker:
         return constant_int(index) is not None or loop_of_counter(index) is not None
 
     def again(self, op: Op, value: Value, root: Value, new: Value) -> Value:
-        """The views that lead from a root to a value, made of another tensor."""
+        """Return the views that lead from a root to a value, made of another tensor."""
         if value is root:
             return new
         view = value.op

@@ -28,7 +28,7 @@ class PipelineError(Exception):
 
 
 def parse_pipeline(text: str) -> list[Step]:
-    """`licm,cse,fuse{max=8}` as (name, options) pairs."""
+    """Return a text such as `licm,cse,fuse{max=8}` as (name, options) pairs."""
     steps: list[Step] = []
     at = 0
     while at < len(text):
@@ -60,7 +60,7 @@ def run_pipeline(
     verify: bool = False,
     after: Callable[[str, Module], None] | None = None,
 ) -> bool:
-    """Runs the passes in order; whether any changed the module. `after` gets the name of each pass that ran."""
+    """Run the passes in order; whether any changed the module. `after` gets the name of each pass that ran."""
     verify = verify or os.environ.get("SCRIPTC_VERIFY") == "1"
 
     def run(name: str, options: Mapping[str, int]) -> bool:

@@ -63,7 +63,7 @@ def _weights(product: Op) -> Sequence[Value]:
 
 
 def _is_mergeable(op: Op) -> bool:
-    """Whether the weight and bias of a product are known well enough to stand beside others."""
+    """Return whether the weight and bias of a product are known well enough to stand beside others."""
     packing = op.operands[1].op if op.name == "linear_packed" else None
     if packing is None or packing.name not in ("pack_linear", "pack_linear.kept") or not op.attrs["features"]:
         return False
@@ -79,7 +79,7 @@ def _is_mergeable(op: Op) -> bool:
 
 
 def _strides_are_free(value: Value) -> bool:
-    """Whether all that uses a value asks for its elements and sizes only."""
+    """Return whether all that uses a value asks for its elements and sizes only."""
     return all(
         user.has("ELEMENTWISE") or (user.name == "check" and OPS[user.attrs["of"]].check == "broadcast")
         for user in value.users()
@@ -87,7 +87,7 @@ def _strides_are_free(value: Value) -> bool:
 
 
 def _layer(product: Op) -> tuple[object, ...]:
-    """What products must have in common to become one, beside their inputs."""
+    """Return what products must have in common to be merged, beside their inputs."""
     packing = product.operands[1].op
     assert packing is not None
     dims = _known_dims(packing.operands[0], 2)
@@ -96,7 +96,7 @@ def _layer(product: Op) -> tuple[object, ...]:
 
 
 def _sum_of_products(op: Op, products: set[Op]) -> _Member | None:
-    """The member that an `add` makes, if it adds two products that nothing else uses."""
+    """Return the member that an `add` makes, if it adds two products that nothing else uses."""
     if op.name != "add" or len(set(op.operands)) != 2 or not all(v.op in products for v in op.operands):
         return None
     checks = [
@@ -135,7 +135,7 @@ def _groups(block: Block) -> list[list[_Member]]:
 
 
 def _can_move(block: Block, group: list[_Member]) -> bool:
-    """Whether all products may run where the first stands: nothing in between writes their inputs."""
+    """Return whether all products may run where the first stands: nothing in between writes their inputs."""
     at = sorted(block.ops.index(m.place) for m in group)
     between = [w for op in block.ops[at[0] : at[-1]] for w in writers(op)]
     return not any(interferes(w, p) for w in between for m in group for p in m.products)
@@ -146,7 +146,7 @@ class _Merger:
         self.slot = slot  # the next free slot for kept weights
 
     def product(self, build: Builder, products: list[Op]) -> Value:
-        """One product in the place of several."""
+        """Replace several products by one."""
         loc, first = products[0].loc, products[0]
         packing = first.operands[1].op
         assert packing is not None

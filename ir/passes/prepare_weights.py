@@ -40,7 +40,7 @@ KEPT = ("pack_linear.kept", "arrange_transposed.kept")  # what is made once; the
 
 
 def _place_of_packing(op: Op, passed: Collection[Value]) -> Op | None:
-    """The op of the innermost loop's body in front of which to pack, out of branches; None where that cannot leave."""
+    """Return the op of the innermost loop's body in front of which to pack, out of branches; None where that cannot leave."""
     loop = op.enclosing(is_loop)
     weight = op.operands[1]
     if loop is None or is_written(weight, loop) or may_be_undefined(weight, passed):
@@ -59,7 +59,7 @@ def _is_packable(weight: Value, rank: int) -> bool:
 
 
 def _is_product(op: Op) -> bool:
-    """Whether the op multiplies by a matrix, its second operand, that can be packed: [N, K] of a linear, [K, N] of a matmul."""
+    """Return whether the second operand of a product can be packed: [N, K] of a linear, [K, N] of a matmul."""
     if op.name not in ("linear", "matmul") or not _is_packable(op.operands[1], 2):
         return False
     x = op.operands[0].type
@@ -67,7 +67,7 @@ def _is_product(op: Op) -> bool:
 
 
 def _use_packed(op: Op, place: Op, rw: Rewriter, packing: str, **attrs: int | str) -> bool:
-    """Packs the weight in front of `place`."""
+    """Pack the weight in front of `place`."""
     x, weight = op.operands[:2]
     if op.name == "matmul":
         weight, bias = rw.insert_before(place, "transpose", [weight], dim0=0, dim1=1), rw.const_before(op, None)
@@ -82,12 +82,12 @@ def _use_packed(op: Op, place: Op, rw: Rewriter, packing: str, **attrs: int | st
 
 
 def _is_transposed(op: Op) -> bool:
-    """Whether the op is a transposed convolution whose weight is to be arranged."""
+    """Return whether the op is a transposed convolution whose weight is to be arranged."""
     return op.name == "conv_transpose2d" and op.operands[3].type == NONE and _is_packable(op.operands[1], 4)
 
 
 def _use_arranged(op: Op, place: Op, rw: Rewriter, arranging: str, **attrs: int) -> bool:
-    """Arranges the weight in front of `place`."""
+    """Arrange the weight in front of `place`."""
     x, weight, bias, _ = op.operands
     how = {name: op.attrs[name] for name in ("stride", "padding", "groups", "dilation")}
     arranged = rw.insert_before(place, arranging, [weight], hint="arranged", **how, **attrs)
@@ -96,7 +96,7 @@ def _use_arranged(op: Op, place: Op, rw: Rewriter, arranging: str, **attrs: int)
 
 
 def weights_of_loops(module: Module) -> list[Rule]:
-    """The rules for weights that a loop does not change."""
+    """Return the rules for weights that a loop does not change."""
     passed = passed_undefined(module)
 
     def pack_weight(op: Op, rw: Rewriter) -> bool:
@@ -113,7 +113,7 @@ def weights_of_loops(module: Module) -> list[Rule]:
 
 
 def _view_of_param(weight: Value) -> tuple[str, ...] | None:
-    """What tells a param, or a view of one, from others; None for other tensors."""
+    """Return a key of a param or a view of one, None for other tensors."""
     made, path = weight.op, []
     while made is not None and made.has("VIEW") and len(made.operands) == 1:
         path.append(f"{made.name} {sorted(made.attrs.items())}")
@@ -122,7 +122,7 @@ def _view_of_param(weight: Value) -> tuple[str, ...] | None:
 
 
 def keep_packed(module: Module, store: str) -> Rule:
-    """The rule for frozen weights; a weight that the module may write is none."""
+    """Return the rule for frozen weights; a weight that the module may write is none."""
     slots: dict[tuple[str, ...], int] = {}
     frozen = FrozenWeights(module)
 

@@ -46,7 +46,7 @@ _OF_SIZE = {("ge", 0): True, ("lt", 0): False, ("le", 1): True, ("gt", 1): False
 
 
 def int_identity(op: Op, rw: Rewriter) -> bool:
-    """Sums with 0 and products with 1, which cannot overflow; products with 0."""
+    """Fold sums with 0, and products with 1 and 0."""
     if op.name not in _NEUTRAL:
         return False
     known = [constant_int(v) for v in op.operands]
@@ -61,7 +61,7 @@ def int_identity(op: Op, rw: Rewriter) -> bool:
 
 
 def int_comparison(op: Op, rw: Rewriter) -> bool:
-    """Comparisons that need no numbers: of an int with itself, and of a size with 0."""
+    """Fold comparisons of an int with itself, and of a size with 0."""
     kind, _, name = op.name.partition(".")
     if kind != "int" or name not in _OF_SAME:
         return False
@@ -77,7 +77,7 @@ def int_comparison(op: Op, rw: Rewriter) -> bool:
 
 
 def whole_slice(op: Op, rw: Rewriter) -> bool:
-    """`x[:]` and `x[0 : len(x)]` are other objects for the same view."""
+    """Replace `x[:]` and `x[0 : len(x)]` by `x`."""
     if op.name != "slice" or constant_int(op.operands[1]) != 0 or constant_int(op.operands[3]) != 1:
         return False
     x, stop, dim = op.operands[0], op.operands[2], op.attrs["dim"]
@@ -89,7 +89,7 @@ def whole_slice(op: Op, rw: Rewriter) -> bool:
 
 
 def _source_dim(view: Op, d: int) -> int | None:
-    """Which dim of what a view shows has the size of its dim d; None where that is not said."""
+    """Return the dim of a view's operand that has the size of dim d of the view, None if unknown."""
     if view.name == "permute":
         dims = view.attrs["dims"]
         assert isinstance(dims, tuple)
@@ -112,7 +112,7 @@ def _source_dim(view: Op, d: int) -> int | None:
 
 
 def size_of_view(op: Op, rw: Rewriter) -> bool:
-    """A size of a view is one of what it shows, which lives as long."""
+    """Read the size of a view from the view's operand."""
     view, d = op.operands[0].op if op.name == "size" else None, op.attrs.get("dim")
     dim = _source_dim(view, d) if view is not None and isinstance(d, int) else None
     if view is None or dim is None:
@@ -122,7 +122,7 @@ def size_of_view(op: Op, rw: Rewriter) -> bool:
 
 
 def drop_link(op: Op, rw: Rewriter) -> bool:
-    """Where gradients flow to has been found out before the passes."""
+    """Drop `linked`; the flow of gradients is found before passes run."""
     if op.name != "linked" or not fits(op.operands[0], op.result):
         return False
     rw.replace(op, [op.operands[0]])
@@ -141,7 +141,7 @@ def _replace_with_existing(op: Op, new: Value, rw: Rewriter) -> bool:
 
 
 def transpose_of_transpose(op: Op, rw: Rewriter) -> bool:
-    """Swapping two dims twice, or a dim with itself, gives the tensor back."""
+    """Drop two transposes of the same dims, and a transpose of a dim with itself."""
     if op.name != "transpose":
         return False
     if op.attrs["dim0"] == op.attrs["dim1"]:
@@ -153,12 +153,12 @@ def transpose_of_transpose(op: Op, rw: Rewriter) -> bool:
 
 
 def _is_exact(source: str, middle: str, result: str) -> bool:
-    """Whether converting by way of `middle` gives every value what converting at once gives."""
+    """Return whether converting by way of `middle` gives every value what converting at once gives."""
     return source == "bool" or (middle in _HOLDS.get(source, ()) and category(source) == category(result))
 
 
 def cast_of_cast(op: Op, rw: Rewriter) -> bool:
-    """The first of two conversions goes where it loses nothing."""
+    """Drop the first of two conversions if it loses nothing."""
     inner = _made_by(op.operands[0], "cast") if op.name == "cast" else None
     if inner is None:
         return False
@@ -175,7 +175,7 @@ def cast_of_cast(op: Op, rw: Rewriter) -> bool:
 
 
 def _of_same_sizes(value: Value) -> Value | None:
-    """An operand of the elementwise op that made `value`, of its dtype and provably of its sizes."""
+    """Return an operand of the elementwise op that made `value`, of its dtype and provably of its sizes."""
     op = value.op
     if op is None or not op.has("ELEMENTWISE"):
         return None
@@ -202,7 +202,7 @@ def check_sizes_earlier(op: Op, rw: Rewriter) -> bool:
 
 
 def _known_linear(check: Op) -> int | None:
-    """How many columns a check of a linear asks its input to have, if it can fail for nothing else."""
+    """Return the columns that a check of a linear asks of its input, if it can fail for nothing else."""
     weight, bias = (v.type.dims if isinstance(v.type, TensorType) else () for v in check.operands[1:])
     if not weight or len(weight) != 2 or not all(isinstance(d, int) for d in weight) or bias not in ((), weight[:1]):
         return None
@@ -210,7 +210,7 @@ def _known_linear(check: Op) -> int | None:
 
 
 def linear_checked_before(op: Op, rw: Rewriter) -> bool:
-    """An input that fits one weight fits all weights of as many columns."""
+    """Drop a check of a linear behind one of the same input and a weight of as many columns."""
     if op.name != "check" or op.attrs["of"] != "linear" or (columns := _known_linear(op)) is None:
         return False
     for user in op.operands[0].users():
@@ -234,7 +234,7 @@ def contiguous_of_contiguous(op: Op, rw: Rewriter) -> bool:
 
 
 def inline_scope(op: Op, rw: Rewriter) -> bool:
-    """A scope that is left only at its end is its body."""
+    """Inline a scope that is left only at its end."""
     if op.name != "scope" or any(t.parent is not op.regions[0] for t in exits(op)) or not inlines(op, op.regions[0]):
         return False
     rw.inline_region(op, op.regions[0])
@@ -242,7 +242,7 @@ def inline_scope(op: Op, rw: Rewriter) -> bool:
 
 
 def try_what_cannot_raise(op: Op, rw: Rewriter) -> bool:
-    """A body that raises nothing needs no handler."""
+    """Inline the body of a `try` that cannot raise."""
     if op.name != "try" or any(map(may_raise, op.regions[0].walk())) or not inlines(op, op.regions[0]):
         return False
     rw.inline_region(op, op.regions[0])
@@ -250,7 +250,7 @@ def try_what_cannot_raise(op: Op, rw: Rewriter) -> bool:
 
 
 def drop_unread_cell(op: Op, rw: Rewriter) -> bool:
-    """A cell that is only written."""
+    """Drop a cell that is only written."""
     if op.name != "cell.new" or any(user.name != "cell.set" for user in op.result.users()):
         return False
     for user in op.result.users():
@@ -260,7 +260,7 @@ def drop_unread_cell(op: Op, rw: Rewriter) -> bool:
 
 
 def same_on_all_exits(op: Op, rw: Rewriter) -> bool:
-    """A result that is one and the same value from outside, whichever way the region is left, is that value."""
+    """Replace a result of a region by the one value from outside that all exits give."""
     changed = False
     for argument in region_arguments(op) if op.has("CONTROL") and not is_loop(op) else ():
         given = {o.operands[i] for o, i in argument.into_result}
@@ -273,7 +273,7 @@ def same_on_all_exits(op: Op, rw: Rewriter) -> bool:
 
 
 def carried_unchanged(op: Op, rw: Rewriter) -> bool:
-    """A carried value that every iteration passes on as it came is its initial value."""
+    """Replace a carried value that no iteration changes by its initial value."""
     changed = False
     for argument in region_arguments(op) if is_loop(op) else ():
         initial = op.operands[argument.into_inner[0][1]]
@@ -289,7 +289,7 @@ def carried_unchanged(op: Op, rw: Rewriter) -> bool:
 
 
 def _keeps_length(xs: Value, since: Op, until: Op) -> bool:
-    """Whether nothing that may run behind `since` and before `until` may change the length of a list."""
+    """Return whether nothing that may run behind `since` and before `until` may change the length of a list."""
     assert since.parent is not None
     last = ancestor_in(since.parent, until)
     if last is None or not since.is_before(last):
@@ -300,7 +300,7 @@ def _keeps_length(xs: Value, since: Op, until: Op) -> bool:
 
 
 def get_at_counter(op: Op, rw: Rewriter) -> bool:
-    """The counter of a loop up to the length of a list, which stays as long, needs no test."""
+    """Drop the bounds check of the counter of a loop up to the length of a list that keeps its length."""
     if op.name != "list.get":
         return False
     xs, index = op.operands
@@ -315,12 +315,12 @@ def get_at_counter(op: Op, rw: Rewriter) -> bool:
 
 
 def _only_read(xs: Value) -> bool:
-    """Whether a list made here is only measured and indexed, so that nobody can tell what it is made of."""
+    """Return whether a list made here is only measured and indexed, so that nobody can tell what it is made of."""
     return all(user.name in ("list.len", "list.get", "list.at") for user in xs.users())
 
 
 def read_unbind(op: Op, rw: Rewriter) -> bool:
-    """One element of unbind is a select, and their number a size, where the list is not needed as such."""
+    """Read an element of `unbind` by a select, and their number by a size, if the list is only read."""
     made = _made_by(op.operands[0], "unbind") if op.operands else None
     if made is None or not _only_read(made.result):
         return False
@@ -336,7 +336,7 @@ def read_unbind(op: Op, rw: Rewriter) -> bool:
 
 
 def _part_size(op: Op) -> tuple[int, int] | None:
-    """The size of the dim that `chunk` or `split` divides, and of its parts; None where not known, or if it raises."""
+    """Return the size of the dim that `chunk` or `split` divides, and of its parts; None where not known, or if it raises."""
     if op.name not in ("chunk", "split") or not isinstance(t := op.operands[0].type, TensorType) or t.dims is None:
         return None
     size, number = t.dims[op.attrs["dim"]], constant_int(op.operands[1])
@@ -346,7 +346,7 @@ def _part_size(op: Op) -> tuple[int, int] | None:
 
 
 def read_part(op: Op, rw: Rewriter) -> bool:
-    """A known part of a known dim is a slice, where the list of parts is not needed as such."""
+    """Read a constant part of a `split` or `chunk` of a constant dim by a slice, if the list is only read."""
     made = op.operands[0].op if op.name in ("list.get", "list.at") else None
     sizes, index = _part_size(made) if made is not None else None, constant_int(op.operands[-1]) if op.operands else None
     if made is None or sizes is None or index is None or not _only_read(made.result) or escapes(op.result):
@@ -362,7 +362,7 @@ def read_part(op: Op, rw: Rewriter) -> bool:
 
 
 def drop_parts(op: Op, rw: Rewriter) -> bool:
-    """Parts that nobody reads, of a dim that can be divided."""
+    """Drop unused parts of a dim that can be divided."""
     if _part_size(op) is None or op.result.uses:
         return False
     rw.erase_unused(op)
@@ -370,7 +370,7 @@ def drop_parts(op: Op, rw: Rewriter) -> bool:
 
 
 def get_of_new(op: Op, rw: Rewriter) -> bool:
-    """An element of a list that was just written out and never changes."""
+    """Replace an element of a list that never changes by the value it was written out with."""
     made = _made_by(op.operands[0], "list.new") if op.name in ("list.get", "list.at") else None
     index = constant_int(op.operands[1]) if made is not None else None
     if made is None or index is None or not -len(made.operands) <= index < len(made.operands):
