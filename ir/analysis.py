@@ -1,4 +1,4 @@
-"""What passes ask about effects, aliasing and movement; answered through traits, effects and uses, on the safe side.
+"""Effects, aliasing and movement, as passes ask for them. Answers follow from traits, effects and uses, and are conservative.
 
 The memory model: tensors and lists are references. A PURE op makes new objects each time it runs, unless it is a VIEW
 (new object, old memory) or FETCHES (old object). What comes from outside (arguments, weights, elements of lists,

@@ -1,10 +1,10 @@
 """Proofs of `a <= b + c` for integers and lengths of lists, at a point of a function.
 
-What ABCD does (Bodik, Gupta, Sarkar: "ABCD: eliminating array bounds checks on demand", PLDI 2000), for structured control
-flow: a goal is put down to goals about what `a` or `b` is made of, and to the conditions under which the point is reached,
-until nothing is left. About a carried value that is induction: the goal itself is taken for granted of the iteration before.
+The proofs are those of ABCD (Bodik, Gupta, Sarkar: "ABCD: eliminating array bounds checks on demand", PLDI 2000) for structured
+control flow. A goal is reduced to goals about the operands of `a` or `b`, and to the conditions under which the point is
+reached, until none is left. A goal about a carried value is proved by induction: it is assumed of the iteration before.
 
-Integer operations raise where they leave 64 bits, so that what they give is what mathematics gives.
+Integer operations raise where their results leave 64 bits, so results are those of mathematics.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Builds ops at an insertion point; used by the front end and by passes alike.
+"""The builder, with which the front end and passes insert ops.
 
 `build` types the op through its row. An op whose row names a `check` gets that check in front of it unless the types
 prove that it holds, so that the op itself is pure.

@@ -1,4 +1,4 @@
-"""The one exception that users see at compile time, and the one that means a bug in scriptc."""
+"""CompileError, which users see at compile time, and InternalError, which means a bug in scriptc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays the same from call to call where weights are frozen."""
+"""Values that are the same in every call if weights are frozen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Goals `a <= b + c` about integers and lengths, and what they follow from by the arithmetic of the operations on ints."""
+"""Goals `a <= b + c` about integers and lengths, and the rules by which operations on ints reduce them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interpreter: what the IR means, in terms of torch ops. It is the referee between eager, the front end and the C.
+"""The interpreter, which runs the IR with torch. It defines what the IR means.
 
 torch is imported here and by the references alone, and only when something runs.
 """

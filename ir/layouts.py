@@ -1,7 +1,7 @@
-"""Where the elements of tensors stand in memory, as far as it is known at compile time.
+"""The layouts of tensors, as far as they follow from the IR.
 
-A tensor is plain when it has the strides of a new contiguous one. That is found for a whole function at once: every value
-is taken for plain until something says otherwise, so that carried values are plain where all that enters them is.
+A tensor is plain if it has the strides of a new contiguous one. `Layouts` finds the plain values of a function as a greatest
+fixpoint, so that a carried value is plain if all values that enter it are.
 
 An `Access` follows a value through views back to the tensor that it is a part of.
 """

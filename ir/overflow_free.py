@@ -1,5 +1,8 @@
-"""Ints that only count: small numbers to which small steps are added, one at a time. No program runs long enough for one of
-them to leave 64 bits, so that their additions need no test, and a C compiler may turn them into vector code."""
+"""Counters: ints that start small and change by small steps, one at a time.
+
+No program runs long enough for a counter to leave 64 bits. So its additions need no overflow check, and a C compiler may
+vectorize them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the text form of the IR back (lark is imported only when text is read)."""
+"""The parser of the text form of the IR. It imports lark only when it reads a text."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What is known at a point of a function because of how it was reached: the conditions that hold on every way to it, and
-the indices that were found valid."""
+"""Facts that hold at a point of a function: the branch conditions on every path to it, and the indices that were in bounds."""
 
 from __future__ import annotations
 

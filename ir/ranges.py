@@ -1,4 +1,4 @@
-"""What is known of integers without running anything: constants, and counters below a length or a size."""
+"""Constant integers, and counters that are below a length or a size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes that are equal without being known: where each dim of a value comes from.
+"""Sizes that are equal without being constant: where each dim of a value comes from.
 
 A dim is the set of what was broadcast to it: numbers, symbols, and dims of values at which the search ends. Once the
 value exists its set is known to fit together, each size being 1 or one and the same. So equal sets are equal sizes, and

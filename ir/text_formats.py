@@ -1,4 +1,4 @@
-"""Texts with values in them: a format and the values of its conversions.
+"""Formats of texts, and how the values of their conversions are put into them.
 
 %i is an int, %b a bool, %r a float as repr() writes it, %s a string, %m the message of an exception, %n the name of its
 class, %% a percent sign.

@@ -1,14 +1,13 @@
-"""A `linear` in a loop over the slices of a tensor or the items of a list, which the loop does not write, multiplies many
-of them at once.
+"""Batch a `linear` of a loop over slices of a tensor, or items of a list, that are loop-invariant.
 
     loop L %i = 0 to %n step 1 {                      %r = rows.new()
       %t = select(%x, %i) {dim = 0}                   loop L %i = 0 to %n step 1 {
       check(%t, %w, %b) {of = "linear"}         =>      %y = linear_rows(%r, %x, %i, %n, %p, %b) {dim = 0, ...}
       %y = linear_packed(%t, %p, %b)
 
-The product stays where it is in the program, so errors keep their order; at run time it opens a window of rows, as far as
-memory in cache allows, when it is asked for one that it has not. Nothing is computed for a loop that does not run. The
-result may be a part of the window, so it must not leave the loop nor be written.
+The product keeps its place in the program, so errors keep their order. At run time it computes a window of rows, as many as fit
+the cache, when the window lacks the row it is asked for. A loop of zero iterations computes nothing. The result may be a
+part of the window, so the pass asks that it does not escape and is not written.
 """
 
 from __future__ import annotations

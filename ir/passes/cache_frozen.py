@@ -1,4 +1,4 @@
-"""What is computed from frozen weights alone is computed once, and kept from call to call.
+"""Compute once what depends on frozen weights alone, and keep it from call to call.
 
     %g = param() {name = "g"}                         %k = kept.has() {slot = 0}
     %v = param() {name = "v"}                         %w = if %k {
@@ -10,8 +10,9 @@
                                                         yield(%b)
                                                       }
 
-Only with `frozen=1`: weights do not change between calls. Not done for what the program writes or hands out, and not for views
-of weights, which cost nothing. Runs late, so that no pass has to see through it: what loops need has left them by then.
+The pass runs only with `frozen=1`, which says that weights do not change between calls. Values that are written or escape are
+not kept, nor are views of weights, which cost nothing. The pass runs late, so that no other pass has to see through `kept`
+ops, and invariant code was hoisted out of loops before.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Works on the codes of characters instead of on strings of one character.
+"""Replace strings of one character by the codes of their characters.
 
     %k = str.code_at(%s, %i)                          %k = str.code_at(%s, %i)
     %c = str.chr(%k)                                  %b = const() {value = 32}
@@ -7,7 +7,7 @@
     %u = str.isalpha(%c)                              %v = str.push(%w, %k)
     %v = str.concat(%w, %c)
 
-A string of one character that is used on one branch only is made there.
+A string of one character that only one branch uses is made in that branch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Merges ops that compute the same: same op, operands and attributes, the first standing where it always has run.
+"""Merge ops that have the same name, operands and attributes, if the first dominates the second.
 
     check(%x, %y) {of = "add"}                        check(%x, %y) {of = "add"}
     %a = add(%x, %y)                                  %a = add(%x, %y)
@@ -6,7 +6,7 @@
     %b = add(%x, %y)
     %c = mul(%a, %b)
 
-A second check is dropped as well: where the first raised, the second is not reached. Not merged are readers with a
+A second check is dropped too: if the first raises, the second is not reached. Not merged are readers with a
 write to what they read in between, and new objects that could be told apart: both escape, or one may be written.
 """
 

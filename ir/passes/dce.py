@@ -1,4 +1,4 @@
-"""Removes what nobody needs: unused ops without effects, and results and carried values that are only passed around.
+"""Remove dead code: unused ops without effects, and dead results and carried values of regions.
 
     %y, %z = loop L %i = 0 to %n step 1 carry (%h = %x, %g = %x) {         %y = loop L ... carry (%h = %x) {
       %h1 = tanh(%h)                                                         %h1 = tanh(%h)

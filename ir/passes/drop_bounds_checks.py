@@ -1,4 +1,4 @@
-"""Indices that are proved to lie in a list need no test.
+"""Drop the bounds checks of indices that are proved in bounds.
 
     %prime = list.repeat(%one, %n)                    %prime = list.repeat(%one, %n)
     loop L carry (%j: i64 = %start) {                 loop L carry (%j: i64 = %start) {
@@ -8,8 +8,8 @@
       %k = int.add(%j, %i)                              %k = int.add(%j, %i)
       yield(%k)                                         yield(%k)
 
-What is asked is `ir.bounds`, for loops only: elsewhere a test costs nothing. Runs late: an item fetched without a test stays
-behind what proves it.
+`ir.bounds` proves them, in loops only, as a check elsewhere costs little. The pass runs late, as an item that is read without a
+check must stay behind the condition that proves the index.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""A new tensor that is put into plain order stays as it is where it has that already, or where nobody can tell.
+"""Drop `plain` of a new tensor that is plain already, or whose strides are not observable.
 
     %m = where(%mask, %zero, %x)                      %m = where(%mask, %zero, %x)
     %p = plain(%m)                              =>    %s = softmax(%m) {dim = 1}
     %s = softmax(%p) {dim = 1}
 
-Eager writes the results of some ops, `masked_fill` among them, into new tensors, whatever the strides of their operands; so the
-front end puts `plain` behind what these consist of. On the way to results whose strides do not follow from theirs it is not
-needed, and what comes next can fuse with what is in front.
+Eager writes the results of some ops, such as `masked_fill`, into new contiguous tensors, so the front end builds `plain` behind
+the ops that stand for them. If all results have strides of their own, `plain` is not needed, and the ops around it can fuse.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Evaluates what is known: constant numbers, branches on constants, known sizes, proved checks, loops that never run.
+"""Fold constant numbers, branches on constants, constant sizes, proved checks and loops of zero iterations.
 
     %a = const() {value = 2} -> (i64)                 %c = const() {value = 6} -> (i64)
     %b = const() {value = 3} -> (i64)                 return(%c)
@@ -6,7 +6,7 @@
     %n = size(%x) {dim = 1} -> (i64)                  (%x: f32[B, 16], so %n is 16)
     check(%x, %x) {of = "add"}                        (gone: proved by the types)
 
-What would raise is left to raise when it runs. Types of results learn the sizes that better operand types give.
+Ops that would raise are left. Types of results are refined where types of operands were.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Groups elementwise ops that feed each other into one `fuse`, which becomes one loop nest.
+"""Fuse elementwise ops that feed each other into one `fuse`, which becomes one loop nest.
 
     %a = add(%x, %y) -> (f32[B, 16])                  %b = fuse(%x, %y) -> (f32[B, 16]) do (%x1, %y1) {
     %b = tanh(%a) -> (f32[B, 16])               =>      %a = add(%x1, %y1)

@@ -1,11 +1,11 @@
-"""Moves what a loop computes anew each time, to the same end, in front of it.
+"""Hoist loop-invariant ops out of loops.
 
     loop L %i = 0 to %n step 1 {                      %p = pack_linear(%w)
       %p = pack_linear(%w)                      =>    loop L %i = 0 to %n step 1 {
       %y = linear_packed(%x, %p, %b)                    %y = linear_packed(%x, %p, %b)
 
-The loop may run no time at all, so only what cannot fail moves. What reads memory stays if the loop may write it; new
-objects stay if they escape or are written, since each iteration makes another.
+The loop may have zero iterations, so only ops that cannot raise are hoisted. An op that reads memory stays if the loop may
+write that memory. A new object stays if it escapes or is written, since each iteration makes another one.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a loop reads element by element and does not change is put into plain order in front of it, where it is not already.
+"""Make invariant tensors that a loop reads element by element contiguous in front of the loop.
 
     loop L %i = 0 to %n step 1 {                      %p = plain(%x)
       %a = select(%x, %i) {dim = 0}                   loop L %i = 0 to %n step 1 {
       %y = fuse(%a) do ...                      =>      %a = select(%p, %i) {dim = 0}
                                                         %y = fuse(%a) do ...
 
-`plain` gives the tensor itself where its strides are those of a new one, which is what most arguments and weights have. The
+`plain` returns the tensor itself if its strides are those of a new one, as those of most arguments and weights are. The
 loop can then be printed without asking for strides (backend_c/emitters/nests.py). Not done where the strides of a result
 would follow those of the tensor and could be seen, for what the loop may write, nor where it takes rows by an index of its
 own: it might take few.

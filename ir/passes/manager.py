@@ -1,4 +1,4 @@
-"""Reads pipelines such as `clean,prepare_weights,fuse{max=8}` and runs them.
+"""The pass manager, which reads pipelines such as `clean,prepare_weights,fuse{max=8}` and runs them.
 
 SCRIPTC_VERIFY=1 verifies after every pass; SCRIPTC_DUMP=name prints the IR after each run of that pass.
 """

@@ -1,4 +1,4 @@
-"""Products of one input, and sums of products of the same two, become one product, of which the old ones are slices.
+"""Merge products of one input, and sums of products of the same two inputs, into one product and slices of it.
 
     %f = linear_packed(%h, %p, %b)                    %r = pack_linear(%w, %v)
     %i = linear_packed(%h, %q, %c)                    %d = concat(%b, %c)

@@ -1,12 +1,12 @@
-"""A `linear` in a loop that does not change its weight multiplies by the weight in the kernels' own layout.
+"""Pack the invariant weight of a `linear` in a loop into the layout of the kernels.
 
     loop L %i = 0 to %n step 1 {                      loop L %i = 0 to %n step 1 {
       %y = linear(%x, %w, %b)                   =>      %p = pack_linear(%w)
                                                         %y = linear_packed(%x, %p, %b) {features = 64}
 
-The packing stands in the loop's body; licm moves it out, which is why the weight must not be made or written there.
+The packing is built in the loop's body and hoisted by licm, so the weight must not be made or written in the loop.
 
-With `frozen=1` weights do not change between calls, so params and views of them are packed wherever they are used, once:
+With `frozen=1` weights do not change between calls, so params and views of them are packed once, wherever they are used:
 
     %y = linear(%x, %w, %b)                         =>      %p = pack_linear.kept(%w) {slot = 0}
                                                             %y = linear_packed(%x, %p, %b) {features = 64}

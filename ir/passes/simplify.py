@@ -1,4 +1,4 @@
-"""Peepholes: smaller IR that gives the same bits, strides and aliasing.
+"""Peephole rules that keep bits, strides and aliasing.
 
 %a = transpose(%x) {dim0 = 0, dim1 = 1}           %c = tanh(%x)
 %b = transpose(%a) {dim0 = 0, dim1 = 1}     =>

@@ -1,4 +1,4 @@
-"""A list that a loop appends to and that is only joined behind it is never made: each tensor goes to its place in the result.
+"""Write tensors that a loop appends to a list, which is only joined behind the loop, straight into the joined tensor.
 
     %l = list.new()                                   %s = stacked.new()
     loop L %i = 0 to %n step 1 {                      loop L %i = 0 to %n step 1 {
@@ -7,8 +7,8 @@
     }                                                 }
     %y = stack(%l) {dim = 0}                          %y = stacked.join(%s) {dim = 0, stack = true}
 
-The number of tensors must be known when the loop begins: it counts from 0, appends once in each iteration, and nothing but an
-error ends it. What is appended must not be written, which eager's list would show. `cat` likewise.
+The number of tensors must be known when the loop begins: the loop counts from 0, appends once in each iteration, and only an
+error ends it early. An appended tensor must not be written, as the list would alias it. `cat` is handled alike.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The sum of a product and something else is one product whose sums start with that.
+"""Accumulate a product into the tensor that is added to it.
 
     %y = linear_rows(..., %b)                         %b2 = add(%b, %c)
     %z = linear_packed(%h, %p, %c)              =>    %y = linear_rows(..., %b2)
     check(%y, %z) {of = "add"}                        %a = linear_add(%h, %p, %none, %y) {first = true}
     %a = add(%y, %z)
 
-The product's own bias joins that of the other product, where that is one. Sums are reassociated: results may differ in the
-last bits.
+If the addend is a product too, the biases of both are added first. Sums are reassociated, so results may differ in their last
+bits.
 """
 
 from __future__ import annotations
