@@ -41,7 +41,7 @@ def test_the_order_of_the_passes_names_each_pass() -> None:
     assert named | set(CLEANING) == {*PASSES, "clean"}
     assert all(place.why for place in FULL)
     steps = dict(passes_of(Options(freeze=True, weights="float16")))
-    assert steps["prepare_weights"] == {"frozen": 1, "store": 2} and steps["cache_frozen"] == {"frozen": 1}
+    assert steps["prepare_weights"] == {"frozen": 1, "weight_format": 2} and steps["cache_frozen"] == {"frozen": 1}
     assert passes_of(Options(optimize=0)) == [] and passes_of(Options(optimize=1)) == [("clean", {})]
 
 

@@ -13,7 +13,7 @@ With `frozen=1` weights do not change between calls, so params and views of them
 
 Weights that are computed from params are packed in front of the product, which `cache_frozen` makes once.
 
-With `store=1` (bfloat16) or `store=2` (float16) besides, kept float32 weights are rounded to that type:
+With `weight_format=1` (bfloat16) or `weight_format=2` (float16) besides, kept float32 weights are rounded to that type:
 {slot = 0, store = "bf16"}.
 
 A `matmul` by a matrix is a linear by its transpose. The weight of a transposed convolution is arranged likewise:
@@ -35,7 +35,7 @@ from scriptc.ir.rewrite import Rewriter, Rule, rewrite
 from scriptc.ir.types import NONE, TensorType
 
 NAME = "prepare_weights"
-STORES = ("", "bf16", "f16")  # by the pass's option
+WEIGHT_FORMATS = ("", "bf16", "f16")  # by the option `weight_format`; "" is the dtype of the weights
 KEPT = ("pack_linear.kept", "arrange_transposed.kept")  # what is made once; their `slot`s are one count
 
 
@@ -121,7 +121,7 @@ def _view_of_param(weight: Value) -> tuple[str, ...] | None:
     return (*path, made.attrs["name"]) if made is not None and made.name == "param" else None
 
 
-def keep_packed(module: Module, store: str) -> Rule:
+def keep_packed(module: Module, weight_format: str) -> Rule:
     """Return the rule for frozen weights; a weight that the module may write is none."""
     slots: dict[tuple[str, ...], int] = {}
     frozen = FrozenWeights(module)
@@ -142,12 +142,12 @@ def keep_packed(module: Module, store: str) -> Rule:
             slot = slots.setdefault((op.name, str(sorted(op.attrs.items())), *of), len(slots))
             return _use_arranged(op, op, rw, "arrange_transposed.kept", slot=slot)
         slot = slots.setdefault((op.name, *of), len(slots))
-        stored = store if tensor(op.operands[1]).dtype == "f32" else ""
+        stored = weight_format if tensor(op.operands[1]).dtype == "f32" else ""
         return _use_packed(op, op, rw, "pack_linear.kept", slot=slot, store=stored)
 
     return keep_packed_weight
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
-    rules = [keep_packed(module, STORES[options.get("store", 0)])] if options.get("frozen") else []
+    rules = [keep_packed(module, WEIGHT_FORMATS[options.get("weight_format", 0)])] if options.get("frozen") else []
     return rewrite(module, [*rules, *weights_of_loops(module)])

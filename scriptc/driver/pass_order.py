@@ -21,7 +21,7 @@ class PipelinePass:
 _CLEAN = PipelinePass("clean", "all passes match what it leaves: constants folded, invariants hoisted, dead code gone")
 FULL = (
     _CLEAN,
-    PipelinePass("prepare_weights", "hoisted weights show which products have invariant matrices", ("frozen", "store")),
+    PipelinePass("prepare_weights", "hoisted weights show which products have invariant matrices", ("frozen", "weight_format")),
     PipelinePass("clean", "packing leaves equal packs of one weight"),
     PipelinePass("merge_contractions", "it joins products of packed weights, before they are batched one by one"),
     PipelinePass("clean", "joined products leave slices of slices"),
@@ -42,5 +42,5 @@ OPT_LEVELS: dict[int, tuple[PipelinePass, ...]] = {0: (), 1: (_CLEAN,), 2: FULL,
 
 def passes_of(options: Options) -> list[Step]:
     """Return the passes of a compilation, in order."""
-    given = {"frozen": int(options.freeze), "store": WEIGHTS.index(options.weights)}
+    given = {"frozen": int(options.freeze), "weight_format": WEIGHTS.index(options.weights)}
     return [(each.name, {name: given[name] for name in each.options}) for each in OPT_LEVELS[options.optimize]]
