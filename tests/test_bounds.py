@@ -160,7 +160,7 @@ def test_random_programs_stay_within_what_is_proved(part: int, tmp_path: Path) -
     for i, text in enumerate(texts):
         arguments = {"n": 0, "m": 1, "k": 2, "xs": [1], "ys": [2]}
         before, after = (read(functions[f"p{i}"], None, arguments).module for _ in range(2))
-        run_pipeline(after, "clean,bounds", verify=True)
+        run_pipeline(after, "clean,drop_bounds_checks", verify=True)
         proved += sum(op.name in ("list.at", "list.put") for op in after.walk())
         plain, watching = Interpreter(before), Watching(after)
         exact += len(watching.exact)
