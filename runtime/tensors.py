@@ -3,6 +3,7 @@ exchange API where torch lacks it."""
 
 import ctypes
 import random
+import sys
 from functools import lru_cache, reduce
 from operator import and_, or_
 from types import SimpleNamespace
@@ -62,9 +63,9 @@ def refuse_tensor(tensor: torch.Tensor, name: str | None) -> NoReturn:
 
 
 def _is_plain_device(mode: object) -> bool:
-    """torch.set_default_device("cpu") is a mode too, and changes nothing here."""
-    device = getattr(mode, "device", None)
-    return type(mode).__name__ == "DeviceContext" and isinstance(device, torch.device) and device.type == "cpu"
+    """Return whether a mode is that of `torch.set_default_device("cpu")`, which changes nothing here."""
+    module = sys.modules.get("torch.utils._device")  # torch loads it with the first such mode
+    return module is not None and isinstance(mode, module.DeviceContext) and mode.device.type == "cpu"
 
 
 def refuse_mode() -> None:

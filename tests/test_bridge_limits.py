@@ -116,6 +116,15 @@ def test_modes_are_refused(make):
         assert f(x).tolist() == [2, 2]
 
 
+def test_a_mode_with_the_name_of_the_device_mode_is_refused(make):
+    class DeviceContext(torch.overrides.TorchFunctionMode):
+        device = torch.device("cpu")
+
+    f, x = make("add_one", [VEC], VEC).call, torch.ones(2)
+    with DeviceContext(), pytest.raises(RuntimeError, match="DeviceContext"):
+        f(x)
+
+
 # ---- autograd ----
 
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from expressions import agree_on, trying
@@ -119,3 +120,27 @@ def test_shifts_of_bytes() -> None:
     for n in (0, 1, 7, 8, 9, 64, 255):
         for found, expected in zip(made(x, n), shifted(x, n), strict=True):
             torch.testing.assert_close(found, expected)
+
+
+class float32:  # noqa: N801
+    """A class of a user, which has the name of NumPy's scalars and a value as a float."""
+
+    def __float__(self) -> float:
+        return 2.0
+
+
+OWN, NUMPYS = float32(), np.float32(2.0)
+
+
+def test_scalars_of_numpy_are_told_by_their_class() -> None:
+    def with_numpy(x):
+        return x * NUMPYS, torch.add(x, NUMPYS)
+
+    def with_own(x):
+        return x * OWN
+
+    x = torch.ones(2)
+    assert_same(eager(with_numpy, Args((x,))), compiled(compile_at(with_numpy, 0), Args((x,))))
+    for call in (with_own, scriptc.compile(with_own, optimize=0)):
+        with pytest.raises(TypeError, match="float32"):
+            call(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scriptc.frontend.environment.host_objects import is_instance
 from scriptc.frontend.library.torch import complexes_decomposed as complexes
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.logic import bad_operands, check_that, negated
@@ -30,8 +31,10 @@ _NOT_OF_BOOLS = {
 
 
 def _number_of(av: AbstractValue) -> AbstractValue:
-    """Return the number that a 32-bit scalar of NumPy is, as torch takes it beside tensors."""
-    return Known(float(av.obj)) if is_known(av) and type(av.obj).__name__ in ("float32", "float16") else av
+    """Return a float32 or float16 scalar of NumPy as a Python float, as torch takes it beside tensors; else the value."""
+    if is_known(av) and any(is_instance(av.obj, "numpy", name) for name in ("float32", "float16")):
+        return Known(float(av.obj))
+    return av
 
 
 def elementwise(reader: Reader, name: str, *operands: AbstractValue, dtype: str | None = None) -> RuntimeValue:
