@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scriptc.backend_c.ctypes import list_member
+from scriptc.backend_c.expressions import Template, read_template
 from scriptc.backend_c.literals import c_array, c_const, c_string
 from scriptc.ir.core import Attr, Op, Value
 from scriptc.ir.dtypes import C_ENUM
@@ -113,8 +114,8 @@ def operands_of(entry: Attr) -> Iterator[int]:
                 yield from operands_of(item)
 
 
-def template(entry: Attr) -> str:
-    """Return the C of an argument, with {0}, {1}, ... for operands, {{ and }} for braces, {loc} and {reuse}."""
+def spelled(entry: Attr) -> str:
+    """Return the text of the template of an argument, whose named fields are {loc} and {reuse}."""
     match entry:
         case None:
             return "NULL"
@@ -129,9 +130,9 @@ def template(entry: Attr) -> str:
         case ("dtype", name):
             return C_ENUM[name]
         case ("sizes", *items):
-            return c_array([template(i) for i in items])
+            return c_array([spelled(i) for i in items])
         case ("tensors", *items):
-            return c_array([template(i) for i in items], "sc_tensor *")
+            return c_array([spelled(i) for i in items], "sc_tensor *")
         case ("value", member, item):
             return f"(sc_value){_item(member, item)}"
         case ("leaves", *items):
@@ -142,15 +143,15 @@ def template(entry: Attr) -> str:
             return "{loc}"
         case ("reuse",):
             return "{reuse}"
-    return c_const(entry)
+    return c_const(entry).text
 
 
 def _item(member: str, entry: Attr) -> str:
-    return f"{{{{.{member} = {template(entry)}}}}}"
+    return f"{{{{.{member} = {spelled(entry)}}}}}"
 
 
-def call_template(op: Op) -> str:
-    """Return the C of all arguments of a call or view, but for its results."""
+def call_template(op: Op, loc: int = -1) -> Template:
+    """Return the C of all arguments of a call or view, but for its results; `loc` is the row of the call's location."""
     kernel = KERNELS[op.attrs["kernel"]]
-    texts = [*(["cx"] if kernel.takes_context else []), *map(template, op.attrs["args"])]
-    return ", ".join(texts).replace("{reuse}", "true" if op.attrs.get("reuse") else "false")
+    texts = [*(["cx"] if kernel.takes_context else []), *map(spelled, op.attrs["args"])]
+    return read_template(", ".join(texts), loc=str(loc), reuse="true" if op.attrs.get("reuse") else "false")

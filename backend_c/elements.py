@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from scriptc.backend_c.literals import c_float, c_int
+from scriptc.backend_c.expressions import Expression, Form, Template, read_template
+from scriptc.backend_c.literals import c_float, c_int, signed
 from scriptc.ir.core import Op, Value
 from scriptc.ir.dtypes import C_TYPES, COMPLEX, FLOATING, PARTS, category
 from scriptc.ir.errors import InternalError
@@ -34,29 +35,36 @@ def is_cast(op: Op) -> bool:
     return op.defn.c == "cast"
 
 
-def cast_text(source: str, target: str) -> str:
-    """A conversion between compute or element types; {0} is a `source`."""
+@cache
+def cast_template(source: str, target: str) -> Template:
+    """Return the conversion of a `source`, a compute or element type, to a `target`."""
     if target == source:
-        return "{0}"
+        return read_template("{0}")
     if source in COMPLEX and target not in COMPLEX | {"bool"}:
-        return cast_text(PARTS[source], target).replace("{0}", "__real__ ({0})")
+        return cast_template(PARTS[source], target).around(_conversion("real"))
     if target in HALF:
-        return f"sc_f32_to_{target}({{0}})" if source == "f32" else f"sc_f32_to_{target}((float){{0}})"
+        single = read_template("{0}") if source == "f32" else _conversion("number", T="float")
+        return _conversion("to_half", target=target).around(single)
     if source in HALF:
-        return cast_text("f32", target).replace("{0}", f"sc_{source}_to_f32({{0}})")
+        return cast_template("f32", target).around(_conversion("from_half", source=source))
     if target == "bool":
-        return "({0} != 0)"
+        return _conversion("nonzero")
     if source in FLOATING and target not in FLOATING | COMPLEX:
-        if target == "i64":
-            return f"sc_{source}_to_i64({{0}})"
-        text = f"sc_{source}_to_i32({{0}})"
-        return text if target == "i32" else f"({C_TYPES[target]}){text}"
-    return f"({C_TYPES[target]}){{0}}"
+        if target in ("i64", "i32"):
+            return _conversion("whole", source=source, target=target)
+        return _conversion("number", T=C_TYPES[target]).around(_conversion("whole", source=source, target="i32"))
+    return _conversion("number", T=C_TYPES[target])
+
+
+def _conversion(name: str, **types: str) -> Template:
+    c = OPS["c.cast"].c
+    assert isinstance(c, Mapping)
+    return read_template(c[name], **types)
 
 
 @cache
-def element_template(name: str, work: str) -> tuple[str, tuple[int, ...]]:
-    """Return what computes one element in a dtype, and which operands of the row its {0}, {1}, ... are."""
+def element_template(name: str, work: str) -> tuple[Template, tuple[int, ...]]:
+    """Return the C of one element in a dtype, and which operands of the row its {0}, {1}, ... are."""
     row = OPS[name]
     c = row.c
     if isinstance(c, Mapping):
@@ -64,19 +72,17 @@ def element_template(name: str, work: str) -> tuple[str, tuple[int, ...]]:
         if kind not in c:
             raise InternalError(f"{name} has no {kind} form")
         c = c[kind]
-    text = str(c).replace("{t}", work).replace("{T}", C_TYPES[work])
-    used = tuple(i for i in range(len(row.args)) if f"{{{i}}}" in text)
-    for position, i in enumerate(used):
-        text = text.replace(f"{{{i}}}", f"{{{position}}}")
-    return text, used
+    return read_template(str(c), t=work, T=C_TYPES[work]).renumbered()
 
 
-def number_literal(value: bool | int | float, dtype: str) -> str:
-    """A Python number as an element, exactly as a conversion at run time would give it."""
+def number_literal(value: bool | int | float, dtype: str) -> Expression:
+    """Return a Python number as an element, exactly as a conversion at run time would give it."""
     if dtype in FLOATING:
-        return c_float(float(value), single=dtype == "f32")
+        return signed(c_float(float(value), dtype))
     if dtype == "bool":
-        return "true" if value else "false"
+        return Expression("true" if value else "false")
     if isinstance(value, float):
-        return cast_text("f64", dtype).replace("{0}", c_float(value))
-    return f"({C_TYPES[dtype]}){c_int(int(value))}" if value >= 0 else f"({C_TYPES[dtype]})({c_int(int(value))})"
+        return cast_template("f64", dtype).fill(lambda i: signed(c_float(value)))
+    number = c_int(int(value))
+    whole = Expression(number) if value >= 0 else Expression(f"({number})", Form.GROUP)
+    return _conversion("number", T=C_TYPES[dtype]).fill(lambda i: whole)

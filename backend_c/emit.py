@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from scriptc.backend_c import instrument, interrupts, ownership
-from scriptc.backend_c.called import called_kernels
 from scriptc.backend_c.ctypes import declare, list_member
 from scriptc.backend_c.function import FunctionPrinter
 from scriptc.backend_c.literals import c_str_object, c_string
@@ -69,7 +68,8 @@ def emit_program(
     sites = tuple(instrument.run(loops)) if profile else ()
     names, locs = ProgramNames(loops), LocTable(path)
     functions = {name: FunctionPrinter(loops, f, names, locs, debug=debug) for name, f in loops.funcs.items()}
-    bodies = [printer.text(_heading(module.funcs[name])) for name, printer in functions.items()]
+    bodies = [printer.print(_heading(module.funcs[name])) for name, printer in functions.items()]
+    kernels = frozenset(name for printer in functions.values() for name in printer.kernels)
     called = {op.attrs["func"] for op in loops.walk() if op.name == "call"}
     prototypes = [
         "\n".join(wrap(signature(f, names, [declare(a.type, functions[n].variables[a]) for a in f.body.args]) + ";"))
@@ -93,7 +93,7 @@ def emit_program(
         _program(loops, names, entries, len(locs.rows)),
     ]
     source = "\n".join(part for part in parts if part)
-    return CProgram(source, entries, tuple(locs.rows), tuple(loops.params), sites, called_kernels(loops))
+    return CProgram(source, entries, tuple(locs.rows), tuple(loops.params), sites, kernels)
 
 
 def _keep_reachable(module: Module) -> None:

@@ -7,68 +7,17 @@ can only be in code that is never reached, and compiles as the variable that it 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-
 from scriptc.backend_c.arguments import operands_of
-from scriptc.backend_c.spelling import constant, template
+from scriptc.backend_c.expressions import read_template
+from scriptc.backend_c.literals import as_element
+from scriptc.backend_c.spelling import template
 from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.dtypes import FLOATING
 from scriptc.ir.types import ElemType, ScalarType, is_counted
 
 MAX_LENGTH = 64
-_SLOT = re.compile(r"\{\{|\}\}|\{(\d+)\}")
+_DIFFERENCE = read_template("({0} - {1})")
 _LITERALS = frozenset({"const", "undef", "c.weight"})
-
-
-def fill(template: str, value: Callable[[int], str]) -> str:
-    """The template with its slots replaced, and doubled braces made single."""
-
-    def replace(m: re.Match[str]) -> str:
-        if m[1] is None:
-            return m[0][0]
-        text = value(int(m[1]))
-        before, after = template[: m.start()], template[m.end() :]
-        is_argument = (not before or before.endswith(("(", ", "))) and (not after or after.startswith((")", ", ")))
-        return unwrapped(text) if is_argument else as_operand(text)
-
-    return _SLOT.sub(replace, template)
-
-
-def is_primary(text: str) -> bool:
-    """Whether text can stand as any operand: a name, a number, a call, something in parentheses, with postfixes."""
-    rest = text
-    if m := re.match(r"[A-Za-z_]\w*|\d[\w.]*(?:(?<=e)[+-]\d+f?)?|\"[^\"]*\"", rest):
-        rest = rest[m.end() :]
-    elif rest.startswith("("):
-        rest = _after_group(rest)
-    else:
-        return False
-    while rest:
-        if rest[0] in "([":
-            rest = _after_group(rest)
-        elif m := re.match(r"(?:->|\.)\w+", rest):
-            rest = rest[m.end() :]
-        else:
-            return False
-    return True
-
-
-def _after_group(text: str) -> str:
-    depth = 0
-    for i, c in enumerate(text):
-        depth += (c in "([") - (c in ")]")
-        if depth == 0:
-            return text[i + 1 :]
-    return ""
-
-
-def as_operand(text: str) -> str:
-    return text if is_primary(text) else f"({text})"
-
-
-def unwrapped(text: str) -> str:
-    """Without parentheses around the whole."""
-    return text[1:-1] if text.startswith("(") and _after_group(text) == "" else text
 
 
 def _reads_object(op: Op) -> bool:
@@ -76,12 +25,12 @@ def _reads_object(op: Op) -> bool:
 
 
 def _slot_count(user: Op, value: Value) -> int:
-    """How often the C of `user` spells the value."""
+    """Return how often the C of `user` spells the value."""
     index = user.operands.index(value)
     if user.name == "c.call":
         return sum(list(operands_of(arg)).count(index) for arg in user.attrs["args"])
-    text = template(user)
-    return text.count(f"{{{index}}}") if text else 1
+    found = template(user)
+    return found.operands.count(index) if found.pieces else 1
 
 
 def _may_move(op: Op, user: Op) -> bool:
@@ -98,25 +47,29 @@ def is_literal(op: Op) -> bool:
 
 
 def _follows(user: Op, value: Value) -> bool:
-    """Whether the C of `user` has a member of what the value points to."""
-    return f"{{{user.operands.index(value)}}}->" in template(user)
+    """Return whether the C of `user` has a member of what the value points to."""
+    return template(user).follows(user.operands.index(value))
 
 
 def _is_taken_from_zero(user: Op, value: Value) -> bool:
-    """Whether the C of `user` is 0 - value. GCC makes -value of that where it reads that value is an int converted, or an
-    absolute value; for 0 the sign is then wrong. It does not look through a variable."""
-    if user.name != "c.expr" or template(user) != "({0} - {1})" or user.operands[1] is not value:
+    """Return whether the C of `user` is 0 - value.
+
+    GCC makes -value of that where it sees that the value is a converted int or an absolute value; for 0 the sign is then wrong.
+    GCC does not look through a variable.
+    """
+    if user.name != "c.expr" or template(user).pieces != _DIFFERENCE.pieces or user.operands[1] is not value:
         return False
     return _is_zero(user.operands[0])
 
 
 def _is_zero(value: Value) -> bool:
-    """Whether the compiler sees the constant 0 here, or a conversion of it."""
-    op = value.op
+    """Return whether the C compiler sees the constant 0 here, or a conversion of it."""
+    op, t = value.op, value.type
     if op is None:
         return False
     if op.name == "const":
-        return constant(op).strip("-f") == "0.0" if isinstance(op.result.type, ElemType) else op.attrs["value"] == 0
+        number = op.attrs["value"]
+        return number == 0 if not isinstance(t, ElemType) else t.dtype in FLOATING and as_element(number, t.dtype) == 0
     return op.name in ("c.expr", "c.cast") and len(op.operands) == 1 and _is_zero(op.operands[0])
 
 
@@ -130,7 +83,7 @@ def inlined(block: Block) -> set[Op]:
         if not op.has("EXPRESSION") or op in chosen:
             continue
         makers = [v.op for v in op.operands if v.op is not None]
-        lengths[op] = len(template(op)) + sum(lengths.get(m, 4) for m in makers if m in candidates)
+        lengths[op] = template(op).length + sum(lengths.get(m, 4) for m in makers if m in candidates)
         users = list(op.result.uses.values())
         fits = len(users) == 1 and users[0].parent is block and _slot_count(users[0], op.result) == 1
         fits = fits and not _is_taken_from_zero(users[0], op.result)

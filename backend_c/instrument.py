@@ -78,8 +78,12 @@ def _kernel(op: Op) -> str:
     if op.name not in _LOOPS:
         return ""
     computed = _expressions(op)
-    names = [str(o.attrs["of"]) for o in computed if o.name == "c.expr" and "sc_" in template(o)]
+    names = [str(o.attrs["of"]) for o in computed if o.name == "c.expr" and _calls_runtime(o)]
     return f"loop of {len(computed)}" + (f": {', '.join(dict.fromkeys(names))}" if names else "")
+
+
+def _calls_runtime(op: Op) -> bool:
+    return any(word.startswith("sc_") for word in template(op).words)
 
 
 def _expressions(loop: Op) -> list[Op]:

@@ -7,6 +7,8 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+from scriptc.backend_c.expressions import Expression, Form
+
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 
@@ -18,22 +20,22 @@ def c_int(value: int) -> str:
     return str(value)
 
 
-def c_float(value: float, *, single: bool = False) -> str:
-    """A double, or a float rounded from it; the shortest digits that read back."""
+def c_float(value: float, dtype: str = "f64") -> str:
+    """Return a number as a double, or as a float in the dtype f32, by the shortest digits that read back."""
     if math.isnan(value):
         return "NAN"
-    rounded = _rounded(value) if single else value
+    rounded = as_element(value, dtype)
     if math.isinf(rounded):
         return "INFINITY" if value > 0 else "-INFINITY"
-    if not single:
+    if dtype != "f32":
         return repr(value)
-    digits = next(text for n in range(1, 18) if _rounded(float(text := f"{rounded:.{n}g}")) == rounded)
+    digits = next(text for n in range(1, 18) if as_element(float(text := f"{rounded:.{n}g}"), dtype) == rounded)
     return (digits if any(c in digits for c in ".e") else digits + ".0") + "f"
 
 
-def _rounded(value: float) -> float:
-    """Round to single precision; beyond its largest number that is an infinity."""
-    found: float = struct.unpack("f", struct.pack("f", value))[0]
+def as_element(value: float, dtype: str) -> float:
+    """Return a number as f32 holds it, which may be an infinity; numbers of other dtypes stay as they are."""
+    found: float = struct.unpack("f", struct.pack("f", value))[0] if dtype == "f32" else value
     return found
 
 
@@ -72,19 +74,25 @@ def c_str_object(text: str) -> str:
     return f"SC_STR_CONSTANT({width}, {len(text)}, UINT64_C({str_hash(text):#018x}), {data})"
 
 
-def c_const(value: Any) -> str:
+def c_const(value: Any) -> Expression:
+    """Return a Python constant in C."""
     match value:
         case bool():
-            return "true" if value else "false"
+            return Expression("true" if value else "false")
         case int():
-            return c_int(value)
+            return signed(c_int(value))
         case float():
-            return c_float(value)
+            return signed(c_float(value))
         case str():
-            return c_string(value)
+            return Expression(c_string(value))
     raise TypeError(f"no C constant for {value!r}")
 
 
+def signed(number: str) -> Expression:
+    """Return the text of a number as an expression: the sign is an operator of C."""
+    return Expression(number, Form.COMPOUND if number.startswith("-") else Form.PRIMARY)
+
+
 def c_array(items: Sequence[str], ctype: str = "const int64_t") -> str:
-    """The template of a compound literal; NULL for no items, which C cannot write."""
+    """Return the text of the template of a compound literal; NULL for no items, which C cannot write."""
     return f"({ctype}[]){{{{{', '.join(items)}}}}}" if items else "NULL"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from scriptc.backend_c.literals import c_string
@@ -26,12 +25,23 @@ def wrap(line: str) -> list[str]:
         return [*wrap(head + ")"), f"{indent}return {tail}"]
     lines = []
     while len(line) > WIDTH:
-        breaks = [m.end() for m in re.finditer(r'"(?:\\.|[^"\\])*"|,(?= )', line) if m[0] == "," and m.end() <= WIDTH]
-        if not breaks or breaks[-1] <= len(indent) + len(INDENT):
+        end = _last_comma(line)
+        if end <= len(indent) + len(INDENT):
             break
-        lines.append(line[: breaks[-1]])
-        line = indent + INDENT + line[breaks[-1] :].lstrip()
+        lines.append(line[:end])
+        line = indent + INDENT + line[end:].lstrip()
     return [*lines, line]
+
+
+def _last_comma(line: str) -> int:
+    """Return the end of the last comma within WIDTH that a space follows, outside of strings; 0 where there is none."""
+    end, quoted, escaped = 0, False, False
+    for i, (c, behind) in enumerate(zip(line[:WIDTH], line[1:], strict=False), 1):
+        quoted ^= c == '"' and not escaped
+        escaped = c == "\\" and not escaped
+        if c == "," and behind == " " and not quoted:
+            end = i
+    return end
 
 
 class Writer:
@@ -69,7 +79,7 @@ class Writer:
         self.at = (loc.file, loc.line)
         text = loc.text.strip()
         if text:
-            file = re.split(r"[/\\]", loc.file)[-1]
+            file = loc.file.replace("\\", "/").rpartition("/")[2]
             note = f"{file}:{loc.line}: {text}"
             room = WIDTH - len(INDENT) * self.depth - 6
             self.line(comment(note if len(note) <= room else note[: room - 3] + "..."))

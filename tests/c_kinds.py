@@ -50,7 +50,7 @@ def loops_case(case: Case) -> list[str]:
 
 def _functions(loops: Module, *, debug: bool) -> list[str]:
     names, locs = ProgramNames(loops), LocTable()
-    texts = [FunctionPrinter(loops, f, names, locs, debug=debug).text() for f in loops.funcs.values()]
+    texts = [FunctionPrinter(loops, f, names, locs, debug=debug).print() for f in loops.funcs.values()]
     return "\n".join(texts).rstrip().splitlines()
 
 

@@ -98,7 +98,7 @@ def _state(package: Package) -> str:
 
     def first_value(kind: str, value: object) -> str:
         if kind != "str":
-            return f"{{.{MEMBERS[kind]} = {c_const(value)}}}"
+            return f"{{.{MEMBERS[kind]} = {c_const(value).text}}}"
         name = f"text_{len(arrays)}"
         arrays.append(f"static const sc_str {name} = {c_str_object(str(value))};")
         return f"{{.s = (sc_str *)&{name}}}"

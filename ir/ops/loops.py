@@ -45,7 +45,9 @@ EXPRESSIONS = [
     # What the row `of` computes by its `c`: of numbers, or of elements that are computed in `dtype`.
     OpDef("c.expr", "(Value[] operands, *, str of, str? dtype=None) -> Value", given, _EXPRESSION),
     # A number or element as one of the result's type.
-    OpDef("c.cast", "(Value self) -> Value", given, _EXPRESSION),
+    OpDef("c.cast", "(Value self) -> Value", given, _EXPRESSION,
+          c={"number": "({T}){0}", "whole": "sc_{source}_to_{target}({0})", "nonzero": "({0} != 0)", "real": "__real__ ({0})",
+             "from_half": "sc_{source}_to_f32({0})", "to_half": "sc_f32_to_{target}({0})"}),
     OpDef("c.size", "(Tensor self, *, int dim) -> SymInt", fixed(INT), _EXPRESSION, c="{0}->size[{dim}]"),
     # dim: counted from the last one, which is 1
     OpDef("c.size_back", "(Tensor self, *, int dim) -> SymInt", fixed(INT), _EXPRESSION, c="{0}->size[{0}->rank - {dim}]"),
