@@ -46,7 +46,7 @@ def measured(threads: int) -> Peaks:
 
     def measure(directory: Path) -> None:
         callable_ = bridge.Callable(lambda args, kwargs: None)
-        result = bridge.Tuple((bridge.Float(), bridge.Float()))
+        result = bridge.Node("tuple", below=(bridge.Node("float"), bridge.Node("float")))
         callable_.add_variant(bridge.VariantSpec(library=library, entry=0, params=(), result=result))
         (directory / "peaks.json").write_text(json.dumps(callable_.call()), encoding="utf-8")
 

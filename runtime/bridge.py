@@ -12,177 +12,34 @@ import threading
 from collections import deque
 from collections.abc import Callable as Function
 from collections.abc import Iterable, Mapping
-from enum import IntEnum
 from itertools import chain
 from types import CellType, FunctionType, MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from weakref import ReferenceType, WeakSet, WeakValueDictionary
 
 from scriptc.runtime import tensors
 from scriptc.runtime._bridge import ffi, lib
+from scriptc.runtime.spec_kinds import Guard, NodeKind
 
 
-class _Kind(IntEnum):  # ORDER KINDS: enum node_kind in bridge.h
-    TENSOR, INT, FLOAT, BOOL, STR, KNOWN, LIST, TUPLE, DICT, IGNORED, NAMEDTUPLE, ARG = range(12)
-    MAP, SET, OPTIONAL, OBJECT, ITEMS, PLACE, INSTANCE, QUEUE = range(12, 20)
+class Node(NamedTuple):
+    """One node of a spec. `NodeKind` says which data and which specs below a kind has."""
+
+    kind: str  # the name of a NodeKind, in small letters
+    data: Any = None
+    below: tuple["Spec | None", ...] = ()  # None: of the items of an empty container
+
+    def node(self) -> "Node":
+        return self
 
 
-# ---- specs: arguments and results ----
-# No data classes: each would cost a millisecond of every start.
+class Spec(Protocol):
+    """The description of an argument or a result: a node, and the specs below it."""
 
-
-class Tensor(NamedTuple):
-    dtype: str  # a key of tensors.DTYPES
-    rank: int
-    sizes: tuple[int | None, ...] | None = None  # None: any size
-    contiguous: bool = False
-
-
-class Int:
-    """An exact int that fits 64 bits (more raises OverflowError); bool is not one."""
-
-
-class Float:
-    pass
-
-
-class Bool:
-    pass
-
-
-class Str:
-    pass
-
-
-class Known(NamedTuple):
-    """As an argument: this very object, or for constants an equal one of the same type. As a result: the object."""
-
-    value: object
-
-
-class List(NamedTuple):
-    """A list, or where `cls` says so a tuple, of any length."""
-
-    element: "Spec"  # Tensor, Int, Float, Bool, Str, List, Map, Set, Tuple or Optional
-    cls: type = list
-
-
-class Map(NamedTuple):
-    """A dict of any length with keys and items of one type each. `make` makes a result of another class from a dict."""
-
-    key: "Spec"  # Int, Float, Bool, Str or Tuple
-    item: "Spec"
-    make: Function[[dict], object] | None = None
-
-
-class Set(NamedTuple):
-    key: "Spec"
-    cls: type = set
-
-
-class Optional(NamedTuple):
-    """In a list, dict or tuple in one: a value, or None."""
-
-    item: "Spec"
-
-
-class Tuple(NamedTuple):
-    items: tuple["Spec", ...]
-
-
-class NamedTuple_(NamedTuple):
-    """A named tuple, a complex number of two floats, or (as a result)
-    whatever is made of one sequence of items, such as torch.return_types.max."""
-
-    cls: Function[..., object]
-    items: tuple["Spec", ...]
-
-
-class Dict(NamedTuple):
-    """A dict with known keys. Such an argument, an Object and Items have a place each, numbered in the order of arguments,
-    containers before what they hold."""
-
-    items: tuple[tuple[object, "Spec"], ...]  # in the order of the dict
-
-
-class Object(NamedTuple):
-    """An argument: an object with just these attributes of its own, in this order."""
-
-    cls: type
-    items: tuple[tuple[str, "Spec"], ...]
-
-
-class Instance(NamedTuple):
-    """A result: an object of a class, made without its __init__. `fields` gives the specs of its attributes, among which
-    may be its own."""
-
-    cls: type
-    names: tuple[str, ...]
-    fields: Function[[], tuple["Spec", ...]]
-
-
-class Items(NamedTuple):
-    """An argument: a list of so many items, each of its own type."""
-
-    items: tuple["Spec", ...]
-
-
-class Queue(NamedTuple):
-    """An argument: a deque with this maxlen, which has a place. Its items are a value as those of a list are."""
-
-    content: "Spec"  # List
-    maxlen: int | None
-
-
-class Place(NamedTuple):
-    """The argument, or part of one, that has a place. As an argument: it is the same object as an earlier one."""
-
-    number: int
-
-
-class Ignored:
-    """An argument that compiled code does not look at."""
-
-
-class Arg(NamedTuple):
-    """A result that is an argument, as it came: the index of the parameter, then indices and keys into containers."""
-
-    path: tuple[int | str, ...]
-
-
-Spec = (
-    Tensor | Int | Float | Bool | Str | Known | List | Tuple | NamedTuple_ | Dict | Ignored | Arg
-    | Map | Set | Optional | Object | Items | Place | Instance | Queue
-)  # fmt: skip
+    def node(self) -> tuple[str, Any, tuple["Spec | None", ...]]: ...
 
 
 # ---- specs: a variant ----
-
-
-class Guard(IntEnum):  # ORDER GUARDS: enum guard_kind in bridge.h
-    DICT_IS = 0  # container[key] is expected
-    DICT_EQ = 1  # container[key] is the same constant
-    DICT_MISSING = 2
-    CELL_IS = 3  # contents of a closure cell
-    CELL_EQ = 4
-    TYPE_ATTR_IS = 5  # what the type's own and inherited __dict__s hold under key
-    DICT_EMPTY = 6
-    LIST_ITEMS_ARE = 7  # a list or tuple holds just the objects of the tuple `expected`
-    DEFAULT_DTYPE_IS = 8
-    GRAD_MODE_IS = 9
-    DICT_KEYS_ARE = 10  # a dict has just the keys of the tuple `expected`, in that order
-    LIST_LENGTH_IS = 11
-    REQUIRES_GRAD_IS = 12  # of the tensor container[key]
-    OBJECT_IS = 13  # an object has the class and, unless that is None, the __dict__ of the tuple `expected`
-    FUNCTION_IS = 14  # a function has the code, the defaults and the defaults by name of the tuple `expected`
-    MRO_IS = 15  # a class has these bases
-    BYTES_ARE = 16  # a buffer has the format, the shape and the bytes of the tuple `expected`
-    ITERATION_GIVES = 17  # iterating an object of C gives the same constants as the tuple `expected`
-    ATTRIBUTE_IS = 18  # getattr(container, key) gives the same constant
-    TYPE_MISSING = 19  # neither the type nor its bases define `key`
-    DICT_HAS = 20  # something stands under the key
-    CALL_GIVES = 21  # a function of C without arguments gives the same constant
-    REFERENT_LIVES = 22  # what a weak reference refers to exists, or does not
 
 
 class GuardSpec(NamedTuple):
@@ -204,11 +61,15 @@ class Live(NamedTuple):
 
 
 class Store(NamedTuple):
-    """A place that the entry may set: the attribute `key` of `owner`, or with a path the item `key` of what the path of
-    keys leads to from it. An owner that is a Place is an argument. `direct`: the __dict__ that held the attribute at entry,
-    if new values may go straight there."""
+    """A value outside that the entry may set: the attribute `key` of an owner, or an item.
+
+    owner: the object, or None where the owner is the argument with the number `place`.
+    path: keys that lead from the owner to a container whose item `key` is set; None for an attribute.
+    direct: the __dict__ that held the attribute at entry, if new values may go straight there.
+    """
 
     owner: Any
+    place: int | None
     key: Any
     path: tuple[Any, ...] | None
     direct: dict | None
@@ -247,83 +108,58 @@ class VariantSpec(NamedTuple):
 
 _Lowered = tuple[int, object, tuple]
 _DTYPE_CODES = {name: code for code, name in enumerate(tensors.DTYPES)}
-_ELEMENTS = (Tensor, Int, Float, Bool, Str, List, Tuple, Map, Set, Optional, Known, Instance,
-             NamedTuple_)  # fmt: skip
+_NO_ITEMS = frozenset({"dict", "ignored", "arg", "object", "items", "place", "queue"})  # kinds that no container holds
+_NOTHING = Node("tensor", ("f32", (-1,), False))  # no tensor has a negative size, so that nothing matches
 
 
 def _lower(spec: Spec, classes: dict[object, int] | None = None) -> _Lowered:
-    """classes: numbers of the classes of instances around this spec; one that refers to its own class gives its number."""
+    """Return a spec in the form of src/bridge/spec.c.
+
+    classes: numbers of the classes of the instances around the spec. An instance within one of its class gives the number only.
+    """
     numbers = {} if classes is None else classes
-
-    def inner(part: Spec) -> _Lowered:
-        return _lower(part, numbers)
-
-    match spec:
-        case Tensor(dtype, rank, sizes, contiguous):
-            return _Kind.TENSOR, (_DTYPE_CODES[dtype], rank, contiguous, sizes or (None,) * rank), ()
-        case Int():
-            return _Kind.INT, None, ()
-        case Float():
-            return _Kind.FLOAT, None, ()
-        case Bool():
-            return _Kind.BOOL, None, ()
-        case Str():
-            return _Kind.STR, None, ()
-        case Known(value):
-            return _Kind.KNOWN, value, ()
-        case List(element, cls):
-            if not isinstance(element, _ELEMENTS):
-                raise ValueError(f"elements of a list cannot be {element}")
-            return _Kind.LIST, cls, (inner(element),)
-        case Tuple(items):
-            return _Kind.TUPLE, None, tuple(map(inner, items))
-        case NamedTuple_(cls, items):
-            return _Kind.NAMEDTUPLE, cls, tuple(map(inner, items))
-        case Dict(pairs):
-            return _Kind.DICT, tuple(key for key, _ in pairs), tuple(inner(item) for _, item in pairs)
-        case Ignored():
-            return _Kind.IGNORED, None, ()
-        case Arg(path):
-            return _Kind.ARG, path, ()
-        case Map(key, item, make):
-            return _Kind.MAP, (_key_kind(key), make), (inner(key), inner(item))
-        case Set(key, cls):
-            return _Kind.SET, (_key_kind(key), cls), (inner(key),)
-        case Optional(item):
-            return _Kind.OPTIONAL, None, (inner(item),)
-        case Object(cls, pairs):
-            return _Kind.OBJECT, (cls, tuple(sys.intern(n) for n, _ in pairs)), tuple(inner(item) for _, item in pairs)
-        case Items(items):
-            return _Kind.ITEMS, None, tuple(map(inner, items))
-        case Place(number):
-            return _Kind.PLACE, number, ()
-        case Queue(content, maxlen):
-            return _Kind.QUEUE, (deque, maxlen), (inner(content),)
-        case Instance(cls, names, _) if (cls, names) in numbers:
-            return _Kind.INSTANCE, (numbers[cls, names], cls, names), ()
-        case Instance(cls, names, fields):
-            number = numbers[cls, names] = len(numbers)
-            return _Kind.INSTANCE, (number, cls, tuple(map(_interned, names))), tuple(map(inner, fields()))
+    name, data, specs = spec.node()
+    kind = NodeKind[name.upper()]
+    match kind:
+        case NodeKind.TENSOR:
+            dtype, sizes, contiguous = data
+            data = _DTYPE_CODES[dtype], len(sizes), contiguous, sizes
+        case NodeKind.LIST:
+            if specs[0] is not None and specs[0].node()[0] in _NO_ITEMS:
+                raise ValueError(f"elements of a list cannot be {specs[0]}")
+        case NodeKind.OBJECT:
+            cls, names = data
+            data = cls, tuple(map(sys.intern, names))
+        case NodeKind.QUEUE:
+            data = deque, data
+        case NodeKind.INSTANCE:
+            cls, names, fields = data
+            is_inner = (cls, names) in numbers
+            data = numbers.setdefault((cls, names), len(numbers)), cls, tuple(map(sys.intern, names))
+            specs = () if is_inner else fields()
+    below = tuple(_lower(_NOTHING if part is None else part, numbers) for part in specs)
+    if kind in (NodeKind.MAP, NodeKind.SET):
+        data = _key_kind(below[0]), data
+    return kind, data, below
 
 
-def _key_kind(key: Spec) -> bytes:
-    """The form of keys, as sc_dict has it."""
-    match key:
-        case Int():
-            return b"i"
-        case Float():
-            return b"f"
-        case Bool():
-            return b"b"
-        case Str():
-            return b"s"
-        case Tuple(items) | NamedTuple_(_, items):
-            return b"(" + b"".join(map(_key_kind, items)) + b")"
-        case List(element, cls) if cls is tuple:
-            return b"[" + _key_kind(element) + b"]"
-        case Tensor():  # of an empty dict
-            return b""
-    raise ValueError(f"keys cannot be {key}")
+def _key_kind(key: _Lowered) -> bytes:
+    """Return the form of keys in the letters of sc_dict."""
+    kind, data, below = key
+    match kind:
+        case NodeKind.TUPLE | NodeKind.NAMED_TUPLE:
+            return b"(" + b"".join(map(_key_kind, below)) + b")"
+        case NodeKind.LIST if data is tuple:
+            return b"[" + _key_kind(below[0]) + b"]"
+    if kind not in _KEYS:
+        raise ValueError(f"keys cannot be of the kind {NodeKind(kind).name}")
+    return _KEYS[kind]
+
+
+# A tensor is the key of an empty dict.
+_KEYS: dict[int, bytes] = {
+    NodeKind.INT: b"i", NodeKind.FLOAT: b"f", NodeKind.BOOL: b"b", NodeKind.STR: b"s", NodeKind.TENSOR: b"",
+}  # fmt: skip
 
 
 def _interned(key: object) -> object:
@@ -376,7 +212,7 @@ def _lower_live(live: Live) -> tuple:
 
 
 def _lower_store(store: Store) -> tuple:
-    place = store.owner.number if isinstance(store.owner, Place) else -1
+    place = -1 if store.place is None else store.place
     return place, store.owner, _interned(store.key), store.path, store.direct, tuple(map(_lower, store.forms))
 
 

@@ -15,7 +15,7 @@ from torch.autograd.graph import increment_version
 
 from scriptc.runtime import errors
 
-# ORDER DTYPE: sc.h
+# In the order of enum sc_dtype in sc.h, which tests/test_kernel_table.py compares.
 DTYPES: dict[str, torch.dtype] = {
     "bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
     "i64": torch.int64, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,

@@ -6,17 +6,18 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from bridge_specs import Constant, Tensor
 
 from scriptc import runtime
 from scriptc.runtime import bridge
-from scriptc.runtime.bridge import Known, Param, Tensor, VariantSpec
+from scriptc.runtime.bridge import Param, VariantSpec
 
 # ORDER ENTRIES: bridge_lib.c
 ENTRIES = """add_one identity transposed twice shared inner fill_seven list_sum list_append scalars fail fail_named
 warn_print spin nested double_ints linear shapes clone work small write_fresh""".split()
 
 VEC, MAT = Tensor("f32", 1), Tensor("f32", 2)
-NONE = Known(None)
+NONE = Constant(None)
 
 
 @pytest.fixture(scope="session", name="library")

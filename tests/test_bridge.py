@@ -5,6 +5,7 @@ import collections
 import pytest
 import torch
 from bridge_guards import Derived, guards
+from bridge_specs import Arg, Bool, Constant, Dict, Float, Ignored, Int, List, NamedTuple, Tensor, Tuple
 from bridge_support import (  # noqa: F401  (fixtures)
     MAT,
     NONE,
@@ -19,24 +20,7 @@ from bridge_support import (  # noqa: F401  (fixtures)
 from torch import nn
 
 from scriptc.runtime import bridge, tensors
-from scriptc.runtime.bridge import (
-    Arg,
-    Bool,
-    Dict,
-    Float,
-    Guard,
-    GuardSpec,
-    Ignored,
-    Int,
-    Known,
-    List,
-    Live,
-    NamedTuple_,
-    Param,
-    Tensor,
-    Tuple,
-    VariantSpec,
-)  # fmt: skip
+from scriptc.runtime.bridge import Guard, GuardSpec, Live, Param, VariantSpec
 
 # ---- tensors ----
 
@@ -154,7 +138,7 @@ class Opaque:
     ],
 )
 def test_known(make, known, good, bad):
-    f = make("add_one", [VEC, Known(known)], VEC).call
+    f = make("add_one", [VEC, Constant(known)], VEC).call
     for value in good:
         f(torch.ones(1), value)
     for value in bad:
@@ -168,7 +152,7 @@ Point = collections.namedtuple("Point", "a b")
 def test_containers(make):
     tree = Tuple((Int(), Dict((("f", Float()), ("b", Bool()))), Ignored()))
     result = Dict(
-        (("x", Int()), ("y", NamedTuple_(Point, (Float(), Bool()))), ("z", Arg((0, 1, "f"))), ("k", Known("k")))
+        (("x", Int()), ("y", NamedTuple(Point, (Float(), Bool()))), ("z", Arg((0, 1, "f"))), ("k", Constant("k")))
     )
     f = make("scalars", [tree], result).call
     half = 0.5
@@ -183,12 +167,12 @@ def test_containers(make):
 def test_torch_return_types(make):
     cls = type(torch.ones(2).max(0))
     x = torch.ones(3)
-    out = make("twice", [VEC], NamedTuple_(cls, (VEC, VEC))).call(x)
+    out = make("twice", [VEC], NamedTuple(cls, (VEC, VEC))).call(x)
     assert type(out) is cls and out.values.tolist() == [2, 2, 2]
 
 
 def test_named_tuple_argument(make):
-    f = make("scalars", [NamedTuple_(Point, (Int(), Float())), Bool()], Tuple((Int(), Float(), Bool()))).call
+    f = make("scalars", [NamedTuple(Point, (Int(), Float())), Bool()], Tuple((Int(), Float(), Bool()))).call
     assert f(Point(1, 2.0), True) == (2, 4.0, False)
     with pytest.raises(LookupError):
         f((1, 2.0), True)
@@ -214,7 +198,7 @@ def test_bind(make):
     def forward(x, *rest, **options):
         return (x, rest, tuple(options.items()))
 
-    f = make("add_one", [VEC, Ignored(), Known((("p", 1),))], Tuple((VEC, Arg((1,)))), bind=forward).call
+    f = make("add_one", [VEC, Ignored(), Constant((("p", 1),))], Tuple((VEC, Arg((1,)))), bind=forward).call
     rest = object()
     y, got = f(torch.ones(1), rest, p=1)
     assert y.item() == 2 and got == (rest,)

@@ -15,6 +15,7 @@ import weakref
 
 import pytest
 import torch
+from bridge_specs import Arg, Constant, Float, Ignored, Int, List, Tensor, Tuple
 from bridge_support import (  # noqa: F401  (fixtures)
     MAT,
     NONE,
@@ -29,7 +30,7 @@ from bridge_support import (  # noqa: F401  (fixtures)
 from settings import without_asan
 
 from scriptc.runtime import bridge, tensors
-from scriptc.runtime.bridge import Arg, Float, Ignored, Int, Known, List, Live, Tensor, Tuple
+from scriptc.runtime.bridge import Live
 
 # ---- refusals ----
 
@@ -302,7 +303,7 @@ def test_references_are_given_back(make):
         (make("identity", [VEC], VEC), (x,)),
         (make("shared", [VEC], Tuple((VEC, VEC))), (torch.arange(6.0),)),
         (make("list_sum", [List(VEC)], Tuple((Float(), Int()))), (xs,)),
-        (make("add_one", [VEC, Known(key)], Tuple((VEC, Known(key), Arg((0,))))), (x, key)),
+        (make("add_one", [VEC, Constant(key)], Tuple((VEC, Constant(key), Arg((0,))))), (x, key)),
         (make("list_sum", [List(VEC)], Tuple((Float(), Int()))), ([x, None],)),
         (make("fail", [VEC], NONE), (x,)),
     ]

@@ -11,6 +11,8 @@ import pytest
 
 from scriptc import runtime
 from scriptc.backend_c import build, toolchain
+from scriptc.ir.dtypes import C_ENUM, C_TYPES, SIZES
+from scriptc.runtime import tensors
 from scriptc.runtime.kernels import FILES, KERNELS, SOURCES, UNITY, sources_of, written
 from scriptc.runtime.kernels.core import INLINE
 
@@ -89,6 +91,13 @@ def test_rows_have_the_prototypes_of_the_headers(tmp_path: Path) -> None:
     """A second declaration that differs from the first is an error in C."""
     kernels = [f"{'static inline' if k.inline else 'SC_KERNEL'} {k.prototype};" for k in KERNELS.values()]
     _compiled("\n".join(kernels) + "\n", tmp_path, "-Wno-attributes", "-w")
+
+
+def test_dtypes_have_the_numbers_of_the_headers(tmp_path: Path) -> None:
+    asserted = [f'_Static_assert({C_ENUM[name]} == {i}, "");' for i, name in enumerate(tensors.DTYPES)]
+    asserted += [f'_Static_assert(SC_NDTYPES == {len(asserted)} && SC_MAX_RANK == {tensors.MAX_RANK}, "");']
+    asserted += [f'_Static_assert(sizeof({C_TYPES[name]}) == {size}, "");' for name, size in SIZES.items()]
+    _compiled("\n".join(['#include "sc_element.h"', *asserted]) + "\n", tmp_path)
 
 
 @pytest.mark.parametrize("kernel", INLINE, ids=lambda kernel: kernel.name)

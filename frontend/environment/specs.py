@@ -12,6 +12,10 @@ from typing import Any, NamedTuple, NoReturn
 
 from typing_extensions import dataclass_transform
 
+# The kind of a node, the data of that kind, and the specs below, None for the items of an empty container.
+# runtime/spec_kinds.py lists the kinds.
+Node = tuple[str, Any, "tuple[Spec | None, ...]"]
+
 
 @dataclass_transform(frozen_default=True)
 class Spec:
@@ -40,8 +44,15 @@ class Spec:
     def __hash__(self) -> int:
         return hash((type(self), self._compared()))
 
+    def node(self) -> Node:
+        """Return the spec as a node for the bridge."""
+        raise NotImplementedError
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in self.__dict__.items())})"
+
+
+_SCALARS = {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}
 
 
 class TensorSpec(Spec):
@@ -50,11 +61,17 @@ class TensorSpec(Spec):
     dtype: str
     sizes: tuple[int | None, ...]
 
+    def node(self) -> Node:
+        return "tensor", (self.dtype, self.sizes, False), ()
+
 
 class ScalarSpec(Spec):
     """`kind`: "i64", "f64", "bool" or "str"."""
 
     kind: str
+
+    def node(self) -> Node:
+        return _SCALARS[self.kind], None, ()
 
 
 class ConstantSpec(Spec):
@@ -68,12 +85,18 @@ class ConstantSpec(Spec):
     def __hash__(self) -> int:
         return hash(type(self.obj))
 
+    def node(self) -> Node:
+        return "constant", self.obj, ()
+
 
 class ListSpec(Spec):
     """A list of any length, or where `cls` says so a tuple; `elem` is None for one that is empty."""
 
     elem: Spec | None
     cls: type = list
+
+    def node(self) -> Node:
+        return "list", self.cls, (self.elem,)
 
 
 class MapSpec(Spec):
@@ -84,6 +107,9 @@ class MapSpec(Spec):
     item: Spec | None
     make: Any = None
 
+    def node(self) -> Node:
+        return "map", self.make, (self.key, self.item)
+
 
 class SetSpec(Spec):
     """A set of any length; `key` is None for one that is empty."""
@@ -91,11 +117,17 @@ class SetSpec(Spec):
     key: Spec | None
     cls: type = set
 
+    def node(self) -> Node:
+        return "set", self.cls, (self.key,)
+
 
 class OptionalSpec(Spec):
     """In a list or dict: a value, or None."""
 
     item: Spec
+
+    def node(self) -> Node:
+        return "optional", None, (self.item,)
 
 
 class TupleSpec(Spec):
@@ -105,6 +137,9 @@ class TupleSpec(Spec):
     items: tuple[Spec, ...]
     cls: Any = tuple
 
+    def node(self) -> Node:
+        return ("tuple", None, self.items) if self.cls is tuple else ("named_tuple", self.cls, self.items)
+
 
 class DictSpec(Spec):
     """A dict with known keys. As an argument it has a place, as the two below: places count these in the order of the
@@ -113,6 +148,9 @@ class DictSpec(Spec):
     keys: tuple[Any, ...]
     items: tuple[Spec, ...]
 
+    def node(self) -> Node:
+        return "dict", self.keys, self.items
+
 
 class ObjectSpec(Spec):
     """An argument: an instance of a user's class, by its attributes."""
@@ -120,6 +158,9 @@ class ObjectSpec(Spec):
     cls: type
     names: tuple[str, ...]
     items: tuple[Spec, ...]
+
+    def node(self) -> Node:
+        return "object", (self.cls, self.names), self.items
 
 
 class InstanceSpec(Spec):
@@ -133,11 +174,17 @@ class InstanceSpec(Spec):
     def _compared(self) -> tuple[Any, ...]:
         return self.cls, self.names
 
+    def node(self) -> Node:
+        return "instance", (self.cls, self.names, self.fields), ()
+
 
 class ItemsSpec(Spec):
     """An argument: a list with just these items."""
 
     items: tuple[Spec, ...]
+
+    def node(self) -> Node:
+        return "items", None, self.items
 
 
 class QueueSpec(Spec):
@@ -151,11 +198,17 @@ class QueueSpec(Spec):
     def items(self) -> tuple[Spec, ...]:
         return (self.content,)
 
+    def node(self) -> Node:
+        return "queue", self.maxlen, (self.content,)
+
 
 class PlaceSpec(Spec):
     """The very object that has a place."""
 
     number: int
+
+    def node(self) -> Node:
+        return "place", self.number, ()
 
 
 def same_known(a: Any, b: Any) -> bool:

@@ -1,10 +1,12 @@
-"""The texts that are written from the table: the declarations, and the unity build."""
+"""The texts that are written from lists in Python: declarations, the unity build, and the enums of the bridge."""
 
 from __future__ import annotations
 
 import textwrap
+from enum import IntEnum
 from pathlib import Path
 
+from ..spec_kinds import Guard, NodeKind
 from . import DECLARED, SOURCES, UNITY
 from .row import Kernel, Source
 
@@ -15,7 +17,11 @@ _AGAIN = "python -m scriptc.runtime.kernels"
 
 def texts() -> dict[Path, str]:
     """Return the content of each written file."""
-    return {RUNTIME / "include" / DECLARED: declarations(), RUNTIME / "src" / "sc_all.c": unity()}
+    return {
+        RUNTIME / "include" / DECLARED: declarations(),
+        RUNTIME / "src" / "sc_all.c": unity(),
+        RUNTIME / "src" / "bridge" / "spec_kinds.h": kinds(),
+    }
 
 
 def declarations() -> str:
@@ -73,3 +79,21 @@ def unity() -> str:
             macro = file.unless
         lines.append(f'#include "{file.name}.c"')
     return "\n".join([*lines, *(["#endif"] if macro else [])]) + "\n"
+
+
+def kinds() -> str:
+    """Return the header with the kinds of specs and guards, which the bridge's C switches on."""
+    lines = [
+        "/* spec_kinds.h - the kinds of specs and guards; runtime/spec_kinds.py says what each is.",
+        f" * Written from there by `{_AGAIN}`. */",
+        "#ifndef SC_SPEC_KINDS_H", "#define SC_SPEC_KINDS_H", "",
+        *_enum("node_kind", "N", NodeKind), "", *_enum("guard_kind", "G", Guard), "", "#endif",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _enum(name: str, prefix: str, members: type[IntEnum]) -> list[str]:
+    if [m.value for m in members] != list(range(len(members))):
+        raise ValueError(f"{members.__name__} is not numbered from 0 on")
+    text = f"enum {name} {{ {', '.join(f'{prefix}_{m.name}' for m in members)} }};"
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="    ")

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from scriptc.dispatch.bridge_specs import binder, keyword_only_from, parameters, to_bridge
 from scriptc.dispatch.fork_handlers import Lock
+from scriptc.dispatch.parameters import binder, keyword_only_from, parameters
 from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.options import Options
 from scriptc.driver.target import Target, target_of
@@ -185,8 +185,8 @@ class Dispatcher:
             library=variant.library,
             entry=0,
             params=parameters(self.target, entry.args),
-            result=to_bridge(entry.result),
-            live=tuple(bridge.Live(v.container, v.key, to_bridge(v.spec)) for v in live),
+            result=entry.result,
+            live=tuple(bridge.Live(v.container, v.key, v.spec) for v in live),
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
             stores=tuple(_store(s) for s in entry.stores),
             random=variant.random,
@@ -216,8 +216,9 @@ def _grad_call(target: Target, contract: Contract, gradients: Dependencies) -> C
 
 
 def _store(store: specs.Store) -> bridge.Store:
-    owner = to_bridge(store.owner) if isinstance(store.owner, specs.PlaceSpec) else store.owner
-    return bridge.Store(owner, store.key, store.path, store.direct, tuple(map(to_bridge, store.forms)))
+    is_argument = isinstance(store.owner, specs.PlaceSpec)
+    owner, place = (None, store.owner.number) if is_argument else (store.owner, None)
+    return bridge.Store(owner, place, store.key, store.path, store.direct, store.forms)
 
 
 def _guard(guard: Guard) -> GuardSpec:

@@ -30,11 +30,10 @@ sys.modules[tensors.__name__] = tensors
 sys.path.insert(0, str(TESTS))
 
 from bridge_guards import Derived, guards  # noqa: E402
+from bridge_specs import Bool, Constant, Float, Int, List, Map, Object, Set, Str, Tuple  # noqa: E402
 
 from scriptc.runtime import bridge  # noqa: E402
-from scriptc.runtime.bridge import (  # noqa: E402
-    Bool, Float, Guard, GuardSpec, Int, Known, List, Live, Map, Object, Param, Set, Str, Tuple, VariantSpec
-)  # fmt: skip
+from scriptc.runtime.bridge import Guard, GuardSpec, Live, Param, VariantSpec  # noqa: E402
 
 
 def never(args, kwargs):
@@ -70,7 +69,7 @@ def check_values():
                         (Set(Int()), {5, 1, 99}), (List(Tuple((Int(), Bool()))), [(1, True)])]:  # fmt: skip
         assert make("identity", [spec], spec)(value) is value
     numbers = [1, 2, 3]
-    make("double_ints", [List(Int())], Known(None))(numbers)
+    make("double_ints", [List(Int())], Constant(None))(numbers)
     assert numbers == [2, 4, 6]
 
 

@@ -7,6 +7,7 @@
  * Matching functions answer 1 (matches), 0 (does not) or -1 (Python exception set). */
 #ifndef SC_BRIDGE_H
 #define SC_BRIDGE_H
+#include "spec_kinds.h"
 #include "stable_abi.h"
 
 #include <stdatomic.h>
@@ -14,10 +15,6 @@
 #include "sc.h"
 #include "sc_dlpack.h"
 #include "sc_team.h"
-
-/* ORDER KINDS: _Kind in bridge.py */
-enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_STR, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG,
-                 N_MAP, N_SET, N_OPTIONAL, N_OBJECT, N_ITEMS, N_PLACE, N_INSTANCE, N_QUEUE };
 
 /* Shape of an argument or result. Python objects are borrowed from the tuple that the variant was made from. */
 typedef struct node {
@@ -37,10 +34,10 @@ enum { MAX_LEAVES = 32,   /* of a tuple in a container */
        DEEPEST = 4000,    /* instances that refer to one another, in a result, ... */
        BYTES_A_LEVEL = 1024 }; /* ... and the stack that each takes at most */
 
-/* Is it one value among the arguments or results of an entry? */
+/* Return whether a value of this kind is one value among the arguments or results of an entry. */
 static inline bool is_leaf(const node *n)
 {
-    return n->kind <= N_STR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET || n->kind == N_INSTANCE;
+    return n->kind <= N_INSTANCE;
 }
 
 /* A tuple of any length, where most of this kind are lists? */
@@ -59,7 +56,7 @@ static inline bool is_object(const node *n)
 /* In a container it is a tuple object: a tuple, None, or a number or tuple that may be None. */
 static inline bool is_boxed(const node *n)
 {
-    return n->kind == N_TUPLE || n->kind == N_NAMEDTUPLE || n->kind == N_KNOWN || (n->kind == N_OPTIONAL && !is_object(n->child));
+    return n->kind == N_TUPLE || n->kind == N_NAMED_TUPLE || n->kind == N_CONSTANT || (n->kind == N_OPTIONAL && !is_object(n->child));
 }
 
 /* What a list of these holds in the runtime. */
@@ -68,12 +65,6 @@ static inline sc_items items_of(const node *list)
     const node *n = list->child;
     return is_object(n) || is_boxed(n) || n->kind == N_OPTIONAL ? SC_OBJECTS : n->kind == N_BOOL ? SC_BOOLS : SC_VALUES;
 }
-
-/* ORDER GUARDS: Guard in bridge.py */
-enum guard_kind { G_DICT_IS, G_DICT_EQ, G_DICT_MISSING, G_CELL_IS, G_CELL_EQ, G_TYPE_ATTR_IS, G_DICT_EMPTY,
-                  G_LIST_ITEMS_ARE, G_DEFAULT_DTYPE_IS, G_GRAD_MODE_IS, G_DICT_KEYS_ARE, G_LIST_LENGTH_IS,
-                  G_REQUIRES_GRAD_IS, G_OBJECT_IS, G_FUNCTION_IS, G_MRO_IS, G_BYTES_ARE, G_ITERATION_GIVES, G_ATTRIBUTE_IS,
-                  G_TYPE_MISSING, G_DICT_HAS, G_CALL_GIVES, G_REFERENT_LIVES };
 
 typedef struct guard {
     uint8_t kind;

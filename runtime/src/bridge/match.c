@@ -243,7 +243,7 @@ static int take_leaves(frame *f, const node *n, PyObject *o, sc_value *leaves, i
         *count += n->rank; /* the leaves below: nobody looks at them */
         return 1;
     }
-    if (n->kind == N_KNOWN)
+    if (n->kind == N_CONSTANT)
         return same_value(o, n->data);
     if (n->kind == N_TUPLE) {
         if (!PyTuple_CheckExact(o) || tuple_length(o) != n->n)
@@ -454,8 +454,8 @@ static int take(frame *f, const node *n, PyObject *o)
     int r;
     switch ((enum node_kind)n->kind) {
     case N_IGNORED: return 1;
-    case N_KNOWN: return same_value(o, n->data);
-    case N_NAMEDTUPLE:
+    case N_CONSTANT: return same_value(o, n->data);
+    case N_NAMED_TUPLE:
     case N_TUPLE:
         if (n->data == (PyObject *)&PyComplex_Type)
             return take_complex(f, o);

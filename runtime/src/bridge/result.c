@@ -27,10 +27,10 @@ static void note_leaves(frame *f, const node *n, const sc_value **next, int dept
             note_leaves(f, n->child, next, depth);
         else
             *next += n->rank;
-    } else if (n->kind == N_TUPLE || n->kind == N_NAMEDTUPLE) {
+    } else if (n->kind == N_TUPLE || n->kind == N_NAMED_TUPLE) {
         for (int i = 0; i < n->n; i++)
             note_leaves(f, &n->child[i], next, depth);
-    } else if (n->kind != N_KNOWN) {
+    } else if (n->kind != N_CONSTANT) {
         note(f, n, *(*next)++, depth);
     }
 }
@@ -99,11 +99,11 @@ static PyObject *give_leaves(frame *f, const node *n, const sc_value **next)
         *next += n->rank;
         Py_RETURN_NONE;
     }
-    if (n->kind == N_KNOWN)
+    if (n->kind == N_CONSTANT)
         return Py_NewRef(n->data);
     if (n->kind == N_TUPLE)
         return give_tuple(f, n, next, give_leaves);
-    if (n->kind == N_NAMEDTUPLE)
+    if (n->kind == N_NAMED_TUPLE)
         return of_class(n, give_tuple(f, n, next, give_leaves));
     return give(f, n->kind == N_OPTIONAL ? n->child : n, *(*next)++);
 }
@@ -270,11 +270,11 @@ PyObject *give_tree(frame *f, const node *n, const sc_value **next)
 {
     PyObject *object = NULL;
     switch ((enum node_kind)n->kind) {
-    case N_KNOWN: return Py_NewRef(n->data);
+    case N_CONSTANT: return Py_NewRef(n->data);
     case N_ARG: return argument_at(f, n->data);
     case N_PLACE: return Py_NewRef(f->places[n->place]);
     case N_TUPLE: return give_tuple(f, n, next, give_tree);
-    case N_NAMEDTUPLE: return of_class(n, give_tuple(f, n, next, give_tree));
+    case N_NAMED_TUPLE: return of_class(n, give_tuple(f, n, next, give_tree));
     case N_DICT:
         object = PyDict_New();
         for (int i = 0; object && i < n->n; i++) {

@@ -33,8 +33,8 @@ static int tensor_init(node *n, PyObject *data)
 static int item_leaves(const node *n)
 {
     int sum = n->kind == N_OPTIONAL && !is_object(n->child);
-    if (n->kind != N_TUPLE && n->kind != N_NAMEDTUPLE && n->kind != N_OPTIONAL)
-        return n->kind != N_KNOWN;
+    if (n->kind != N_TUPLE && n->kind != N_NAMED_TUPLE && n->kind != N_OPTIONAL)
+        return n->kind != N_CONSTANT;
     for (int i = 0; i < n->n; i++)
         sum += item_leaves(&n->child[i]);
     return sum;
