@@ -1,7 +1,7 @@
 """The arguments of calls in the loop IR, and their C.
 
-An argument is an attribute of its call: `none` (NULL), a number, `"%0"`, `"%1"`, ... for an operand, or a list whose first
-item says what the others are:
+An argument is an attribute of its call: `none` (NULL), a number, `"%0"`, `"%1"`, ... for an operand, or a list whose
+first item says what the other items are:
 
     ["text", "abc"]                      a C string
     ["char", "i"]                        a C character
@@ -11,9 +11,9 @@ item says what the others are:
     ["tensors", "%0", "%1"]              an array of tensors
     ["value", "t", "%0"]                 an item of a list or dict, by the member of sc_value that holds it
     ["leaves", ["i", "%0"], ["t", "%1"]] an array of such items, and NULL where it is empty
-    ["key", ["i", "%0"]]                 the same as the key of a dict, which is never NULL
+    ["key", ["i", "%0"]]                 the same array as the key of a dict, which is never NULL
     ["loc"]                              the row of the call's location
-    ["reuse"]                            whether the kernel may take over the first operand: the attribute `reuse`
+    ["reuse"]                            true where the kernel may take over the first operand: the attribute `reuse`
 
 The context and the pointers to results are no arguments here: the prototype of the kernel has them.
 """
@@ -53,7 +53,7 @@ def dtype(name: str) -> Attr:
 
 
 class Args:
-    """The arguments of a call, put together one after the other, and the operands that they name."""
+    """The arguments of a call in their order, and the operands that the arguments name."""
 
     def __init__(self, *items: Value | Attr):
         self.entries: list[Attr] = []
@@ -81,11 +81,11 @@ class Args:
         return self.add(("value", member, self.entry(value)))
 
     def leaves(self, tag: str, types: Sequence[Type], values: Sequence[Value]) -> Args:
-        """An array of items; tag: "leaves" or "key"."""
+        """Add an array of items; `tag` is "leaves" or "key"."""
         return self.add((tag, *((list_member(t), self.entry(v)) for t, v in zip(types, values, strict=True))))
 
     def attribute(self, arg: SchemaArg, value: Any) -> Args:
-        """The value of an attribute of a schema; a list is an array and its length."""
+        """Add the value of an attribute of a schema; a list becomes an array and its length."""
         if arg.is_list:
             self.add(("sizes", *value))
             return self if arg.size is not None else self.add(len(value))
@@ -115,7 +115,7 @@ def operands_of(entry: Attr) -> Iterator[int]:
 
 
 def spelled(entry: Attr) -> str:
-    """Return the text of the template of an argument, whose named fields are {loc} and {reuse}."""
+    """Return the template of an argument, whose named fields are {loc} and {reuse}."""
     match entry:
         case None:
             return "NULL"
@@ -151,7 +151,7 @@ def _item(member: str, entry: Attr) -> str:
 
 
 def call_template(op: Op, loc: int = -1) -> Template:
-    """Return the C of all arguments of a call or view, but for its results; `loc` is the row of the call's location."""
+    """Return the arguments of a call or view, without pointers to results; `loc` is the row of the call's location."""
     kernel = KERNELS[op.attrs["kernel"]]
     texts = [*(["cx"] if kernel.takes_context else []), *map(spelled, op.attrs["args"])]
     return read_template(", ".join(texts), loc=str(loc), reuse="true" if op.attrs.get("reuse") else "false")

@@ -1,9 +1,9 @@
 """The disk cache of builds: entries are directories, keyed by a hash of everything that matters.
 
 An entry is made in a temporary directory and renamed into place under a lock, so that processes that want the same
-thing build it once, and a build that dies leaves nothing that anybody would take for an entry. The sizes and checksums of its
-files are kept with it and are checked whenever it is used. Cached files are executed, so what others can write is not used:
-neither a directory, nor an entry in it. Locks do not outlive a fork: the child holds none of its parent's.
+thing build it once, and a build that dies leaves nothing that anybody would take for an entry. The sizes and checksums
+of its files are kept with it and are checked whenever it is used. Cached files are executed, so what others can write
+is not used: neither a directory, nor an entry in it. Locks do not outlive a fork: the child holds none of its parent's.
 """
 
 from __future__ import annotations

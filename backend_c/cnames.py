@@ -1,4 +1,4 @@
-"""Names in C: the user's where they can stand, unique in their scope."""
+"""Names in C: the names of the user where C allows them, unique in their scope."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _TAKEN = "I unix linux i386 errno stdin stdout stderr assert offsetof cx w it it
 
 
 def identifier(text: str) -> str:
-    """Text as part of an identifier: "fc1.weight" -> "fc1_weight"."""
+    """Return text as part of an identifier: "fc1_weight" for "fc1.weight"."""
     name = re.sub(r"\W", "_", text, flags=re.ASCII)
     return name if name and not name[0].isdigit() else f"_{name}"
 
 
 class CNames:
-    """Names of one scope. Reserved ones get a prefix or an underscore, later ones of the same wish a number."""
+    """The names of one scope. Reserved names get a prefix or an underscore, repeated ones a number."""
 
     def __init__(self, outer: CNames | None = None) -> None:
         known: dict[str, int] = outer.names.used if outer else dict.fromkeys((*_KEYWORDS, *_TAKEN), 1)
@@ -38,7 +38,7 @@ class CNames:
         return name
 
     def unseen(self, wish: str) -> str:
-        """A name that no scope inside this one has either."""
+        """Return a name that is also new in all scopes inside this one."""
         taken = set(self.everywhere)
         name = self.fresh(wish)
         while name in taken:

@@ -38,7 +38,7 @@ def print_if(printer: FunctionPrinter, op: Op) -> None:
 
 
 def _elif_of(printer: FunctionPrinter, block: Block) -> Op | None:
-    """Return the `if` that a block consists of, for an `else if`; None where a block also assigns or declares variables."""
+    """Return the `if` that is all of a block and can be its `else if`; else None."""
     ops = [op for op in block.ops if op not in printer.variables.inline]
     if len(ops) != 2 or ops[0].name != "if" or ops[1].name != "yield" or _is_empty(ops[0].regions[0]):
         return None
@@ -125,7 +125,8 @@ def _loop_head(printer: FunctionPrinter, op: Op, bounds: int, leading: Sequence[
         if not leading:
             printer.writer.open(f"for (int64_t {i} = {start}; {i} {sign} {stop}; {i}{change}) {{")
             return
-        end, strip = printer.local.unseen("end"), printer.invoke(f"sc_strip_{'up' if step == '1' else 'down'}", i, last.bare)
+        end = printer.local.unseen("end")
+        strip = printer.invoke("sc_strip_up" if step == "1" else "sc_strip_down", i, last.bare)
         head = f"for (int64_t {i} = {start}; {i} {sign} {stop};) {{"
         strips(head, f"int64_t {end} = {strip}", f"for (; {i} {sign} {end}; {i}{change}) {{")
         return
@@ -197,7 +198,7 @@ def print_return(printer: FunctionPrinter, op: Op) -> None:
 
 
 def _leading_stop(loop: Op) -> list[Op]:
-    """Return the ops at the start of a loop's body that ask whether the call is to end, if one in many iterations may."""
+    """Return the c.stop at the start of a loop's body with its c.unwind, where the c.stop is sparse; else nothing."""
     ops = loop.regions[0].ops
     at = 1 if ops[0].name == "c.unwind" else 0
     return list(ops[: at + 1]) if ops[at].name == "c.stop" and ops[at].attrs["sparse"] else []

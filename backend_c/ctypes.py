@@ -33,7 +33,7 @@ _MEMBERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b", STR: "s", NEVER: "
 
 
 def c_type(t: Type) -> str:
-    """The type of a C variable; one that ends in `*` takes the name without a space."""
+    """Return the type of a C variable; a type that ends in `*` takes the name without a space."""
     if isinstance(t, OptionalType):
         return c_type(t.item)
     if isinstance(t, TensorType):
@@ -57,7 +57,7 @@ def declare(t: Type, name: str) -> str:
 
 
 def list_member(t: Type) -> str:
-    """The member of sc_value that holds a value of this type."""
+    """Return the member of sc_value that holds a value of this type."""
     if isinstance(t, OptionalType):
         return list_member(t.item)
     if isinstance(t, TensorType):
@@ -72,7 +72,7 @@ def list_member(t: Type) -> str:
 
 
 def zero(t: Type) -> str:
-    """What stands for a value that does not matter."""
+    """Return the C of a value that nothing reads."""
     if t in (INT, FLOAT, COMPLEX):
         return "0"
     return "false" if t == BOOL else "NULL"

@@ -1,4 +1,4 @@
-"""What a machine has and lacks for building: the rows that `scriptc doctor` prints."""
+"""The state of a machine for building: the rows that `scriptc doctor` prints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VECTOR_ISAS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "asimd": "NEO
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that was looked at. `advice` is empty when all is well."""
+    """One finding about the machine; `advice` is empty when all is well."""
 
     check: str
     value: str
@@ -28,7 +28,7 @@ class Row:
 
 
 def examine() -> list[Row]:
-    """Looks at everything; nothing that is wrong with the machine raises."""
+    """Return the findings about this machine; no fault of the machine raises."""
     checks: tuple[Callable[[], Iterator[Row]], ...] = (_python, _compiler, _vectors, _cache, _torch, _cmake)
     return [row for check in checks for row in check()]
 

@@ -1,4 +1,4 @@
-"""One element of an elementwise op in C: conversions between element types, numbers, and the templates of the rows."""
+"""The C of one element of an elementwise op: conversions, numbers, and the templates of the rows."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ _KINDS = ("bool", "int", "float", "complex")
 
 
 def dtype_of(value: Value) -> str | None:
-    """The dtype of a tensor, None for a Python number."""
+    """Return the dtype of a tensor, or None for a Python number."""
     return value.type.dtype if isinstance(value.type, TensorType) else None
 
 
 def work_dtype(op: Op) -> str:
-    """The dtype that an op is about: that of its result, or of its operands where the result is a predicate's or a part of
-    complex ones."""
+    """Return the dtype that an op computes in.
+
+    This is the dtype of the result, but that of the operands where the result is a predicate or a part of complex
+    elements.
+    """
     result, operands = dtype_of(op.result), [d for v in op.operands if (d := dtype_of(v))]
     assert result is not None
     return operands[-1] if result == "bool" or COMPLEX.intersection(operands) else result
@@ -37,7 +40,7 @@ def is_cast(op: Op) -> bool:
 
 @cache
 def cast_template(source: str, target: str) -> Template:
-    """Return the conversion of a `source`, a compute or element type, to a `target`."""
+    """Return the template of a conversion between two compute or element types."""
     if target == source:
         return read_template("{0}")
     if source in COMPLEX and target not in COMPLEX | {"bool"}:

@@ -1,17 +1,19 @@
-"""The C of a whole module: `emit_program`. In file order: weights, locations, functions, entries, the program."""
+"""The C of a whole module: weights, locations, functions, entries and the program, in this order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scriptc.backend_c import instrument, interrupts, ownership
 from scriptc.backend_c.ctypes import declare, list_member
 from scriptc.backend_c.function import FunctionPrinter
+from scriptc.backend_c.instrument import Site, instrument
+from scriptc.backend_c.interrupts import insert_stops
 from scriptc.backend_c.literals import c_str_object, c_string
 from scriptc.backend_c.locations import LocTable
 from scriptc.backend_c.loop_verifier import verify_loops
 from scriptc.backend_c.lower import lower
+from scriptc.backend_c.ownership import insert_counts
 from scriptc.backend_c.program_names import ProgramNames, signature
 from scriptc.backend_c.writer import comment, wrap
 from scriptc.ir.core import Func, Module
@@ -19,7 +21,7 @@ from scriptc.ir.loc import Loc
 
 HEADERS = ("sc.h", "sc_ops.h", "sc_element.h", "sc_math.h", "sc_special.h", "sc_scalar.h", "sc_str.h")
 
-# In programs that see memory as elements of several types, which C compilers otherwise take to be apart.
+# For programs that access memory as elements of several types: C compilers assume that such accesses do not alias.
 _ANY_ALIAS = """\
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-strict-aliasing")
@@ -36,22 +38,27 @@ class CEntry:
 
 @dataclass(frozen=True)
 class CProgram:
-    """Generated C and what its callers need to know. `locs` are the rows of its table, `params` the weights, `sites` what
-    instrumented code counts in, `kernels` the functions of the runtime that the C calls."""
+    """Generated C, and what its callers need to know.
+
+    locs: the rows of the table of locations.
+    params: the names of the weights.
+    sites: the sites that instrumented code counts in.
+    kernels: the functions of the runtime that the C calls.
+    """
 
     source: str
     entries: tuple[CEntry, ...]
     locs: tuple[Loc, ...]
     params: tuple[str, ...]
-    sites: tuple[instrument.Site, ...] = ()
+    sites: tuple[Site, ...] = ()
     kernels: frozenset[str] = frozenset()
 
 
 def lower_to_loops(module: Module) -> Module:
-    """Tensor IR to the loop IR that is printed."""
+    """Return a module of the tensor IR in the loop IR that is printed."""
     lowered = lower(module)
-    interrupts.run(lowered)
-    ownership.run(lowered)
+    insert_stops(lowered)
+    insert_counts(lowered)
     verify_loops(lowered)
     return lowered
 
@@ -60,12 +67,16 @@ def emit_program(
     module: Module, *, debug: bool = False, profile: bool = False, flush_denormals: bool = False,
     path: Callable[[str], str] = str,
 ) -> CProgram:  # fmt: skip
-    """The module as C, which exports `sc_program_get`. debug: #line directives point at the user's source. profile: the
-    code counts time by line and kernel. flush_denormals: its entries run with denormals flushed to zero.
-    path: see `LocTable`."""
+    """Return the C of a module, which exports `sc_program_get`.
+
+    debug: add #line directives that point at the user's source.
+    profile: count time by line and kernel.
+    flush_denormals: run entries with denormals flushed to zero.
+    path: see `LocTable`.
+    """
     loops = lower_to_loops(module)
     _keep_reachable(loops)
-    sites = tuple(instrument.run(loops)) if profile else ()
+    sites = tuple(instrument(loops)) if profile else ()
     names, locs = ProgramNames(loops), LocTable(path)
     functions = {name: FunctionPrinter(loops, f, names, locs, debug=debug) for name, f in loops.funcs.items()}
     bodies = [printer.print(_heading(module.funcs[name])) for name, printer in functions.items()]
@@ -97,7 +108,7 @@ def emit_program(
 
 
 def _keep_reachable(module: Module) -> None:
-    """Drops functions that no entry calls: C compilers warn about them."""
+    """Remove functions that no entry calls: C compilers warn about them."""
     reached: dict[str, Func] = {}
     pending = list(module.entries)
     while pending:
@@ -109,7 +120,7 @@ def _keep_reachable(module: Module) -> None:
 
 
 def _heading(func: Func) -> str:
-    """The comment above a function: its signature in the IR's types, and the source that it comes from."""
+    """Return the comment above a function: its signature in the types of the IR, and its source."""
     args = ", ".join(f"{a.name or '_'}: {a.type}" for a in func.body.args)
     head = f"{func.name}({args}) -> ({', '.join(map(str, func.results))})"
     if not func.source:
@@ -128,7 +139,7 @@ def _weights(module: Module, names: ProgramNames) -> str:
 
 
 def _entry(module: Module, func: Func, names: ProgramNames, *, n_locs: int, flush: bool) -> str:
-    """The function that callers reach: unpacks arguments and weights, boxes results."""
+    """Return the C of the function that callers reach, which unpacks arguments and weights and boxes results."""
     n = len(func.body.args)
     lines = [f"static int {names.entries[func.name]}(sc_ctx *cx, const sc_value *args, sc_value *results) {{"]
     used = [f"args[{i}].{list_member(a.type)}" for i, a in enumerate(func.body.args)]

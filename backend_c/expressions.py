@@ -1,7 +1,8 @@
 """C expressions, and the templates that they are made from.
 
-A template is C in which {0}, {1}, ... stand for operands and {{ and }} for braces, as the `c` of a row has it. It is read once.
-What it makes is an `Expression`, which knows where it needs parentheses. So nothing searches the text of emitted C.
+A template is C text in which {0}, {1}, ... stand for operands and {{ and }} for braces, such as the `c` of a row. A
+template is read once. Filling a template gives an `Expression`, which knows where it needs parentheses. So nothing
+searches emitted C.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import NamedTuple
 
 
 class Form(Enum):
-    """How the text of an expression holds together."""
+    """The outermost structure of a C expression, which decides where the expression needs parentheses."""
 
     PRIMARY = 0  # a name, a number, a call or a group, with postfixes behind it
     GROUP = 1  # parentheses around the whole
-    CAST = 2  # of a template: a type in parentheses in front of an operand; it makes one of the other forms
-    COMPOUND = 3  # anything else: as an operand it needs parentheses
+    CAST = 2  # of templates only: a type in parentheses, and an operand
+    COMPOUND = 3  # anything else, which needs parentheses as an operand
 
 
 class Expression(NamedTuple):
@@ -31,20 +32,20 @@ class Expression(NamedTuple):
 
     @property
     def operand(self) -> str:
-        """The text as an operand of any operator."""
+        """Return the text as an operand of any operator."""
         return f"({self.text})" if self.form is Form.COMPOUND else self.text
 
     @property
     def bare(self) -> str:
-        """The text where it stands alone: without parentheses around the whole."""
+        """Return the text as an argument or a whole expression, without parentheses around the whole."""
         return self.text[1:-1] if self.form is Form.GROUP else self.text
 
 
 @dataclass(frozen=True)
 class Template:
-    """C text, and numbers for the operands that stand between.
+    """C text with the numbers of operands in between.
 
-    words: the names in the text of the row.
+    words: the identifiers in the text.
     """
 
     pieces: tuple[str | int, ...]
@@ -52,16 +53,18 @@ class Template:
 
     @cached_property
     def operands(self) -> tuple[int, ...]:
-        """The numbers of the operands, each as often as it stands there."""
+        """Return the numbers of the operands, each as often as it occurs."""
         return tuple(p for p in self.pieces if isinstance(p, int))
 
     @cached_property
     def length(self) -> int:
-        """The number of characters, three for each operand."""
-        return sum(len(p.replace("{", "{{").replace("}", "}}")) if isinstance(p, str) else len(f"{{{p}}}") for p in self.pieces)
+        """Return the number of characters of the template as a row spells it."""
+        spelled = (p.replace("{", "{{").replace("}", "}}") if isinstance(p, str) else f"{{{p}}}" for p in self.pieces)
+        return sum(map(len, spelled))
 
     @cached_property
     def form(self) -> Form:
+        """Return the form of the template. A CAST becomes PRIMARY or COMPOUND when the template is filled."""
         outline = _outline(self.pieces)
         if outline == "()":
             return Form.GROUP
@@ -73,12 +76,12 @@ class Template:
 
     @cached_property
     def _alone(self) -> tuple[bool, ...]:
-        """Whether each piece is a whole argument of a call, or the whole template."""
+        """Return for each piece whether it is a whole argument of a call, or the whole template."""
         before, after = ("(", *self.pieces), (*self.pieces[1:], ")")
         return tuple(_ends(a, ("(", ", ")) and _begins(b, (")", ", ")) for a, b in zip(before, after, strict=False))
 
     def follows(self, operand: int) -> bool:
-        """Return whether the C has a member of what an operand points to."""
+        """Return whether the C accesses a member of what an operand points to."""
         pairs = zip(self.pieces, self.pieces[1:], strict=False)
         return any(p == operand and isinstance(p, int) and _begins(behind, ("->",)) for p, behind in pairs)
 
@@ -87,30 +90,29 @@ class Template:
         if self.pieces == (0,):
             return operand(0)
         given = [p if isinstance(p, str) else operand(p) for p in self.pieces]
-        texts = [
-            e if isinstance(e, str) else e.bare if alone else e.operand for e, alone in zip(given, self._alone, strict=True)
-        ]
+        pairs = zip(given, self._alone, strict=True)
+        texts = [e if isinstance(e, str) else e.bare if alone else e.operand for e, alone in pairs]
         form = self.form
-        if form is Form.CAST:  # C groups a cast of a group as its users do
+        if form is Form.CAST:  # a cast of a group needs no further parentheses
             form = Form.PRIMARY if texts[-1].startswith("(") else Form.COMPOUND
         return Expression("".join(texts), form)
 
     def around(self, inner: Template) -> Template:
-        """Return the template with the text of another one in place of its only operand."""
+        """Return the template with another one in place of its only operand."""
         pieces: list[str | int] = []
         for piece in self.pieces:
             pieces += inner.pieces if piece == 0 and isinstance(piece, int) else [piece]
         return Template(_merged(pieces), self.words | inner.words)
 
     def renumbered(self) -> tuple[Template, tuple[int, ...]]:
-        """Return the template with its operands numbered without gaps, and their numbers before."""
+        """Return the template with its operands numbered without gaps, and the old numbers in order."""
         used = tuple(sorted(set(self.operands)))
         pieces = tuple(p if isinstance(p, str) else used.index(p) for p in self.pieces)
         return Template(pieces, self.words), used
 
 
 def read_template(text: str, **fields: str) -> Template:
-    """Return the template that `text` spells, with the values of its named fields put in."""
+    """Return the template that a text spells, with values in place of its named fields."""
     pieces: list[str | int] = []
     for literal, field in _fields(text):
         pieces.append(literal)
@@ -126,13 +128,13 @@ def _fields(text: str) -> tuple[tuple[str, str | None], ...]:
 
 @cache
 def _words(text: str) -> frozenset[str]:
-    """Return the names in the text of a row, without those of fields."""
+    """Return the identifiers in the text of a template; fields of a name end in NUL."""
     literal = "\0".join(literal for literal, _ in _fields(text))
     return frozenset("".join(c if c.isalnum() or c in "_\0" else " " for c in literal).split())
 
 
 def _merged(pieces: list[str | int]) -> tuple[str | int, ...]:
-    """Return the pieces with texts that stand side by side as one."""
+    """Return the pieces with adjacent texts joined."""
     merged: list[str | int] = []
     for piece in pieces:
         last = merged[-1] if merged else 0
@@ -152,7 +154,7 @@ def _ends(piece: str | int, texts: tuple[str, ...]) -> bool:
 
 
 def _outline(pieces: tuple[str | int, ...]) -> str:
-    """Return what stands outside of all brackets, with "()" or "[]" for a bracket and "x" for an operand."""
+    """Return the text outside of all brackets, with "()" or "[]" for brackets and "x" for operands."""
     found, depth = [], 0
     for c in "".join("x" if isinstance(p, int) else p for p in pieces):
         depth -= c in ")]"

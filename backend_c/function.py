@@ -31,6 +31,7 @@ MAX_LOOPS = 4
 
 
 class FunctionPrinter:
+    """Prints one function. The functions of statements.py and control_flow.py print its ops."""
     def __init__(self, module: Module, func: Func, names: ProgramNames, locs: LocTable, *, debug: bool):
         self.module = module
         self.func = func
@@ -202,7 +203,7 @@ class FunctionPrinter:
         self.declared[self.variables.find(value)] = len(self.writer.lines)
 
     def address_of_result(self, value: Value) -> str:
-        """Return a pointer to the variable of a value, through which a call sets it; print its declaration first if needed."""
+        """Return a pointer to the variable of a result, and declare the variable first if needed."""
         self.declare_all([value])
         self.read[self.variables.find(value)] = None
         return f"&{self.variables[value]}"
@@ -222,7 +223,7 @@ class FunctionPrinter:
         self.assign(op.result, self.spell_expression(op))
 
     def assign_all(self, assignments: Mapping[Value, Value]) -> None:
-        """Print a parallel assignment: a variable that another source reads is assigned after that source, or copied first."""
+        """Print a parallel assignment: a variable that others read is assigned after them, or copied first."""
         find = self.variables.find
         pending = {find(target): source for target, source in assignments.items() if find(target) is not find(source)}
         reads = {target: self.variables.read_by(source) for target, source in pending.items()}

@@ -1,8 +1,9 @@
-"""Which expressions are written where they are used instead of in a variable. A matter of spelling only.
+"""The choice of expressions that are written in their use instead of in a variable. This is a matter of spelling only.
 
-An expression with one use stands in that use if both are in one block and nothing that runs lies between them, or if it
-reads no object, so that it means the same later. Constants always stand in their uses, but for a NULL that is followed: it
-can only be in code that is never reached, and compiles as the variable that it would be there.
+An expression with one use is written there if both are in one block and no statement lies between them. If the
+expression reads no object, statements may lie between. Constants are always written in their uses. A NULL whose members
+the C would access is an
+exception: such code is unreachable, and compiles only with a variable.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ def _slot_count(user: Op, value: Value) -> int:
 
 
 def _may_move(op: Op, user: Op) -> bool:
-    """Objects that are read are retained first; loops would read their bounds again and again."""
+    """Return whether a read may move to its use.
+
+    A read of an object is retained first. A loop would repeat a read of its bounds.
+    """
     reads = op.defn.reads and op.name != "c.load"
     return not reads or not (is_counted(op.result.type) or user.name in ("loop", "c.for"))
 
@@ -54,8 +58,8 @@ def _follows(user: Op, value: Value) -> bool:
 def _is_taken_from_zero(user: Op, value: Value) -> bool:
     """Return whether the C of `user` is 0 - value.
 
-    GCC makes -value of that where it sees that the value is a converted int or an absolute value; for 0 the sign is then wrong.
-    GCC does not look through a variable.
+    GCC makes -value of that where it sees that the value is a converted int or an absolute value; for 0 the sign is
+    then wrong. GCC does not look through a variable.
     """
     if user.name != "c.expr" or template(user).pieces != _DIFFERENCE.pieces or user.operands[1] is not value:
         return False
@@ -74,7 +78,7 @@ def _is_zero(value: Value) -> bool:
 
 
 def inlined(block: Block) -> set[Op]:
-    """The ops of a block whose text stands in their uses."""
+    """Return the ops of a block whose text is written in their uses."""
     chosen = {op for op in block.ops if is_literal(op)}
     lengths: dict[Op, int] = {}
     candidates: dict[Op, Op] = {}  # to the user

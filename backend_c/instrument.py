@@ -1,11 +1,11 @@
-"""Instrumented code: calls of `sc_profile_at` between the statements of the loop IR, one site for each line and kernel.
+"""Instrumentation: calls of `sc_profile_at` between the statements of the loop IR, one site for each line and kernel.
 
     %y = c.rows(%x) ...      sc_profile_at(cx, 3);
                              <the loop>
                              sc_profile_work(cx, 2 * (double)y->numel, 8 * (double)y->numel);
 
-Kernels report what they do themselves; a loop over elements reports one operation for each of its expressions, and the
-elements that it loads and stores. Time between two sites belongs to the first.
+Kernels report their own work. A loop over elements reports one operation for each of its expressions, and the bytes
+that it loads and stores. The time between two sites belongs to the first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scriptc.ir.loc import Loc
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import FLOAT, ElemType, PtrType
 
-# They make nothing happen where they stand.
+# Ops that print no statement of their own that takes time.
 _SILENT = frozenset("const undef c.weight c.view c.retain c.release c.cell c.stop loop if scope try unreachable".split())
 _LOOPS = frozenset({"c.rows", "c.for"})
 
@@ -34,8 +34,8 @@ class Site:
     kernel: str
 
 
-def run(module: Module) -> list[Site]:
-    """Instruments a module of the loop IR in place; the sites by their number."""
+def instrument(module: Module) -> list[Site]:
+    """Instrument a module of the loop IR in place, and return the sites by number."""
     sites: dict[Site, int] = {}
     for func in module.funcs.values():
         _block(func.body, sites)
@@ -46,7 +46,7 @@ def _block(block: Block, sites: dict[Site, int]) -> None:
     ops, at = list(block.ops), None
     block.ops.clear()
     for index, op in enumerate(ops):
-        kernel = _kernel(_meant(ops, index))
+        kernel = _kernel(_op_around(ops, index))
         site = Site(whole_lines(op.loc), kernel)
         is_new = site != at and (kernel or at is None or site.loc != at.loc)
         if is_new and op.name not in _SILENT and not op.has("TERMINATOR"):
@@ -59,14 +59,17 @@ def _block(block: Block, sites: dict[Site, int]) -> None:
         for region in op.regions:
             _block(region, sites)
         if op.regions or op.name == "call":
-            at = None  # what ran last is not known here
+            at = None  # which site ran last is unknown here
 
 
-def _meant(ops: list[Op], index: int) -> Op:
-    """For what belongs to an op behind it, that op: a failing op follows its c.unwind, a loop the tensor that it fills."""
+def _op_around(ops: list[Op], index: int) -> Op:
+    """Return the op that an op is a part of: itself, or an op behind it.
+
+    A c.unwind belongs to the op that may fail, a c.new to the loop that fills the tensor.
+    """
     op = ops[index]
     if op.name == "c.unwind":
-        return _meant(ops, index + 1)
+        return _op_around(ops, index + 1)
     if op.name == "c.new":
         return next((o for o in ops[index:] if o.name == "c.for" and o.loc == op.loc), op)
     return op
@@ -87,13 +90,13 @@ def _calls_runtime(op: Op) -> bool:
 
 
 def _expressions(loop: Op) -> list[Op]:
-    """What is computed of each element."""
+    """Return the expressions that a loop computes for each element."""
     ops = [o for o in loop.regions[0].walk() if o.name in ("c.expr", "c.cast")]
     return [o for o in ops if isinstance(o.result.type, ElemType)]
 
 
 def _report_loop(block: Block, loop: Op) -> None:
-    """Of a loop that makes a tensor; one that stores into parts of others says nothing."""
+    """Append the report of a loop that makes a tensor. A loop that stores into parts of others reports nothing."""
     made = (
         loop.results[0]
         if loop.results

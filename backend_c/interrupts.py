@@ -1,8 +1,8 @@
-"""Inserts c.stop: where loops ask whether the call is to end, because of Ctrl-C or a cancellation.
+"""Insert c.stop, by which loops ask whether the call is to end because of Ctrl-C or a cancellation.
 
-A loop asks at the start of each iteration, unless that would cost something. A loop with a small body asks once in many
-iterations. A loop with a small body never asks if it ends soon by itself: over a constant range, or over the items of a list,
-which stand in memory. Loops over the elements of a tensor and kernels do not ask either: the loop around them does.
+A loop asks at the start of each iteration. A loop with a small body asks once in many iterations. A loop with a small
+body and a small trip count never asks: one over a constant range, or over the items of a list, which are in memory.
+Loops over the elements of a tensor and kernels do not ask either: the loop around them does.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _FEW = 1 << 16  # iterations of small bodies that need not ask: below a millisec
 _LOOPS_IN_SMALL = 16  # iterations of inner loops that a small body may have
 
 
-def run(module: Module) -> None:
-    """Changes the loop IR in place; objects are not yet retained and released."""
+def insert_stops(module: Module) -> None:
+    """Insert c.stop into the loops of a module of the loop IR, before ownership.py runs."""
     for func in module.funcs.values():
         for op in list(func.body.walk()):
             if op.name == "loop":
@@ -40,7 +40,7 @@ def _insert(loop: Op) -> None:
 
 
 def _iterations(block: Block) -> int | None:
-    """Return how many small bodies a block runs at most, itself included; None where that is unknown or something is large."""
+    """Return how many small bodies a block runs at most, itself included; None where there is no bound."""
     total = 1
     for op in block.ops:
         if op.name == "loop":

@@ -40,12 +40,12 @@ def as_element(value: float, dtype: str) -> float:
 
 
 def c_string(text: str) -> str:
-    """A C string literal; braces are escaped too, so that it may stand in a template."""
+    """Return a C string literal. Braces are escaped too, so that the literal may be part of a template."""
     return _c_bytes(text.encode(errors="surrogatepass"))
 
 
 def c_path(name: str) -> str:
-    """A C string literal of a file's name: its bytes on the disk, which Python may not have been able to decode."""
+    """Return a C string literal of the bytes of a file name, which Python may not have decoded."""
     return _c_bytes(name.encode(errors="surrogateescape"))
 
 
@@ -56,7 +56,7 @@ def _c_bytes(data: bytes) -> str:
 
 
 def str_hash(text: str) -> int:
-    """What sc_str_hash of runtime/src/sc_str.c gives."""
+    """Return what sc_str_hash of runtime/src/sc_str.c gives."""
     h = 0xCBF29CE484222325
     for c in text:
         h = (h ^ ord(c)) * 0x100000001B3 % 2**64
@@ -64,7 +64,7 @@ def str_hash(text: str) -> int:
 
 
 def c_str_object(text: str) -> str:
-    """The initialiser of a constant sc_str."""
+    """Return the initializer of a constant sc_str."""
     most = max(map(ord, text), default=0)
     width = 1 if most < 0x100 else 2 if most < 0x10000 else 4
     if width == 1:
@@ -94,5 +94,5 @@ def signed(number: str) -> Expression:
 
 
 def c_array(items: Sequence[str], ctype: str = "const int64_t") -> str:
-    """Return the text of the template of a compound literal; NULL for no items, which C cannot write."""
+    """Return the template of a compound literal, or NULL for no items, for which C has none."""
     return f"({ctype}[]){{{{{', '.join(items)}}}}}" if items else "NULL"

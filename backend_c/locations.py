@@ -9,14 +9,17 @@ from scriptc.ir.loc import Loc
 
 
 class LocTable:
-    """path: turns the path of a source file into the path that the program shows."""
+    """The rows of a program's table of locations.
+
+    path: turns the path of a source file into the path that errors show.
+    """
 
     def __init__(self, path: Callable[[str], str] = str) -> None:
         self.path = path
         self.rows: dict[Loc, int] = {}
 
     def row(self, loc: Loc) -> int:
-        """The index of a statement's row: of its line, and of the calls that it was inlined through."""
+        """Return the row of a location, by the line and the calls that the line was inlined through."""
         key = whole_lines(loc)
         if key not in self.rows:
             if key.inlined_at is not None:
@@ -36,6 +39,6 @@ class LocTable:
 
 
 def whole_lines(loc: Loc) -> Loc:
-    """The line that a location is in, and those of the calls that it was inlined through."""
+    """Return the line of a location, with the lines of the calls that it was inlined through."""
     outer = loc.inlined_at and whole_lines(loc.inlined_at)
     return Loc(loc.file, loc.line, func=loc.func, inlined_at=outer)

@@ -1,4 +1,7 @@
-"""Check the loop IR: calls fit the prototypes of kernels, expressions the templates of rows (docs/internals/loop-ir.md)."""
+"""Check the loop IR by the rules of docs/internals/loop-ir.md.
+
+Calls fit the prototypes of kernels, and expressions the templates of rows.
+"""
 
 from __future__ import annotations
 

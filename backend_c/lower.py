@@ -1,5 +1,7 @@
-"""Tensor IR -> loop IR, driven by the rows: `c` is an element or scalar expression, `kernel` a call after the row's
-schema, `emit` a function of backend_c/emitters. No op is named here.
+"""Lower the tensor IR to the loop IR.
+
+The rows decide how: `c` is an expression of elements or numbers, `kernel` a call with the arguments of the schema,
+`emit` a function of backend_c/emitters. No op is named here.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from scriptc.ir.types import NONE, Type
 
 
 class Lowerer:
-    """Lowers one function; emitters build through it."""
+    """Lowers one function. Emitters build through it."""
 
     def __init__(self, source: Module, func: Func, recursive: frozenset[str]):
         self.source = source
@@ -92,7 +94,7 @@ class Lowerer:
         return [self.one(v) for v in op.operands]
 
     def optional(self, value: Value) -> Value | None:
-        """An operand that may be None."""
+        """Return an operand, or None where the operand is None."""
         return None if value.type == NONE else self.one(value)
 
     # ---- building ----
@@ -128,7 +130,10 @@ class Lowerer:
     def schema_args(
         self, op: Op, defn_args: Sequence[SchemaArg] | None = None, *, behind: Args | None = None
     ) -> Args:
-        """Operands and attributes in the order of the schema, behind other arguments; a list is an array and its length."""
+        """Return operands and attributes in the order of the schema; a list becomes an array and its length.
+
+        behind: arguments that come first.
+        """
         args = behind or Args()
         operands = iter(op.operands)
         for arg in op.defn.args if defn_args is None else defn_args:
@@ -148,7 +153,7 @@ class Lowerer:
     # ---- control flow ----
 
     def widened(self, values: Sequence[Value], types: Sequence[Type], loc: Loc) -> list[Value]:
-        """Values as loop IR values of the given types, where a terminator or op takes them."""
+        """Return values as leaves of the given types, for a terminator or an op."""
         leaves: list[Value] = []
         for value, t in zip(values, types, strict=True):
             shape = widen(
@@ -158,13 +163,13 @@ class Lowerer:
         return leaves
 
     def results(self, op: Op, made: Op) -> list[Shape]:
-        """The shapes of a structured op's results, from the flat results of the op made for it."""
+        """Return the shapes of the results of a structured op, from the results of the lowered op."""
         leaves: Iterator[Value] = iter(made.results)
         return [unflatten(r.type, leaves) for r in op.results]
 
 
 def lower(module: Module) -> Module:
-    """The module in the loop IR, in which objects are not yet retained and released."""
+    """Return a module in the loop IR, in which objects are not yet retained and released."""
     lowered = Module(
         module.name, params=dict(module.params), entries=list(module.entries), exceptions=dict(module.exceptions),
         records=dict(module.records),
@@ -176,7 +181,7 @@ def lower(module: Module) -> Module:
 
 
 def _reachable(module: Module, start: str) -> set[str]:
-    """The functions that a function calls, directly or not."""
+    """Return the functions that a function calls, directly or not."""
     reached: set[str] = set()
     pending = [start]
     while pending:

@@ -1,4 +1,4 @@
-"""What this machine can do at most, measured once for each number of threads and kept with the builds."""
+"""The peak performance of this machine, measured once for each number of threads and kept in the cache of builds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ const sc_program *sc_program_get(void) {
 
 @dataclass(frozen=True)
 class Peaks:
-    """Of so many threads together: float32 operations (a multiply-add is two) and bytes of memory, per second."""
+    """The peaks of a number of threads together, per second.
+
+    flops: float32 operations, of which a multiply-add is two.
+    bytes: bytes of memory.
+    """
 
     threads: int
     flops: float
@@ -39,7 +43,7 @@ class Peaks:
 
 
 def measured(threads: int) -> Peaks:
-    """The peaks of calls that may use so many threads; measuring takes a moment."""
+    """Return the peaks for calls of so many threads, and measure them first where that was not done."""
     from scriptc.runtime import bridge
 
     library = build_library(PROGRAM, "peaks", optimize=3, debug=False, kernels=["sc_measure_peaks"])

@@ -1,4 +1,7 @@
-"""Runs compilers so that they end with who waits for them: on Ctrl-C, or when a time limit is over, with all their children."""
+"""Run compilers so that they never outlive the one who waits for them.
+
+On Ctrl-C, or at the end of a time limit, a compiler ends with all of its children.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,10 @@ def run(command: Sequence[str], env: Mapping[str, str], text: str | None = None)
 
 @contextmanager
 def ended_on_interrupt() -> Iterator[None]:
-    """End what other threads run where the body is left by KeyboardInterrupt or the like, before they are waited for."""
+    """End the commands of all threads where KeyboardInterrupt or the like leaves the body.
+
+    They end before anything waits for these threads.
+    """
     try:
         yield
     except Exception:

@@ -9,7 +9,7 @@ from scriptc.ir.types import Names
 
 
 class ProgramNames:
-    """Names at file scope, and the members of the struct of weights."""
+    """The names at file scope, and the members of the struct of weights."""
 
     def __init__(self, module: Module):
         names, prefix = CNames(), identifier(module.name)

@@ -1,4 +1,4 @@
-"""The C of expressions of the loop IR, from the templates of the rows."""
+"""The templates of the expressions of the loop IR, from the rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NARROW = frozenset({"u8", "i8", "i16"})  # C computes in int
 
 
 def template(op: Op) -> Template:
-    """Return the C of an expression, or of the arguments of a view; an empty one for ops that the printer spells by itself."""
+    """Return the template of an expression or of the arguments of a view; an empty one for other ops."""
     special = _SPECIAL.get(op.name)
     if special is not None:
         return special(op)

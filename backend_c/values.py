@@ -1,4 +1,4 @@
-"""How values of the tensor IR are held in the loop IR.
+"""The leaves in the loop IR that hold a value of the tensor IR.
 
 A `Shape` is one loop IR value, or a tuple of shapes: tuples, `none` (no value at all) and optional numbers (a flag and
 the number) have no representation of their own. An optional object is typed as the object; None is NULL.
@@ -15,12 +15,12 @@ Shape = Value | tuple["Shape", ...]
 
 
 def flag_and_number(t: Type) -> bool:
-    """Whether the type is an optional that needs a flag."""
+    """Return whether a type is an optional that needs a flag."""
     return isinstance(t, OptionalType) and not is_counted(t)
 
 
 def flat_types(t: Type) -> list[Type]:
-    """The types of the loop IR values that hold one value of type `t`."""
+    """Return the types of the leaves that hold one value of type `t`."""
     if t == NONE:
         return []
     if isinstance(t, TupleType):
@@ -52,7 +52,7 @@ Make = Callable[[Type], Value]
 
 
 def widen(shape: Shape, held: Type, wanted: Type, undef: Make, flag: Callable[[bool], Value]) -> Shape:
-    """A value of type `held` as one of type `wanted`, of which it is a subtype."""
+    """Return a value of type `held` in the form of type `wanted`, of which `held` is a subtype."""
     if isinstance(wanted, TupleType) and isinstance(held, TupleType):
         assert isinstance(shape, tuple)
         items = zip(shape, held.items, wanted.items, strict=True)
@@ -73,7 +73,7 @@ def widen(shape: Shape, held: Type, wanted: Type, undef: Make, flag: Callable[[b
 
 
 def narrow(shape: Shape, held: Type, wanted: Type) -> Shape:
-    """A value held as type `held` that is known to be of its subtype `wanted`."""
+    """Return a value held as type `held` in the form of its subtype `wanted`, which the value is known to have."""
     if wanted == NONE:
         return ()
     if isinstance(wanted, TupleType) and isinstance(held, TupleType):

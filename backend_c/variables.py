@@ -1,8 +1,8 @@
-"""Which values share one C variable, and what the variables are called.
+"""The C variables of a function: which values share one, and its name.
 
-A carried value is a variable that `yield` assigns. The result of its loop is the same variable, so that the user's
-`h` stays `h`; and so is its initial value where nothing else uses that. What a branch makes only to yield it is the
-variable of the `if`'s result.
+A carried value is a variable that `yield` assigns. The result of its loop is the same variable, so that the user's `h`
+stays `h`. The initial value is the same variable too where nothing else uses it. A value that a branch makes only to
+yield is the variable of the result of the `if`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from scriptc.ir.types import ITER, is_counted
 
 
 def loop_parts(op: Op) -> tuple[int, list[Value], list[Value]]:
-    """(number of bounds, initial values, carried arguments) of a loop."""
+    """Return the number of bounds, the initial values and the carried arguments of a loop."""
     n = 3 if op.attrs["counted"] else 0
     return n, list(op.operands[n:]), op.regions[0].args[1 if n else 0 :]
 
 
 class Variables:
-    """Variables of one function. `inline` holds the ops that get none."""
+    """The variables of one function. `inline` has the ops whose results have none."""
 
     def __init__(self, func: Func, names: CNames):
         self.leader: dict[Value, Value] = {}
@@ -66,12 +66,15 @@ class Variables:
                     self.leader[self.find(value)] = self.find(result)
 
     def is_own(self, value: Value, block: Block | None) -> bool:
-        """Whether a value has a variable of its own, made in the block for its one use."""
+        """Return whether a value has a variable of its own and one use, and is defined in the block."""
         op = value.op
         return op is not None and op.parent is block and op not in self.inline and len(value.uses) == 1
 
     def assign(self, block: Block, names: CNames) -> None:
-        """Names the variables of a block, each region in a scope of its own; carried ones live around their loop."""
+        """Name the variables of a block, and of each region in a scope of its own.
+
+        Carried values belong to the scope of their loop.
+        """
         for arg in block.args:
             self.wish(arg, names)
         for op in block.ops:
@@ -104,7 +107,7 @@ class Variables:
 
 
 def is_droppable(op: Op) -> bool:
-    """Expressions and views that nothing uses; calls stay."""
+    """Return whether an op is an expression or view that nothing uses; calls are never dropped."""
     if op.name == "c.view":
         return all(user.name == "c.view" and is_droppable(user) for user in op.result.users())
     return op.has("EXPRESSION") and not is_counted(op.result.type) and not op.result.uses

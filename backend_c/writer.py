@@ -16,7 +16,7 @@ def comment(text: str) -> str:
 
 
 def wrap(line: str) -> list[str]:
-    """Breaks a long line: before the `return` behind a condition, else behind a comma outside of strings."""
+    """Return a long line as several: broken before the `return` behind a condition, else behind commas."""
     if len(line) <= WIDTH:
         return [line]
     indent = line[: len(line) - len(line.lstrip())] + INDENT
@@ -45,7 +45,7 @@ def _last_comma(line: str) -> int:
 
 
 class Writer:
-    """Collects the lines of one function body. path: see `LocTable`."""
+    """Collects the lines of one function body. `path`: see `LocTable`."""
 
     def __init__(self, *, debug: bool, path: Callable[[str], str] = str):
         self.debug = debug
@@ -55,7 +55,7 @@ class Writer:
         self.at: tuple[str, int] | None = None
 
     def line(self, text: str) -> None:
-        """One statement. For a debugger, all of its lines are at the user's line."""
+        """Add the lines of one statement. For a debugger, all of them are at the user's line."""
         for piece in wrap(INDENT * self.depth + text):
             if self.debug and self.at is not None:
                 self.lines.append(f"#line {self.at[1]} {c_string(self.path(self.at[0]))}")
@@ -73,7 +73,7 @@ class Writer:
         self.line(text)
 
     def source(self, loc: Loc) -> None:
-        """The user's line, where it is not that of the statement before."""
+        """Add a comment with the user's line, unless the statement before has the same line."""
         if self.at == (loc.file, loc.line):
             return
         self.at = (loc.file, loc.line)

@@ -1,4 +1,4 @@
-"""Emitters: how ops become loop IR whose rows have neither a `c` template nor a `kernel`. A row's `emit` names one."""
+"""Emitters: the lowering of ops whose rows have neither a `c` nor a `kernel`. A row names its emitter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks: calls of sc_check_*, which raise."""
+"""Checks: calls of the kernels sc_check_*, which raise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EMITTERS, emitter = emitters()
 
 @emitter
 def check(low: Lowerer, op: Op) -> Sequence[Shape]:
-    """sc_check_KIND with the arguments of the op that is checked; shapes are compared in pairs."""
+    """Call sc_check_KIND with the arguments of the checked op. Broadcasting is checked for each pair of tensors."""
     of = OPS[op.attrs["of"]]
     if of.check != "broadcast":
         return low.call(op, f"sc_check_{of.check}", low.schema_args(op, of.args))

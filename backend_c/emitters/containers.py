@@ -1,4 +1,4 @@
-"""Lists, tuples and optionals. Tuples vanish; list elements are read in place."""
+"""Lists, tuples and optionals. Tuples of known length have no representation; items of lists are read in place."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def is_boxed(elem: Type) -> bool:
 
 
 def holds_objects(elem: Type) -> bool:
-    """Whether items of this type are counted."""
+    """Return whether items of this type are counted objects."""
     return is_boxed(elem) or is_counted(elem)
 
 
 def _holds(elem: Type) -> Attr:
-    """What a list of this type holds."""
+    """Return the constant that tells the runtime what a list with items of this type holds."""
     return enum("SC_OBJECTS" if holds_objects(elem) else "SC_BOOLS" if elem == BOOL else "SC_VALUES")
 
 
 def add_item(low: Lowerer, op: Op, elem: Type, value: Value, args: Args) -> Args:
-    """A value as an item behind other arguments."""
+    """Add a value as an item of a list or dict to some arguments."""
     leaves = low.widened([value], [elem], op.loc)
     if is_boxed(elem):
         return args.value("l", _tuple(low, op, elem, leaves))
@@ -55,7 +55,7 @@ def add_item(low: Lowerer, op: Op, elem: Type, value: Value, args: Args) -> Args
 
 
 def read_item(low: Lowerer, op: Op, name: str, operands: Sequence[Value], elem: Type) -> Sequence[Shape]:
-    """The value that an item holds; name: of the op of the loop IR that reads it."""
+    """Return the value of an item, which the loop IR reads by an op with this name."""
     if elem == NEVER:  # never reached: there is no index into an empty list
         return [low.undef(NEVER, op.loc)]
     boxed = is_boxed(elem)
@@ -69,7 +69,7 @@ def _elem(container: Value) -> Type:
 
 
 def _tuple(low: Lowerer, op: Op, elem: Type, leaves: list[Value]) -> Value:
-    """What an item consists of as an object."""
+    """Return the tuple object of the leaves of an item."""
     types = flat_types(elem)
     mask = sum(1 << i for i, t in enumerate(types) if is_counted(t))
     args = Args(mask, len(types)).leaves("leaves", types, leaves)

@@ -59,7 +59,10 @@ def scope(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 def _carried_types(loop_op: Op) -> list[Type]:
-    """A counted loop ends with what it carries, so that is held as the results are."""
+    """Return the types that hold the carried values of a loop.
+
+    A counted loop ends with its carried values, so that they have the types of the results.
+    """
     if loop_op.attrs["counted"]:
         return [r.type for r in loop_op.results]
     return [a.type for a in loop_op.regions[0].args]

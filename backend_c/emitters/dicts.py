@@ -1,4 +1,4 @@
-"""Dicts and sets: the table is of the runtime, items are read in place."""
+"""Dicts and sets: the runtime has the hash table, and items are read in place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KINDS = {INT: "i", FLOAT: "f", BOOL: "b", STR: "s", NEVER: ""}
 
 
 def _kind(key: Type) -> str:
-    """The form of keys of a type, as sc_dict knows it."""
+    """Return the form of keys of a type in the letters of sc_dict."""
     if isinstance(key, TupleType):
         return f"({''.join(map(_kind, key.items))})"
     if isinstance(key, ListType) and key.is_tuple:
@@ -42,7 +42,7 @@ def _elem(container: Value) -> Type:
 
 
 def _key(low: Lowerer, value: Value, args: Args) -> Args:
-    """A key as the array of its leaves."""
+    """Add a key, which is an array of its leaves, to some arguments."""
     return args.leaves("key", flat_types(value.type), flatten(low.get(value)))
 
 

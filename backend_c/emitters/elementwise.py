@@ -1,11 +1,11 @@
-"""Elementwise ops: one loop over the elements of all inputs and results of a `fuse`, or of an op by itself.
+"""Elementwise ops: one loop over the elements of all inputs and results of a `fuse`, or of a single op.
 
     %t = c.rows(%x, %y) {args = ["%0", "%1"], dtypes = ["f32"]} do (%it: iter) {
-      %p = c.row(%it) {operand = 0} -> (ptr<f32>)               one pointer for each operand, results first
-      c.for(%n) do (%k: i64) {...}                            elements stand side by side, so that it vectorises
+      %p = c.row(%it) {operand = 0} -> (ptr<f32>)             one pointer for each operand, results first
+      c.for(%n) do (%k: i64) {...}                            unit stride, so that the loop vectorizes
     }
 
-Half types are loaded as bits, computed in float and rounded after every op, as eager does op by op.
+Half types are loaded as bits, computed in float and rounded after every op, as in eager.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ MAX_OPERANDS = 16  # SC_MAX_OPERANDS
 
 @dataclass
 class Kernel:
-    """What one loop computes. `given` are its inputs: what the ops in it call them, and what the function does."""
+    """The computation of one loop.
+
+    given: the inputs, from the values in the ops of the loop to the values in the function around it.
+    """
 
     low: Lowerer
     at: Op
@@ -47,15 +50,15 @@ class Kernel:
 
     @property
     def inputs(self) -> list[Value]:
-        """The tensors among the inputs."""
+        """Return the tensors among the inputs."""
         return [v for v in self.given if isinstance(v.type, TensorType)]
 
     def held(self, v: Value) -> Value:
-        """An input in the loop IR."""
+        """Return an input in the loop IR."""
         return self.low.one(self.given[v])
 
     def lower(self) -> list[Shape]:
-        """Inside loops, where setting up an iteration costs, as a nest if that can be."""
+        """Lower the loop to a nest if it is inside of a loop, where setup costs, and a nest is possible; else to c.rows."""
         if self.at.enclosing(is_loop) is not None:
             nest = nests.plan(self.low.layouts, [self.given[v] for v in self.inputs], self.at.results)
             if nest is not None:
@@ -87,7 +90,7 @@ class Kernel:
         return list(made.results)
 
     def convert_numbers(self) -> None:
-        """Python numbers become elements once, before the loop."""
+        """Convert Python numbers to elements once, in front of the loop."""
         for op in self.ops:
             for v in op.operands:
                 if v in self.given and dtype_of(v) is None:
@@ -96,11 +99,11 @@ class Kernel:
                         self.numbers[key] = self.number(op, self.held(v), *key[1:])
 
     def number_key(self, op: Op, v: Value) -> tuple[Value, str, bool]:
-        """(number, dtype that it joins, whether it is rounded to that dtype before it is widened to compute)"""
+        """Return a number, the dtype that it joins, and whether it is first rounded to that dtype."""
         return v, work_dtype(op), not (op.has("WIDE_NUMBER") and op.operands[0] is not v)
 
     def number(self, op: Op, value: Value, dtype: str, round_first: bool) -> Value:
-        """A number in the compute dtype."""
+        """Return a number in the compute dtype."""
         to = compute_dtype(dtype)
         if value.op is not None and value.op.name == "const" and dtype not in NO_LITERALS:
             return self.low.build("const", (), (ElemType(to),), op.loc, value=value.op.attrs["value"]).result
@@ -127,13 +130,13 @@ class Kernel:
         low.build("yield", (), (), op.loc)
 
     def used(self, op: Op) -> list[Value]:
-        """The operands that one element of an op's result is computed from."""
+        """Return the operands that an element of the result depends on."""
         if is_cast(op):
             return list(op.operands)
         return [op.operands[i] for i in element_template(op.name, compute_dtype(work_dtype(op)))[1]]
 
     def compute(self, op: Op, operands: list[Value]) -> Value:
-        """One element of an op's result, in the form in which it is stored."""
+        """Return one element of the result of an op, in its stored form."""
         result = dtype_of(op.result)
         assert result is not None
         if is_cast(op):
@@ -145,8 +148,10 @@ class Kernel:
 
 
 class Row:
-    """The body of the loop: loads at their first use, ops in order, stores. Made in front of the loop: operands that stand
-    still in it are loaded there."""
+    """The body of the loop: loads at their first use, ops in order, stores.
+
+    A row is made in front of the loop, where it loads the operands that are invariant in the loop.
+    """
 
     def __init__(self, kernel: Kernel, pointers: list[Value], still: Sequence[bool]):
         self.kernel = kernel
@@ -176,7 +181,7 @@ class Row:
         return self.held[v]
 
     def operand(self, op: Op, v: Value, k: Value) -> Value:
-        """An operand of an op in the dtype that it computes in."""
+        """Return an operand of an op in the compute dtype."""
         dtype = dtype_of(v)
         if dtype is None:
             return self.kernel.numbers[self.kernel.number_key(op, v)]
@@ -190,7 +195,7 @@ class Row:
 
 
 def lower_single(low: Lowerer, op: Op) -> list[Shape]:
-    """An elementwise op outside of a fuse: a loop of its own."""
+    """Lower an elementwise op outside of a fuse to a loop of its own."""
     return Kernel(low, op, {v: v for v in op.operands}, [op], list(op.results)).lower()
 
 

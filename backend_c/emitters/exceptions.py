@@ -1,6 +1,7 @@
 """`try`, and the cells that carry values to its handler.
 
-The handler begins by taking the error out of the context as an object; a cell is a C variable for each part of its value.
+The handler begins by taking the error out of the context as an object. A cell is a C variable for each leaf of its
+value.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Elementwise ops whose operands' layouts are known at compile time: loops over pointers, with nothing to set up.
+"""Elementwise ops over operands with layouts known at compile time: loops over pointers, without setup.
 
     %c = fuse(%f, %d) -> (f32[B, 128])       %c = c.new(%n, %d) {dtype = "f32", sizes = ["%0", 128], ...}
                                              c.for(%rows, %c, %gates, %d) do (%i: i64) {
     where %f is columns 128.. of %gates        %p = c.offset(...)     one pointer for each operand, to its row i
                                                c.for(%columns) do (%k: i64) {...}
 
-Dims that all operands run along without a gap become one loop. Views are part of the addresses and are not made. An operand
-whose strides or sizes are not known is brought to those of a new tensor first, which is a test where it has them.
+Dims that are contiguous in all operands become one loop. Views become parts of addresses. An operand of unknown strides
+or sizes is first made contiguous, which is a test for an operand that is contiguous already.
 """
 
 from __future__ import annotations
@@ -32,8 +32,12 @@ SHORTEST = 8  # elements of an inner loop; shorter rows are better taken togethe
 
 @dataclass(frozen=True)
 class Operand:
-    """An input of a nest. `spread[d]`: it is repeated along dim d. `straight`: what gives it known strides, if they are not:
-    a function of the runtime. `sc_fit` also gives it the results' sizes."""
+    """An input of a nest.
+
+    spread: for each dim, whether the input is broadcast along it.
+    straight: the kernel that makes an input of unknown strides contiguous. `sc_fit` also expands it to the sizes of the
+        results.
+    """
 
     value: Value
     at: Access
@@ -43,8 +47,10 @@ class Operand:
 
 @dataclass(frozen=True)
 class Nest:
-    """The loops of one op, outermost first: each is a run of dims of the results. `sizes[d]` is a number, or an operand and
-    the dim of its root that has that size."""
+    """The loops of one op, outermost first; each is a run of dims of the results.
+
+    sizes: for each dim a number, or an operand and the dim of its root that has the size.
+    """
 
     operands: tuple[Operand, ...]
     loops: tuple[tuple[int, ...], ...]
@@ -52,7 +58,7 @@ class Nest:
 
 
 def plan(layouts: Layouts, inputs: Sequence[Value], results: Sequence[Value]) -> Nest | None:
-    """How to run an elementwise op over its tensors; None where too little is known of them, or rows may be short."""
+    """Return the nest of an elementwise op, or None where layouts are unknown or rows may be short."""
     if not inputs or not all(r in layouts.plain for r in results):
         return None
     operands = [_operand(layouts, v, results[0]) for v in inputs]
@@ -103,7 +109,7 @@ def _sizes(
 
 
 def _covers(layouts: Layouts, operand: Operand, d: int) -> bool:
-    """Whether a dim of an operand is all of a dim of its root."""
+    """Return whether a dim of an operand covers a whole dim of its root."""
     at, value, root = operand.at.dims[d], operand.value, operand.at.root
     if at is None or operand.straight:
         return at is not None
@@ -113,7 +119,7 @@ def _covers(layouts: Layouts, operand: Operand, d: int) -> bool:
 
 
 def _runs(layouts: Layouts, operands: Sequence[Operand], dims: Sequence[int]) -> list[tuple[int, ...]]:
-    """Dims in groups that one loop runs along."""
+    """Return the dims in groups, each of which one loop runs along."""
     loops: list[tuple[int, ...]] = []
     for d in dims:
         if loops and all(_continues(layouts, o, loops[-1][-1], d) for o in operands):
@@ -137,7 +143,7 @@ def _continues(layouts: Layouts, operand: Operand, outer: int, inner: int) -> bo
 
 
 def _is_unit(operand: Operand, run: tuple[int, ...]) -> bool:
-    """Whether an operand stands still along a loop, or goes from element to element."""
+    """Return whether an operand has stride 0 or 1 along a loop."""
     if operand.spread[run[-1]]:
         return True
     last, dims = operand.at.dims[run[-1]], tensor(operand.at.root).dims
@@ -188,7 +194,10 @@ class _Lowering:
         return self.low.expr("c.size", [self.roots[operand]], INT, self.at, dim=dim)
 
     def new(self, result: Value) -> Value:
-        """The tensor for a result, which may take over an operand that is read only at the places that are written."""
+        """Build the tensor of a result.
+
+        It may reuse the memory of an operand that is read only at the elements that are written.
+        """
         sizes: list[int | str] = []
         operands: list[Value] = []
         for d in range(tensor(result).rank):
@@ -218,7 +227,7 @@ class _Lowering:
         return made
 
     def start(self, operand: Operand) -> Value:
-        """The first element of an operand."""
+        """Return the pointer to the first element of an operand."""
         dtype, root = tensor(operand.value).dtype, self.roots[operand]
         made = self.pointer(operand.value, dtype, root)
         for index, dim in operand.at.offset:
@@ -246,7 +255,7 @@ class _Lowering:
         return self.low.expr("c.stride", [self.roots[operand]], INT, self.at, dim=dim)
 
     def loops(self, pointers: list[Value], depth: int) -> None:
-        """The loops from `depth` on; the innermost computes."""
+        """Build the loops from `depth` on; the innermost one computes."""
         low, run = self.low, self.nest.loops[depth] if self.nest.loops else ()
         kept = [*self.results, *(self.roots[o] for o in self.nest.operands)] if depth == 0 else []
         length = self.length(run)
@@ -273,7 +282,7 @@ class _Lowering:
         return made
 
     def row(self, j: int, pointer: Value, run: Sequence[int], at: Value) -> Value:
-        """A pointer moved to where it stands in an iteration of an outer loop."""
+        """Return the pointer of an operand in an iteration of an outer loop."""
         if j < len(self.results):
             return self.moved(pointer, at, self.result_stride(run[-1]))
         operand = self.nest.operands[j - len(self.results)]

@@ -18,7 +18,7 @@ EMITTERS, emitter = emitters()
 
 @emitter
 def checked(low: Lowerer, op: Op) -> Sequence[Shape]:
-    """The row's `c` where the result is known to fit, else its kernel, which raises where the result does not fit."""
+    """Compute by the `c` of the row if the result is proved to fit; else call its kernel, which may raise."""
     if op.result in low.overflow_free or (op.enclosing(is_loop) and low.bounds.is_exact(op)):
         return [low.computed(op)]
     assert op.defn.kernel is not None

@@ -1,4 +1,4 @@
-"""Objects: each is a tuple object of the leaves of its fields, which change in place."""
+"""Objects: each is a tuple object of the leaves of its fields, which is changed in place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _types(record: Record) -> list[Type]:
 
 
 def _place(op: Op) -> tuple[int, Type]:
-    """Where the leaves of the field begin that an op is about, and its type."""
+    """Return the index of the first leaf of the field that an op accesses, and the type of the field."""
     t = op.operands[0].type
     assert isinstance(t, ObjectType)
     types = _types(t.record)

@@ -1,4 +1,4 @@
-"""The table of a file's emitters, filled by a decorator; an emitter's name is that of its function."""
+"""The table of emitters of a file, which a decorator fills by the names of functions."""
 
 from __future__ import annotations
 

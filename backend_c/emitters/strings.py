@@ -1,4 +1,4 @@
-"""Strings: what grows in place, and texts."""
+"""Strings: concatenation, which may grow in place, and formatted texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensor ops whose calls are not spelled like their schema, and sizes, which are read in place."""
+"""Sizes of tensors, which are read in place, and tensor ops whose calls differ from their schema."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def reduce(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def arg_reduce(low: Lowerer, op: Op) -> Sequence[Shape]:
-    """Over one dim, or over the flattened tensor, whose result keeps dims of size 1 if asked to."""
+    """Reduce over one dim, or over the flattened tensor; that result keeps dims of size 1 if asked to."""
     args = Args(low.one(op.operands[0]), enum(f"SC_{op.name.upper()}"))
     if op.attrs["dim"] is not None:
         args.add(op.attrs["dim"], op.attrs["keepdim"])
@@ -126,7 +126,7 @@ def full(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 def _as_float(low: Lowerer, op: Op, value: Value) -> Value:
-    """A number as a double."""
+    """Return a number as a double."""
     if value.type == FLOAT:
         return value
     if value.op is not None and value.op.name == "const":

@@ -1,4 +1,4 @@
-"""Views that only elementwise loops and products look at stand on the C stack: no object is made, nothing is counted.
+"""Views on the C stack, for views that only elementwise loops and products read: no object is made, nothing is counted.
 
     %f = c.view(%g) {kernel = "sc_slice_here", args = ["%0", 1, 0, 512, 1]}        sc_tensor f;
                                                                                    sc_slice_here(&f, g, 1, 0, 512, 1);
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
 
 
-# Whose kernels read the tensors that they are given, and keep none.
+# Ops whose kernels only read their tensors and keep no reference.
 _READERS = frozenset({"fuse", "check", "check.leaf", "linear_packed", "linear_add"})
 
 
-def _is_looked_at(value: Value) -> bool:
-    """Whether only readers use a value, or views of it that only readers use."""
+def _is_only_read(value: Value) -> bool:
+    """Return whether the users of a value, and of its views, only read it."""
 
     def reads(user: Op) -> bool:
         return user.has("ELEMENTWISE") or user.name in _READERS or _is_local(user)
@@ -32,7 +32,7 @@ def _is_looked_at(value: Value) -> bool:
 
 
 def _is_local(op: Op) -> bool:
-    return op.has("VIEW") and _cannot_fail(op) and _is_looked_at(op.result)
+    return op.has("VIEW") and _cannot_fail(op) and _is_only_read(op.result)
 
 
 def _cannot_fail(op: Op) -> bool:
@@ -46,7 +46,7 @@ def _cannot_fail(op: Op) -> bool:
 
 
 def local_view(low: Lowerer, op: Op) -> Value | None:
-    """The view as a variable on the stack, where it may be one."""
+    """Build a view on the stack where a view may be one; else return None."""
     if not _is_local(op):
         return None
     args = low.schema_args(op)

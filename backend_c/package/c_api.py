@@ -1,4 +1,4 @@
-"""NAME.h, NAME_api.c and NAME_level.c: a typed C function per entry."""
+"""NAME.h, NAME_api.c and NAME_level.c: a typed C function for each entry."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _function(package: Package, index: int, entry: EntryInterface) -> str:
 
 
 def _clear(leaf: Leaf) -> list[str]:
-    """Results are defined also where the call fails."""
+    """Return the statements that define the results where the call fails."""
     if not leaf.in_c:
         return []
     if leaf.is_list:

@@ -1,7 +1,7 @@
-"""Writing a package: all of its files, into a directory that is there whole or not at all.
+"""Write a package: all of its files, into a directory that appears whole or not at all.
 
-The files are written into a folder beside the directory, which then takes its place. What a killed build leaves there, the
-next build of the same directory clears.
+The files are written into a folder beside the directory, which then replaces it. The next build of the same directory
+clears the leftovers of a killed build.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from scriptc.backend_c.package.weights import file_parts
 _MARK = "-scriptc-"  # in the names of folders in which packages are written
 
 def write(package: Package, out: Path) -> None:
-    """Writes the package to `out`, in place of an earlier package there; FileExistsError for anything else."""
+    """Write the package to `out`, and replace an earlier package there; raise FileExistsError for anything else."""
     files = _files(package)
     with _replacing(out) as folder:
         for path, content in files.items():
@@ -103,9 +103,10 @@ def _entry_line(entry: EntryInterface) -> str:
 
 @contextmanager
 def _replacing(out: Path) -> Iterator[Path]:
-    """A new folder that takes the place of `out` when the block ends, and goes away where it fails.
+    """Yield a new folder that replaces `out` when the block ends, and is removed where the block fails.
 
-    Files of the user's in `out` are in the new folder as well. One process is in a folder as long as it holds its lock.
+    The new folder also gets the files that the user put into `out`. A process holds the lock of a folder as long as it
+    uses it.
     """
     _clear_leftovers(out)
     check_replaceable(out)
@@ -188,7 +189,7 @@ def _link(path: Path, copy: Path) -> None:
 
 
 def check_replaceable(out: Path) -> None:
-    """Only what an earlier build made, or an empty directory, is replaced."""
+    """Raise FileExistsError unless `out` is missing, empty, or made by an earlier build."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     try:

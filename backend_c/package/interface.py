@@ -1,4 +1,4 @@
-"""What a package offers: its entries, as C functions and as Python ones, and its weights."""
+"""The interface of a package: its entries as C and as Python functions, and its weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PYTHON_NUMBERS = {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}
 
 @dataclass(frozen=True)
 class Leaf:
-    """One value that crosses the C boundary: a tensor, a number, a string, or a list of such."""
+    """One value that crosses the C boundary: a tensor, a number, a string, or a list of them."""
 
     name: str  # unique among the leaves of the entry, and no keyword of C
     kind: str  # "tensor", "i64", "f64", "bool", "str"; "nothing" for the elements of a list that is always empty
@@ -26,21 +26,21 @@ class Leaf:
 
     @property
     def count(self) -> str:
-        """The name of the length of a list."""
+        """Return the name of the length of a list."""
         return f"n_{self.name}"
 
     @property
     def is_object(self) -> bool:
-        """Whether the leaf is taken and given by functions of the runtime, and may fail to be."""
+        """Return whether functions of the runtime take and give the leaf, which may fail."""
         return self.is_list or self.kind in ("tensor", "str")
 
     @property
     def in_c(self) -> bool:
-        """Whether the leaf is a parameter in C: what is always empty is not."""
+        """Return whether the leaf is a parameter in C; a container that is always empty is none."""
         return self.kind != "nothing"
 
     def arguments(self) -> list[str]:
-        """C parameters through which the leaf comes in."""
+        """Return the C parameters that pass the leaf to the entry."""
         if not self.in_c:
             return []
         item = "const DLTensor *" if self.kind == "tensor" else f"{C_NUMBERS[self.kind]} "
@@ -50,7 +50,7 @@ class Leaf:
         return [f"{pointer}{self.name}", f"int64_t {self.count}"]
 
     def outputs(self) -> list[str]:
-        """C parameters through which the leaf goes out."""
+        """Return the C parameters that the entry returns the leaf through."""
         if not self.in_c:
             return []
         item = "DLManagedTensorVersioned *" if self.kind == "tensor" else f"{C_NUMBERS[self.kind]} "
@@ -70,7 +70,10 @@ class Leaf:
 
 @dataclass(frozen=True)
 class EntryInterface:
-    """`python`: the trees of parameters and results by which the Python loader binds arguments (see NAME.py)."""
+    """One entry of a package.
+
+    python: the trees of parameters and results by which the Python loader binds arguments (see NAME.py).
+    """
 
     name: str
     declared: str  # where and how the user wrote it
@@ -90,9 +93,13 @@ class Weight:
 
 @dataclass(frozen=True)
 class StateLeaf:
-    """A value that is kept from call to call. `kind` as of `Leaf`; `initial`: a number or a list of numbers, for tensors
-    names of weights, None for what is absent. `target`, `position`: what sets it, see `Kept`. `written`: the code may write
-    to its tensors."""
+    """A value that is kept from call to call.
+
+    kind: see `Leaf`.
+    initial: a number or a list of numbers, for tensors the names of weights, or None for an absent value.
+    target, position: the `state.set` that sets the value, see `Kept`.
+    written: whether the code may write to the tensors of the value.
+    """
 
     name: str
     kind: str
@@ -115,7 +122,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Array:
-    """A tensor's values in row-major order, and the strides that it had."""
+    """The values of a tensor in row-major order, and its strides."""
 
     dtype: str
     sizes: tuple[int, ...]
@@ -141,7 +148,10 @@ class Package:
 
     @property
     def opt_level(self) -> str:
-        """The N of the compiler's -ON. At -O0, GCC would keep each function of the runtime that the program includes."""
+        """Return the N of the compiler's -ON.
+
+        At -O0, GCC would keep each function of the runtime that the program includes.
+        """
         return str(self.optimize or "g")
 
     def leaves(self) -> Iterator[Leaf]:

@@ -1,6 +1,6 @@
-"""manifest.json: what a package was made from, and how its library is built; the Python loader reads it.
+"""manifest.json: the origin of a package, and how its library is built. The Python loader reads it.
 
-It holds a digest of each file that it names, but for the weights, which have a checksum of their own, and one of itself.
+It has a digest of each file that it names, and one of itself. Weights have a checksum of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ X86_LEVELS = {"baseline": [], "avx2": _AVX2, "avx512": [*_AVX2, *_AVX512]}
 
 
 def build_id(files: Mapping[str, str | bytes], package: Package) -> str:
-    """Names the code and the weights: two builds with one name behave alike."""
+    """Return a name of the code and the weights: builds with the same name behave alike."""
     digest = hashlib.sha256()
     for path, content in sorted(files.items()):
         digest.update(f"{path}\0".encode())

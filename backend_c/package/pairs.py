@@ -1,9 +1,9 @@
 """Recorded calls as files, in the format that templates/pair.h reads.
 
 "SCPAIR01", then 64-bit little-endian words: entry, counts of arguments and of results; then the arguments, the expected
-results and the reference results (computed in float64, or nothing). A value is a tag and what belongs to it: 0 nothing;
-1 tensor: dtype (as in sc.h), rank, sizes, strides, then the elements in row-major order, padded to whole words; 2 integer;
-3 double; 4 bool; 5 list: length, values; 6 string: length, then UTF-8, padded to whole words.
+results and the reference results (computed in float64, or nothing). A value is a tag and its content: 0 nothing; 1
+tensor: dtype (as in sc.h), rank, sizes, strides, then the elements in row-major order, padded to whole words; 2
+integer; 3 double; 4 bool; 5 list: length, values; 6 string: length, then UTF-8, padded to whole words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names that a package, its entries and their arguments cannot have, because C, C++ or Python have them."""
+"""Names that packages, entries and their arguments cannot have, because C, C++ or Python reserve them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ _LIBRARIES = frozenset("all c cmake clean dl edit_cache help install m package p
 
 
 def is_taken(name: str) -> bool:
-    """Return whether a package cannot have this name: its header, library, namespace, symbols or module would be others'."""
+    """Return whether a package cannot have this name.
+
+    Its header, library, namespace, symbols or module would collide with others.
+    """
     known = KEYWORDS | MACROS | _C_LIBRARY | _HEADERS | _LIBRARIES
     modules = sys.stdlib_module_names | {"numpy", "torch", "ml_dtypes"}  # the Python loader is a module of the package's name
     ours = re.fullmatch(r"sc|sc_\w*|SC_\w*|scriptc\w*|DL[A-Z]\w*", name)

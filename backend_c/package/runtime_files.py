@@ -1,4 +1,4 @@
-"""The files of the runtime that a package holds: all of them, less what only the bridge includes."""
+"""The files of the runtime that a package holds: all except those that only the bridge includes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def _place(path: Path) -> str:
 
 
 def common_sources() -> list[str]:
-    """C files that do not depend on the ISA level, as placed in a package: each is a translation unit of its own."""
+    """Return the C files that do not depend on the ISA level, by their place in a package."""
     kernels = [runtime.SOURCE_DIR / f"{source.name}.c" for source in COMMON]
     return list(map(_place, [*kernels, *sorted(_FOLDERS[-1].glob("*.c"))]))
 
 
 def files() -> dict[str, Path]:
-    """Files by their place in the package."""
+    """Return the files by their place in the package."""
     found = [path for folder in _FOLDERS for path in sorted(folder.glob("*.*")) if path.name not in _ELSEWHERE]
     return {_place(path): path for path in found if path.suffix in (".c", ".h", ".inc")}
 

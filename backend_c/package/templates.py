@@ -1,4 +1,4 @@
-"""Filling in the files of backend_c/templates. A template says @{name} where a text of that name goes."""
+"""The files of backend_c/templates, in which @{name} stands for the text of that name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FOLDER = Path(__file__).parent.parent / "templates"
 
 
 def fill(template: str, **texts: str) -> str:
-    """The text of a template. Every name in it must be given, and every given name be in it."""
+    """Return the text of a template. The names in the template are those of the given texts."""
     source = (FOLDER / template).read_text(encoding="utf-8")
     found = set(re.findall(r"@\{(\w+)\}", source))
     if found != set(texts):

@@ -1,4 +1,4 @@
-"""tests/NAME_test.c: replays recorded calls through NAME.h."""
+"""tests/NAME_test.c, which replays recorded calls through NAME.h."""
 
 from __future__ import annotations
 

@@ -14,12 +14,12 @@ _WORDS_TO_A_LINE = 6
 
 
 def ordered(weights: Sequence[Weight]) -> list[Weight]:
-    """The order in the file: large elements first, so that each tensor is aligned to its own without gaps."""
+    """Return the weights in the order of the file: large elements first, so that all are aligned without gaps."""
     return sorted(weights, key=lambda w: -SIZES[w.dtype])
 
 
 def checksum(weights: Sequence[Weight]) -> int:
-    """CRC-32 of the file's data."""
+    """Return the CRC-32 of the data of the file."""
     crc = 0
     for weight in ordered(weights):
         crc = zlib.crc32(weight.data, crc)
@@ -27,7 +27,7 @@ def checksum(weights: Sequence[Weight]) -> int:
 
 
 def file_parts(weights: Sequence[Weight]) -> Iterator[bytes | memoryview]:
-    """The file, piece by piece."""
+    """Yield the bytes of the file, piece by piece."""
     rows: dict[str, object] = {"__metadata__": {"format": "pt", "scriptc_crc32": f"{checksum(weights):08x}"}}
     offset = 0
     for weight in ordered(weights):
@@ -42,7 +42,7 @@ def file_parts(weights: Sequence[Weight]) -> Iterator[bytes | memoryview]:
 
 
 def as_c_array(weights: Sequence[Weight], name: str) -> tuple[str, int]:
-    """The file as the initialiser of an array of 64-bit words, and its length in bytes."""
+    """Return the file as the initializer of an array of 64-bit words, and its length in bytes."""
     content = b"".join(file_parts(weights))
     words = [f"0x{word:x}" for (word,) in struct.iter_unpack("<Q", content + b"\0" * (-len(content) % 8))]
     rows = [", ".join(words[i : i + _WORDS_TO_A_LINE]) for i in range(0, len(words), _WORDS_TO_A_LINE)]

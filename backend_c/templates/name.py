@@ -164,7 +164,7 @@ def _library(manifest):
 
 
 class Arguments:
-    """What is passed to one call, and what must live as long."""
+    """The arguments of one call, and the objects that must live as long."""
 
     def __init__(self):
         self.values = []
@@ -218,7 +218,7 @@ class Arguments:
         self.values += [items, c.c_int64(len(value))]
 
     def number(self, value, spec, name):
-        """Also a string."""
+        """Pass a number or a string."""
         checked, kind = _number(value, spec, name), NUMBERS[spec["type"]][1]
         if kind is not Text:
             return kind(checked)
@@ -265,7 +265,7 @@ def _numpy_dtype(name):
 
 
 class _Owner:
-    """Keeps a result tensor while an array looks at it."""
+    """Keeps a result tensor alive while an array reads it."""
 
     def __init__(self, managed, loaded):
         self.managed, self.loaded = managed, loaded
@@ -286,7 +286,7 @@ class _Owner:
 
 
 class Results:
-    """Places for the results of one call, in the order of the tree."""
+    """Room for the results of one call, in the order of the tree."""
 
     def __init__(self, spec):
         self.places = []
@@ -341,7 +341,7 @@ class Results:
 
 
 def _value(place, loaded):
-    """A number, or a string, whose block is freed."""
+    """Return a number, or a string, whose block is freed."""
     if not isinstance(place, Text):
         return place.value
     text = str(place)
@@ -358,8 +358,10 @@ def _array(managed, loaded):
 
 
 class _Loaded:
-    """The library and a model of it. What was made of the model holds it: of objects that refer to each other in a circle,
-    any may be the first to end."""
+    """The library and a model of it.
+
+    Objects made from the model hold it: where objects refer to one another in a circle, any of them may end first.
+    """
 
     def __init__(self, library, weights):
         self.library, self.held = library, []
@@ -402,7 +404,7 @@ class _Context:
 
 
 class State:
-    """What the model keeps from call to call. A model has one; others may be put in its place."""
+    """The state that a model keeps from call to call. A model has one, which another may replace."""
 
     def __init__(self, loaded):
         self._loaded, self._lock, self._thread = loaded, threading.Lock(), None
@@ -413,7 +415,7 @@ class State:
 
     @contextlib.contextmanager
     def held(self):
-        """Within it no other thread uses the state."""
+        """Keep other threads from using the state within the block."""
         if self._thread == threading.get_ident():
             raise RuntimeError("the state is in use by a call that this one interrupts")
         with self._lock:
@@ -424,7 +426,7 @@ class State:
                 self._thread = None
 
     def reset(self):
-        """Back to what it was when this was built."""
+        """Set the state to its value at build time."""
         with self.held():
             if not self._loaded.c("state_reset")(self._handle):
                 raise MemoryError
@@ -445,14 +447,14 @@ class State:
 
 
 class _Shared:
-    """What all entries of a model share: the library, a context for each thread, the state."""
+    """The library, the state and a context for each thread, which all entries of a model share."""
 
     def __init__(self, loaded, stateful):
         self.loaded, self.contexts = loaded, threading.local()
         self.state = State(loaded) if stateful else None
 
     def context(self):
-        """That of this thread; another one within a call, as of a handler."""
+        """Return the context of this thread, or a new one within a call, such as for a signal handler."""
         if not hasattr(self.contexts, "mine"):
             self.contexts.mine = _Context(self.loaded)
         mine = self.contexts.mine
@@ -511,8 +513,10 @@ def _exception(error):
 
 
 class Model:
-    """The loaded code and weights. Each entry is a method; where there is one alone, the model itself can be called.
-    `state`: what calls keep for the next, None where they keep nothing."""
+    """The loaded code and weights. Each entry is a method; a model with one entry can be called itself.
+
+    state: what calls keep for the next, or None.
+    """
 
     def __init__(self, weights=None, threads=1):
         manifest = library.read_manifest()
@@ -532,7 +536,7 @@ class Model:
         self._shared.state = state
 
     def seed(self, seed):
-        """What torch.manual_seed and random.seed do, for the calls of this thread."""
+        """Do what torch.manual_seed and random.seed do, for the calls of this thread."""
         self._shared.loaded.c("context_seed")(self._shared.context().handle, c.c_uint64(seed))
 
     def __call__(self, *args, **kwargs):
@@ -542,6 +546,9 @@ class Model:
 
 
 def load(weights=None, threads=1):
-    """Loads the model; `weights` is a file beside the one in this directory. A call uses at most so many threads. Builds the
-    library if need be."""
+    """Load the model, and build the library if needed.
+
+    weights: a file other than the one in this directory.
+    threads: a call uses at most so many.
+    """
     return Model(weights, threads)

@@ -1,4 +1,4 @@
-"""@{name}_library: finds the compiled library of @{name} for its loader, and builds it where it is missing or damaged."""
+"""@{name}_library: find the compiled library of @{name} for its loader, and build it where it is missing or damaged."""
 
 import _ctypes
 import contextlib
@@ -49,7 +49,7 @@ def _check_sources(manifest):
 
 
 def build(manifest, library):
-    """Builds the shared library with the C compiler that CC names, or cc, gcc or clang."""
+    """Build the shared library with the C compiler that CC names, or cc, gcc or clang."""
     try:
         chosen = shlex.split(os.environ.get("CC", ""))
     except ValueError as error:
@@ -86,7 +86,7 @@ def build(manifest, library):
 
 @contextlib.contextmanager
 def _lock(folder):
-    """Whoever makes something in a folder has its lock, which ends with the process. Yields whether it is free."""
+    """Yield whether a folder is free, and hold its lock if so. The lock ends with the process."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -98,7 +98,7 @@ def _lock(folder):
 
 
 def _clear_leftovers(folder):
-    """Removes what killed builds left."""
+    """Remove what killed builds left."""
     for left in folder.glob("making-*"):
         try:
             with _lock(left) as free:
@@ -112,7 +112,7 @@ _running = set()  # compilers, each the first of a process group
 
 
 def _run(command):
-    """Runs a compiler that ends with who waits for it, and with the time limit, with all its children."""
+    """Run a compiler that ends, with all its children, with the one who waits for it, or at the time limit."""
     asked = os.environ.get(TIME_LIMIT, "").strip()
     try:
         limit = float(asked) if asked else None
@@ -144,7 +144,10 @@ def _end(process):
 
 @contextlib.contextmanager
 def _ended_on_interrupt():
-    """Ends what other threads run where the body is left by KeyboardInterrupt or the like, before they are waited for."""
+    """End the commands of all threads where KeyboardInterrupt or the like leaves the body.
+
+    They end before anything waits for these threads.
+    """
     try:
         yield
     except Exception:
@@ -182,8 +185,11 @@ def _has_all_parts(data):
 
 
 def open_library(manifest):
-    """The library of this very build: the loader's own, else CMake's. One that is stale or damaged is built anew. Each build
-    has a file of its own: a process that has opened one by its name gets no other by the same name."""
+    """Open the library of this very build: the loader's own, else CMake's. A stale or damaged library is built anew.
+
+    Each build has a file of its own: a process that has opened a library by its name gets no other library by that
+    name.
+    """
     identity, folder = manifest["build_id"], FOLDER / "build"
     own = folder / f"lib{NAME}-{identity}.so"
     for path in (own, folder / f"lib{NAME}.so"):
@@ -199,6 +205,6 @@ def open_library(manifest):
 
 
 def close(lib):
-    """Unloads a library, whose functions nobody may call any more; at the end of the interpreter, that of the process does."""
+    """Unload a library, whose functions nobody may call any more. At the end of the interpreter it stays loaded."""
     if _ctypes is not None and hasattr(_ctypes, "dlclose"):
         _ctypes.dlclose(lib._handle)

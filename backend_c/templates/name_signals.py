@@ -1,4 +1,4 @@
-"""Lets the handlers of signals, Ctrl-C's among them, run during calls of packages. One module serves all of a process."""
+"""Run signal handlers, such as that of Ctrl-C, during calls of packages. One module serves all of a process."""
 
 import ctypes as c
 import threading
@@ -8,10 +8,10 @@ Check = c.CFUNCTYPE(c.c_void_p, c.c_void_p)
 
 
 class Signals:
-    """Lets the handlers of signals run during calls of the main thread, which alone runs them.
+    """Runs signal handlers during calls of the main thread, which alone runs them.
 
-    While such a call runs, a thread asks it every PERIOD seconds to run some Python code, which is where Python calls the
-    handlers of signals that have come. So no handler has to be set or replaced. The thread ends when no call has run for
+    While such a call runs, a thread asks it every PERIOD seconds to run some Python code, which is where Python calls
+    the handlers of pending signals. So no handler has to be set or replaced. The thread ends when no call has run for
     IDLE periods.
     """
 
