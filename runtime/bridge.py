@@ -1,8 +1,9 @@
-"""Calls compiled entries from Python.
+"""Call compiled entries from Python.
 
-A `Callable` holds variants of one function. Each `VariantSpec` says which entry of which library it is, under which
-guards and for which arguments it holds, and how results become Python objects. Specs are trees of the node classes
-below; they are lowered to tuples here and to C structs in src/bridge/spec.c, so that a call runs no Python at all.
+A `Callable` holds variants of one function. Each `VariantSpec` says which entry of which library the variant is, under
+which guards and for which arguments it holds, and how results become Python objects. Specs are trees of nodes, whose
+kinds spec_kinds.py lists. They are lowered to tuples here and to C structs in src/bridge/spec.c, so that a call runs no
+Python at all.
 """
 
 import ctypes
@@ -43,7 +44,10 @@ class Spec(Protocol):
 
 
 class GuardSpec(NamedTuple):
-    """seldom: nearly no call finds the container, a class or a dict, changed."""
+    """A condition that is checked before a variant is called.
+
+    seldom: nearly no call finds the container, a class or a dict, changed.
+    """
 
     kind: Guard
     container: Any = None
@@ -53,7 +57,7 @@ class GuardSpec(NamedTuple):
 
 
 class Live(NamedTuple):
-    """A value read anew at every call: container[key] of a dict or list, or the contents of a closure cell."""
+    """A value read at each call: container[key] of a dict or list, or the content of a closure cell."""
 
     container: dict | list | CellType
     key: Any
@@ -115,7 +119,8 @@ _NOTHING = Node("tensor", ("f32", (-1,), False))  # no tensor has a negative siz
 def _lower(spec: Spec, classes: dict[object, int] | None = None) -> _Lowered:
     """Return a spec in the form of src/bridge/spec.c.
 
-    classes: numbers of the classes of the instances around the spec. An instance within one of its class gives the number only.
+    classes: numbers of the classes of the instances around the spec. An instance within one of its class gives the
+        number only.
     """
     numbers = {} if classes is None else classes
     name, data, specs = spec.node()
@@ -198,7 +203,7 @@ def _lower_guard(guard: GuardSpec) -> tuple:
 
 
 def _lower_guards(guards: Iterable[GuardSpec]) -> tuple:
-    """Those over one class or dict stand together."""
+    """Return the guards in the form of C, with those over one class or dict side by side."""
     runs: dict[int, list[GuardSpec]] = {}
     for at, guard in enumerate(guards):
         runs.setdefault(id(guard.container) if isinstance(guard.container, (type, dict)) else -at, []).append(guard)
@@ -217,8 +222,11 @@ def _lower_store(store: Store) -> tuple:
 
 
 class _Library:
-    """A compiled library, which is unloaded when nothing refers to this object. Variants do: no call runs without its variant,
-    and results, messages and exceptions hold nothing of a library's."""
+    """A compiled library, which is unloaded when nothing refers to this object.
+
+    Variants refer to it, and no call runs without its variant. Results, messages and exceptions use no memory of a
+    library.
+    """
 
     def __init__(self, path: str) -> None:
         error, handle = ffi.new("char[]", 1024), ffi.new("void **")
@@ -269,11 +277,13 @@ def stack_left() -> int:
 
 
 class Callable:
-    """One function's compiled variants.
+    """The compiled variants of one function.
 
-    `call` is the hot entry, a builtin: it runs the first variant that fits, most recently hit first. When none does,
-    `on_miss(args, kwargs)` must add one that does, or raise, or return an exception, which is then raised without a frame of
-    its own. `run_nograd` is the same without asking for autograd, `fits` tells whether a variant takes such a call.
+    call: the hot entry, a builtin. It runs the first variant that fits, most recently hit first. When none does,
+        `on_miss(args,
+    kwargs)` must add one that does, or raise, or return an exception, which is then raised without a frame of its own.
+    run_nograd: the same without asking for autograd.
+    fits: tells whether a variant takes such a call.
     """
 
     def __init__(self, on_miss: Function[[tuple, dict], object], *, exchange: bool = True) -> None:
@@ -288,33 +298,37 @@ class Callable:
 
     @property
     def last_call_seconds(self) -> float:
-        """Time inside the C of the last call."""
+        """Return the time inside the C of the last call."""
         return self._bridge.last_call_seconds
 
     @property
     def peak_bytes(self) -> int:
-        """Most bytes of blocks in use at once in the last call, weights kept from call to call included."""
+        """Return the most bytes of blocks in use at once in the last call, with weights kept from call to call."""
         return self._bridge.peak_bytes
 
     @property
     def asked_bytes(self) -> int:
-        """The same without what blocks have beyond the tensors in them."""
+        """Return the peak of the last call in bytes of tensors alone, without the rest of their blocks."""
         return self._bridge.asked_bytes
 
     def profile_start(self, sites: int, room: int) -> None:
-        """From now on calls of instrumented code are counted by site, and their first `room` events are kept."""
+        """Count calls of instrumented code by site from now on, and keep their first `room` events."""
         self._bridge.profile_start(sites, room)
 
     def profile_stop(self) -> tuple[list[tuple[int, int, float, float]], list[tuple[int, int, int]], int]:
-        """(visits, nanoseconds, flops, bytes) by site; (site, begin, end) events in nanoseconds; events without room."""
+        """Stop counting, and return what was counted.
+
+        Returns (visits, nanoseconds, flops, bytes) by site, (site, begin, end) of events in nanoseconds, and the number
+        of events without room.
+        """
         return self._bridge.profile_stop()
 
     def count_allocations(self, fail_at: int = 0) -> None:
-        """From now on counts what contexts allocate, and makes the fail_at-th allocation from here fail."""
+        """Count what contexts allocate from now on, and make the fail_at-th allocation fail."""
         self._bridge.count_allocations(fail_at)
 
     def counts(self) -> dict[str, int]:
-        """Live objects and cached bytes of idle contexts, storages handed out, and the counting allocator's ledger."""
+        """Return live objects and cached bytes of idle contexts, storages handed out, and counted allocations."""
         return self._bridge.counts()
 
 
@@ -322,5 +336,5 @@ _callables: WeakSet[Callable] = WeakSet()
 
 
 def live_objects() -> int:
-    """Objects of the runtime that are alive in idle contexts (a leak), and storages that Python holds."""
+    """Return the live objects in idle contexts, which are leaks, and the storages that Python holds."""
     return sum(counts["objects"] + counts["exported"] for counts in (c.counts() for c in _callables))

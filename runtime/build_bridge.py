@@ -1,4 +1,4 @@
-"""Builds scriptc.runtime._bridge, the C side of bridge.py; setup.py names `ffibuilder` in cffi_modules."""
+"""The build of scriptc.runtime._bridge, the C side of bridge.py; setup.py names `ffibuilder` in cffi_modules."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What compiled code tells Python while and after it runs: exceptions, warnings, prints."""
+"""Exceptions, warnings and prints of compiled code, as Python gets them."""
 
 import ast
 import builtins
@@ -15,7 +15,7 @@ Row = tuple[str, int, str, str]  # file, line, function, text of the line
 
 @lru_cache(maxsize=1024)
 def _code_at(file: str, line: int, function: str, statement: str) -> CodeType:
-    """Code that runs the statement, seemingly at this line of the user's function."""
+    """Return code that runs the statement and that tracebacks show at this line of the user's function."""
     tree = ast.parse(statement)
     for node in ast.walk(tree):
         if isinstance(node, (ast.stmt, ast.expr)):
@@ -25,7 +25,7 @@ def _code_at(file: str, line: int, function: str, statement: str) -> CodeType:
 
 
 def raised_at(exception: BaseException, rows: Sequence[Row]) -> BaseException:
-    """Gives the exception the traceback that eager's would have: the user's frames, those of inlined calls included."""
+    """Return the exception with the traceback of eager: the frames of the user, also those of inlined calls."""
     names: dict[str, object] = {"__scriptc_error": exception}
     statement = "raise __scriptc_error"
     for file, line, function, _ in rows:
@@ -45,7 +45,7 @@ def _described(message: str, rows: Sequence[Row]) -> str:
 
 
 def _key(message: str) -> object:
-    """What a KeyError was made with, whose str() is the repr of that."""
+    """Return the argument of a KeyError, whose str() is the repr of the argument."""
     try:
         return ast.literal_eval(message)
     except (ValueError, SyntaxError):
@@ -53,7 +53,10 @@ def _key(message: str) -> object:
 
 
 def _with_attributes(raised: Any, message: str, text: str) -> BaseException:
-    """An exception whose class has an __init__ of its own, from what that set; `text` is the message with places."""
+    """Return an exception whose class has an __init__ of its own, with the attributes that compiled code set.
+
+    text: the message with locations.
+    """
     exception: BaseException = raised.cls.__new__(raised.cls)
     names, values = raised.held
     raised.held = None
@@ -65,8 +68,11 @@ def _with_attributes(raised: Any, message: str, text: str) -> BaseException:
 
 
 def make_exception(name: str, message: str, rows: Sequence[Row], own: Mapping[str, Any]) -> BaseException:
-    """The exception for an error of compiled code; `own` holds the classes that are not builtins, by name: the class, or
-    where compiled code left what its attributes are."""
+    """Return the exception for an error of compiled code.
+
+    own: the classes that are not builtins, by name: a class, or where compiled code leaves the attributes of its
+        exceptions.
+    """
     kind = own.get(name) or getattr(builtins, name, None)
     if getattr(kind, "held", None) is not None:
         exception = _with_attributes(kind, message, _described(message, rows))
@@ -83,7 +89,10 @@ _registries: dict[str, dict] = {}  # what has been warned about, by file, as in 
 
 
 def warn(category: str, message: str, file: str | None, line: int) -> None:
-    """category: the name of a class of Python's, or logging.LEVEL.NAME for what a logger of that name is told."""
+    """Warn as compiled code asks.
+
+    category: the name of a class of Python, or logging.LEVEL.NAME for a message to the logger of that name.
+    """
     if category.startswith("logging."):
         _, level, of = category.split(".", 2)
         logger, number = logging.getLogger(of), int(level) if level.isdigit() else logging.getLevelName(level)

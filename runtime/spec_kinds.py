@@ -1,4 +1,4 @@
-"""The kinds of specs and of guards, one list each. `python -m scriptc.runtime.kernels` writes the C enums from them.
+"""The kinds of specs and of guards. `python -m scriptc.runtime.kernels` writes the C enums from these lists.
 
 A spec is a tree of nodes: a kind, the data of that kind, and the specs below.
 """
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class NodeKind(IntEnum):
-    """The kinds of nodes. A comment gives the data of a kind, and the specs below a node of the kind."""
+    """The kinds of nodes. Comments give the data of a kind, and the specs below a node of the kind."""
 
     # Leaves: each is one argument, or one result, of an entry. C relies on STR being the last one without specs below.
     TENSOR = 0  # dtype, sizes (None: any), whether elements stand in order without gaps
@@ -18,7 +18,7 @@ class NodeKind(IntEnum):
     LIST = 5  # the class, list or tuple; below: the items, whose number is any
     MAP = 6  # what makes a result of another class from a dict, or None; below: keys and values of a dict of any length
     SET = 7  # the class; below: the items
-    INSTANCE = 8  # a result: class, names of attributes, function that gives the specs of the attributes, in which it may be
+    INSTANCE = 8  # a result: class, names of attributes, function that gives their specs, INSTANCEs perhaps
     # The structure around leaves.
     CONSTANT = 9  # the object; an argument is this object, or if a constant an equal one of the same type
     TUPLE = 10  # below: the items

@@ -1,5 +1,7 @@
-"""What the bridge asks of torch: which tensors and modes it refuses and why, views, and the slow ways around the DLPack
-exchange API where torch lacks it."""
+"""The bridge's questions to torch: refused tensors and modes, views, and dtypes.
+
+It also has the slow ways around the DLPack exchange API for versions of torch that lack it.
+"""
 
 import ctypes
 import random
@@ -27,7 +29,10 @@ _WORDS = 22  # that are looked at, of 64 bits each; c10::TensorImpl has more
 
 
 def why_refused(tensor: torch.Tensor) -> str | None:
-    """Why compiled code cannot take this tensor, or None. The order matters: later questions crash on earlier kinds."""
+    """Return why compiled code cannot take a tensor, or None.
+
+    The order matters: later questions crash on tensors that earlier ones refuse.
+    """
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
         return f"a tensor subclass ({type(tensor).__module__}.{type(tensor).__qualname__})"
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor) or torch._is_functional_tensor(tensor):
@@ -69,7 +74,7 @@ def _is_plain_device(mode: object) -> bool:
 
 
 def refuse_mode() -> None:
-    """Raises when a mode is active that would change what eager does, and that compiled code does not know."""
+    """Raise RuntimeError where a mode is active that changes eager and that compiled code does not know."""
     modes: list[object] = []
     if torch._C._len_torch_function_stack():
         modes = [mode for mode in torch.overrides._get_current_function_mode_stack() if not _is_plain_device(mode)]
@@ -85,7 +90,7 @@ def refuse_mode() -> None:
 
 
 def view(base: torch.Tensor, dtype: int, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> torch.Tensor:
-    """A view of base's storage; offset counts from base's first element."""
+    """Return a view of the storage of `base`; `offset` counts from the first element of `base`."""
     wanted = _TORCH_DTYPES[dtype]
     if base.dtype is not wanted:
         if base.is_complex():
@@ -114,14 +119,14 @@ def new_flat(dtype: int, numel: int) -> tuple[torch.Tensor, int]:
 
 
 def describe(tensor: torch.Tensor) -> tuple[int, int, tuple[int, ...], tuple[int, ...]]:
-    """Data pointer, dtype, sizes and strides."""
+    """Return data pointer, dtype, sizes and strides of a tensor."""
     if reason := why_refused(tensor):
         raise TypeError(reason)
     return tensor.data_ptr(), _TORCH_DTYPES.index(tensor.dtype), tuple(tensor.shape), tensor.stride()
 
 
 def random_begin() -> tuple[torch.Tensor, int]:
-    """The state of torch's CPU generator, for a call that draws from it, and the address of its bytes."""
+    """Return the state of torch's CPU generator for a call that draws from it, and the address of its bytes."""
     state = torch.get_rng_state()
     return state, state.data_ptr()
 
@@ -131,12 +136,12 @@ def random_end(state: torch.Tensor) -> None:
 
 
 def python_word() -> int:
-    """The next 32 bits of the generator behind Python's module `random`."""
+    """Return the next 32 bits of the generator behind Python's module `random`."""
     return random.getrandbits(32)
 
 
 def bump(written: list[torch.Tensor]) -> None:
-    """Tells autograd that the contents of these have changed."""
+    """Tell autograd that the contents of these tensors have changed."""
     for tensor in written:
         if not tensor.is_inference():
             increment_version(tensor)
@@ -144,11 +149,12 @@ def bump(written: list[torch.Tensor]) -> None:
 
 @lru_cache(maxsize=1)
 def usual_keys() -> tuple[int, int, int]:
-    """Where a tensor keeps its dispatch keys, and which ones plain tensors have: offset of the implementation's address
-    in the object, offset of the keys in the implementation, mask; (0, 0, 0) when that cannot be told.
+    """Return where a tensor keeps its dispatch keys, and which keys plain tensors have.
 
-    Any other key means something that DLPack drops. Asking torch costs more than the exchange of a tensor, so the
-    place is learnt from samples: it is that of the one bit that all negated views have and no plain tensor has.
+    Returns the offset of the implementation's address in the object, the offset of the keys in the implementation, and
+    a mask; (0, 0, 0) when that is unknown. Any other key means something that DLPack drops. Asking torch costs more
+    than the exchange of a tensor, so the offsets are found from samples: by the one bit that all negated views have and
+    no plain tensor has.
     """
     plain: list[torch.Tensor] = []
     for dtype in (torch.float32, torch.float64):
@@ -174,7 +180,7 @@ def usual_keys() -> tuple[int, int, int]:
 
 @lru_cache(maxsize=1)
 def offset_place() -> int:
-    """Where the implementation of a tensor keeps its offset in the storage, in bytes; 0 when that cannot be told."""
+    """Return where the implementation of a tensor keeps its offset in the storage, in bytes; 0 when that is unknown."""
     base = torch.empty(1000)
     samples = [base[start:stop] for start, stop in ((0, 9), (123, 321), (777, 790), (999, 1000))]
     columns = zip(*map(_words, samples), strict=True)
@@ -198,7 +204,7 @@ def runs_openmp() -> bool:
 
 @lru_cache(maxsize=2)
 def host(exchange: bool) -> SimpleNamespace:
-    """All that the C side needs to know; its fields are those of struct host in bridge.h."""
+    """Return all that the C side needs to know, by the names of the fields of struct host in bridge.h."""
     api: Any = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None) if exchange else None
     return SimpleNamespace(
         tensor_type=torch.Tensor,

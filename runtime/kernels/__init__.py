@@ -1,8 +1,8 @@
 """The table of the C runtime: its files, and the functions that generated code calls.
 
-A kernel is added in two places: its C, and its row in one of the files beside this one. `python -m scriptc.runtime.kernels`
-writes the declarations (include/sc_kernels.h) and the unity build (src/sc_all.c) from the rows; the tests compare both with the
-rows, and the rows with what the C compiler finds.
+A kernel is added in two places: its C, and its row in one of the files beside this one. `python -m
+scriptc.runtime.kernels` writes the declarations (include/sc_kernels.h) and the unity build (src/sc_all.c) from the
+rows; the tests compare both with the rows, and the rows with what the C compiler finds.
 """
 
 from __future__ import annotations

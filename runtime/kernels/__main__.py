@@ -1,4 +1,4 @@
-"""python -m scriptc.runtime.kernels: writes include/sc_kernels.h and src/sc_all.c from the table."""
+"""`python -m scriptc.runtime.kernels`: write the C headers and the unity build from the lists in Python."""
 
 from .written import texts
 

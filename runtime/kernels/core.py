@@ -1,4 +1,4 @@
-"""What does not depend on the ISA level, and the functions that headers define."""
+"""Functions that do not depend on the ISA level, and functions that headers define."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the compiler knows of a function of the C runtime, and of the file that defines it."""
+"""The rows of the table of kernels: a function of the C runtime, and the file that defines it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DECLARED = "sc_kernels.h"  # the header that is written from the rows
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a prototype; `type` ends in `*` where it is a pointer."""
+    """One parameter of a prototype; the type of a pointer ends in `*`."""
 
     type: str
     name: str
@@ -25,12 +25,12 @@ class Kernel:
     """A function that generated code may call.
 
     result, name, parameters: the prototype.
-    note: what the declaration says of the function.
-    header: what declares the function; another than sc_kernels.h is written by hand.
-    inline: the header defines the function, whose body is small.
-    needs: of an inline function, the files that its body calls.
-    quiet: the function changes nothing and keeps no reference to its arguments.
-    returns_argument: the result may be the first object among the arguments.
+    note: the comment at the declaration.
+    header: the header that declares the function; all except sc_kernels.h are written by hand.
+    inline: whether the header defines the function, whose body is small.
+    needs: the files that the body of an inline function calls.
+    quiet: whether the function changes nothing and keeps no reference to its arguments.
+    returns_argument: whether the result may be the first object among the arguments.
     """
 
     result: str
@@ -66,7 +66,7 @@ class Source:
     """A C file of the runtime.
 
     name: the file's name without `.c`.
-    about: what its functions have in common, for the header.
+    about: the comment above its declarations in the header.
     needs: the files that its functions call.
     hot: above 0 where its loops are worth -O3; the file with 1 takes longest to compile.
     unless: the macro under which the unity build leaves the file out.

@@ -1,4 +1,4 @@
-"""The texts that are written from lists in Python: declarations, the unity build, and the enums of the bridge."""
+"""The texts that are written from lists in Python: declarations, the unity build, and enums of the bridge."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _section(file: Source) -> str:
 
 
 def _declaration(kernel: Kernel) -> list[str]:
-    """Return the lines that declare a kernel: what its row says stands behind the declaration if there is room, else above."""
+    """Return the lines that declare a kernel, with its note behind the declaration if there is room, else above."""
     text = f"SC_KERNEL {kernel.prototype};"
     beside = f"{text} /* {kernel.note} */"
     if kernel.note and len(beside) <= _WIDTH:

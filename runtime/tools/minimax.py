@@ -1,8 +1,8 @@
-"""Prints the polynomials and the table of sc_math.h: python minimax.py (needs numpy and mpmath).
+"""Print the polynomials and the table of sc_math.h: python minimax.py (needs numpy and mpmath).
 
-Lawson's algorithm: least squares on Chebyshev points, each point's weight multiplied by its error until the errors
-are level, which is the minimax polynomial. The lowest coefficient is rounded to float, the rest is fitted again, and
-so on, so rounding costs almost nothing.
+Lawson's algorithm: least squares on Chebyshev points, where each point's weight is multiplied by its error until the
+errors are level, which gives the minimax polynomial. The lowest coefficient is rounded to float, the rest is fitted
+again, and so on, so that rounding costs almost nothing.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Function = Callable[[mpf], mpf]
 
 
 def fit(x: np.ndarray, y: np.ndarray, weight: np.ndarray, powers: range) -> tuple[np.ndarray, float]:
-    """Coefficients of x**powers with the least maximum of weight * |error|, and that maximum."""
+    """Return the coefficients of x**powers with the least maximum of weight * |error|, and that maximum."""
     basis = x[:, None] ** np.array(list(powers)) * weight[:, None]
     lawson, best, best_error = np.ones_like(x), np.zeros(len(powers)), np.inf
     for _ in range(300):
@@ -30,7 +30,7 @@ def fit(x: np.ndarray, y: np.ndarray, weight: np.ndarray, powers: range) -> tupl
 
 
 def show(name: str, f: Function, weight: Function, degree: int, low: mpf, high: mpf) -> None:
-    """Prints the float coefficients of f on [low, high], lowest first, and the largest weighted error."""
+    """Print the float coefficients of f on [low, high], lowest first, and the largest weighted error."""
     points = [(low + high) / 2 + (high - low) / 2 * cos(pi * (i + mpf(1) / 2) / 400) for i in range(400)]
     x = np.array([float(p) for p in points])
     w = np.array([float(abs(weight(p))) for p in points])
@@ -45,7 +45,10 @@ def show(name: str, f: Function, weight: Function, degree: int, low: mpf, high: 
 
 
 def main() -> None:
-    """The weights make the error relative to the function that the polynomial becomes part of."""
+    """Print all polynomials.
+
+    The weights make the error relative to the function that the polynomial becomes part of.
+    """
     show("exp", lambda x: (exp(x) - 1 - x) / x**2, lambda x: x * x / exp(x), 4, -log(2) / 2, log(2) / 2)
     show(
         "log",

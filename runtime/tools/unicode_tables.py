@@ -1,9 +1,10 @@
-"""Writes runtime/src/sc_unicode.inc: what Python's str knows of each code point, as runs of code points that are alike.
+"""Write runtime/src/sc_unicode.inc: the properties of code points in Python's str, as runs of equal ones.
 
     python runtime/tools/unicode_tables.py > runtime/src/sc_unicode.inc
 
-A row of `unicode_runs` is the first code point of a run and the kind that all in it are of; a kind is a set of properties
-and what to add for upper, lower, title and folded case. Where a case is no single character, `unicode_special` has it.
+A row of `unicode_runs` is the first code point of a run and the kind of all in the run. A kind is a set of properties
+and the differences to upper, lower, title and folded case. Where a case is no single character, `unicode_special` has
+it.
 """
 
 import sys
@@ -15,7 +16,7 @@ CASES = ("upper", "lower", "title", "casefold")
 
 
 def is_ignorable(c: str) -> bool:
-    """Case_Ignorable, as the rule for the final sigma shows it."""
+    """Return whether a character is Case_Ignorable, which the rule for the final sigma reveals."""
     return f"A{c}Σ".lower()[-1] == "ς" and f"{c}Σ".lower()[-1] == "σ"
 
 
