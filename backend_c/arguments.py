@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scriptc.backend_c.ctypes import list_member
+from scriptc.backend_c.c_types import list_member
 from scriptc.backend_c.expressions import Template, read_template
 from scriptc.backend_c.literals import c_array, c_const, c_string
 from scriptc.ir.core import Attr, Op, Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scriptc.backend_c.ctypes import declare, list_member
+from scriptc.backend_c.c_types import declare, list_member
 from scriptc.backend_c.function import FunctionPrinter
 from scriptc.backend_c.instrument import Site, instrument
 from scriptc.backend_c.interrupts import insert_stops

@@ -10,12 +10,12 @@ from typing import Any
 
 from scriptc.backend_c import control_flow, statements
 from scriptc.backend_c.arguments import LOC, call_template, spelled
-from scriptc.backend_c.cnames import CNames
-from scriptc.backend_c.ctypes import c_type, declare, zero
+from scriptc.backend_c.c_names import CNames
+from scriptc.backend_c.c_types import c_type, declare, zero
 from scriptc.backend_c.expressions import Expression, Form, Template, read_template
 from scriptc.backend_c.locations import LocTable
+from scriptc.backend_c.op_templates import constant, template
 from scriptc.backend_c.program_names import ProgramNames, signature
-from scriptc.backend_c.spelling import constant, template
 from scriptc.backend_c.statements import is_element_loop
 from scriptc.backend_c.variables import Variables, is_droppable
 from scriptc.backend_c.writer import INDENT, Writer, wrap

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from scriptc.backend_c.arguments import Args
 from scriptc.backend_c.locations import whole_lines
-from scriptc.backend_c.spelling import template
+from scriptc.backend_c.op_templates import template
 from scriptc.ir.core import Block, Module, Op
 from scriptc.ir.dtypes import SIZES
 from scriptc.ir.loc import Loc

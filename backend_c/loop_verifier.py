@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from scriptc.backend_c.arguments import operands_of
-from scriptc.backend_c.ctypes import c_type
+from scriptc.backend_c.c_types import c_type
 from scriptc.backend_c.elements import element_template
 from scriptc.ir.core import Attr, Module, Op
 from scriptc.ir.errors import InternalError

@@ -13,7 +13,7 @@ from scriptc.backend_c.arguments import REUSE, Args
 from scriptc.backend_c.emitters import EMITTERS
 from scriptc.backend_c.emitters.elementwise import lower_single
 from scriptc.backend_c.emitters.views import local_view
-from scriptc.backend_c.values import Shape, flat_names, flat_types, flatten, unflatten, widen
+from scriptc.backend_c.value_leaves import Shape, flat_names, flat_types, flatten, unflatten, widen
 from scriptc.ir.bounds import Bounds
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scriptc.backend_c.cnames import CNames, identifier
-from scriptc.backend_c.ctypes import declare
+from scriptc.backend_c.c_names import CNames, identifier
+from scriptc.backend_c.c_types import declare
 from scriptc.ir.core import Func, Module
 from scriptc.ir.types import Names
 

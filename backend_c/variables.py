@@ -7,9 +7,9 @@ yield is the variable of the result of the `if`.
 
 from __future__ import annotations
 
-from scriptc.backend_c.cnames import CNames
-from scriptc.backend_c.ctypes import c_type
-from scriptc.backend_c.inline import inlined
+from scriptc.backend_c.c_names import CNames
+from scriptc.backend_c.c_types import c_type
+from scriptc.backend_c.expression_inlining import inlined
 from scriptc.ir.core import Block, Func, Op, Value
 from scriptc.ir.types import ITER, is_counted
 

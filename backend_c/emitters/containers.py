@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scriptc.backend_c.arguments import Args, char, enum
-from scriptc.backend_c.ctypes import list_member
+from scriptc.backend_c.c_types import list_member
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.literals import INT64_MAX
-from scriptc.backend_c.values import Shape, flag_and_number, flat_types, unflatten
+from scriptc.backend_c.value_leaves import Shape, flag_and_number, flat_types, unflatten
 from scriptc.ir.core import Attr, Op, Value
 from scriptc.ir.types import (
     BOOL,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scriptc.backend_c.arguments import LOC, Args, text
 from scriptc.backend_c.emitters.registry import emitters
-from scriptc.backend_c.values import Shape, flat_names, flat_types, narrow, unflatten
+from scriptc.backend_c.value_leaves import Shape, flat_names, flat_types, narrow, unflatten
 from scriptc.ir.core import Block, Op
 from scriptc.ir.types import INT, NONE, Type, is_counted
 

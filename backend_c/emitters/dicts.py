@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scriptc.backend_c.arguments import Args, text
 from scriptc.backend_c.emitters.containers import add_item, holds_objects, read_item
 from scriptc.backend_c.emitters.registry import emitters
-from scriptc.backend_c.values import Shape, flat_types, flatten
+from scriptc.backend_c.value_leaves import Shape, flat_types, flatten
 from scriptc.ir.core import Op, Value
 from scriptc.ir.errors import InternalError
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, DictType, ListType, SetType, TupleType, Type

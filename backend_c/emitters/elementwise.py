@@ -18,7 +18,7 @@ from scriptc.backend_c.arguments import Args
 from scriptc.backend_c.elements import HALF, NO_LITERALS, dtype_of, element_template, is_cast, work_dtype
 from scriptc.backend_c.emitters import nests
 from scriptc.backend_c.emitters.registry import emitters
-from scriptc.backend_c.values import Shape
+from scriptc.backend_c.value_leaves import Shape
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.dtypes import compute_dtype
 from scriptc.ir.errors import InternalError

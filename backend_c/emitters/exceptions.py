@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from scriptc.backend_c.arguments import Args
 from scriptc.backend_c.emitters.control import result_names
 from scriptc.backend_c.emitters.registry import emitters
-from scriptc.backend_c.values import Shape, flat_types, flatten, unflatten
+from scriptc.backend_c.value_leaves import Shape, flat_types, flatten, unflatten
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.exceptions import derived
 from scriptc.ir.types import EXC, INT, CellType, Type

@@ -27,7 +27,7 @@ from scriptc.ir.types import INT, PtrType
 if TYPE_CHECKING:
     from scriptc.backend_c.emitters.elementwise import Kernel
 
-SHORTEST = 8  # elements of an inner loop; shorter rows are better taken together: sc_stage.c
+SHORTEST = 8  # elements of an inner loop; shorter rows are better taken together: sc_iter_staging.c
 
 
 @dataclass(frozen=True)

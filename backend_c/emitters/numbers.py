@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scriptc.backend_c.emitters.registry import emitters
-from scriptc.backend_c.values import Shape
+from scriptc.backend_c.value_leaves import Shape
 from scriptc.ir.core import Op
 from scriptc.ir.regions import is_loop
 

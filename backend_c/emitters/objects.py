@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scriptc.backend_c.arguments import Args
 from scriptc.backend_c.emitters.registry import emitters
-from scriptc.backend_c.values import Shape, flat_types, unflatten
+from scriptc.backend_c.value_leaves import Shape, flat_types, unflatten
 from scriptc.ir.core import Op
 from scriptc.ir.types import ObjectType, Record, Type, is_counted
 

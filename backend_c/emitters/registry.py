@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from scriptc.backend_c.values import Shape
+from scriptc.backend_c.value_leaves import Shape
 from scriptc.ir.core import Op
 
 if TYPE_CHECKING:

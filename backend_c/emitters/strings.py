@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scriptc.backend_c import arguments
 from scriptc.backend_c.arguments import REUSE, Args
 from scriptc.backend_c.emitters.registry import emitters
-from scriptc.backend_c.values import Shape
+from scriptc.backend_c.value_leaves import Shape
 from scriptc.ir.core import Op
 from scriptc.ir.types import STR
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scriptc.backend_c.arguments import REUSE, Args, dtype, enum
 from scriptc.backend_c.emitters.registry import emitters
-from scriptc.backend_c.values import Shape, flatten
+from scriptc.backend_c.value_leaves import Shape, flatten
 from scriptc.ir.core import Attr, Op, Value
 from scriptc.ir.dtypes import FLOATING, INEXACT
 from scriptc.ir.ops.rules import tensor

@@ -405,7 +405,7 @@ typedef struct sc_iter {
     int64_t step[SC_MAX_OPERANDS];      /* inner step, in elements */
     int64_t size[SC_MAX_RANK], at[SC_MAX_RANK]; /* outer dimensions, fastest first */
     int64_t stride[SC_MAX_RANK][SC_MAX_OPERANDS]; /* outer strides, in bytes */
-    struct sc_stage *stage;             /* where rows of other steps pass through buffers, else NULL (sc_stage.c) */
+    struct sc_stage *stage;             /* where rows of other steps pass through buffers, else NULL (sc_iter_staging.c) */
 } sc_iter;
 /* Makes n_out new tensors of dtypes[] over the broadcast shape of in[]. RuntimeError when shapes do not broadcast.
  * A NULL in in[] stands for a Python number: it has no data (its p is never to be read), but, as in eager, it counts

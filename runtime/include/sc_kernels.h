@@ -207,7 +207,7 @@ SC_KERNEL bool sc_unicode_has(int64_t code, int any_of);
 SC_KERNEL int sc_unicode_map(uint32_t code, int to, uint32_t *out); /* how many of out[3] it becomes */
 SC_KERNEL int sc_unicode_decimal(uint32_t code); /* 0 to 9; -1: it is no decimal digit */
 
-/* ---- sc_case.c: tests and cases of whole strings ---- */
+/* ---- sc_str_case.c: tests and cases of whole strings ---- */
 SC_KERNEL bool sc_str_all(const sc_str *s, int any_of, bool of_empty);
 SC_KERNEL bool sc_str_islower(const sc_str *s);
 SC_KERNEL bool sc_str_isupper(const sc_str *s);
@@ -297,9 +297,10 @@ SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_pa
 SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
                                    const sc_tensor *addend, bool first);
 
-/* ---- sc_rows.c: linear of x[index] in a loop over indices, which may compute more rows than are asked for, and keeps them.
- * Neither x, nor the items of xs, nor w and bias may change while one `rows` is used. The index is valid and counts by step,
- * 1 or -1, to stop; sure: unless an error ends it, the loop runs that far. Raises what linear would raise. ---- */
+/* ---- sc_linear_rows.c: linear of x[index] in a loop over indices, which may compute more rows than are asked for, and
+ * keeps them. Neither x, nor the items of xs, nor w and bias may change while one `rows` is used. The index is valid and
+ * counts by step, 1 or -1, to stop; sure: unless an error ends it, the loop runs that far. Raises what linear would raise.
+ * ---- */
 SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx);
 /* The same where sc_rows_at finds no row. */
 SC_KERNEL sc_tensor *sc_linear_rows_anew(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,

@@ -45,7 +45,7 @@ INLINE: tuple[Kernel, ...] = (
     inline("int", "sc_list_set_own", "sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v", "sc.h", "sc_core"),
     inline("int", "sc_list_set", "sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v", "sc.h", "sc_core"),
     inline("sc_tensor *", "sc_take", "sc_ctx *cx, sc_tensor *x, int dtype, int rank, const int64_t *size", "sc.h", "sc_core"),
-    inline("bool", "sc_iter_next", "sc_iter *it", "sc.h", "sc_stage"),
+    inline("bool", "sc_iter_next", "sc_iter *it", "sc.h", "sc_iter_staging"),
     # sc_ops.h
     inline("sc_tensor *", "sc_kept_tensor", "const sc_ctx *cx, int slot", "sc_ops.h", "sc_slots"),
     inline("sc_packed *", "sc_kept_packed", "const sc_ctx *cx, int slot", "sc_ops.h", "sc_slots"),
@@ -54,11 +54,11 @@ INLINE: tuple[Kernel, ...] = (
     inline("sc_tensor *", "sc_linear_rows",
                "sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop, const sc_packed *w, "
                "const sc_tensor *bias, int64_t dim, int64_t step, bool sure",
-               "sc_ops.h", "sc_rows"),
+               "sc_ops.h", "sc_linear_rows"),
     inline("sc_tensor *", "sc_linear_items",
                "sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop, const sc_packed *w, "
                "const sc_tensor *bias, int64_t step, bool sure",
-               "sc_ops.h", "sc_rows"),
+               "sc_ops.h", "sc_linear_rows"),
     # sc_str.h
     inline("uint32_t", "sc_str_code", "const sc_str *s, int64_t i", "sc_str.h"),
     inline("bool", "sc_str_equal", "const sc_str *a, const sc_str *b", "sc_str.h"),
@@ -67,8 +67,8 @@ INLINE: tuple[Kernel, ...] = (
     inline("sc_str *", "sc_str_concat", "sc_ctx *cx, sc_str *a, sc_str *b, bool reuse", "sc_str.h", "sc_str"),
     inline("int", "sc_str_get", "sc_ctx *cx, const sc_str *s, int64_t i, int64_t *out", "sc_str.h", "sc_core"),
     inline("bool", "sc_code_is", "int64_t c, int any_of", "sc_str.h", "sc_unicode"),
-    inline("sc_str *", "sc_code_lower", "sc_ctx *cx, int64_t code", "sc_str.h", "sc_case sc_str"),
-    inline("sc_str *", "sc_code_upper", "sc_ctx *cx, int64_t code", "sc_str.h", "sc_case sc_str"),
+    inline("sc_str *", "sc_code_lower", "sc_ctx *cx, int64_t code", "sc_str.h", "sc_str_case sc_str"),
+    inline("sc_str *", "sc_code_upper", "sc_ctx *cx, int64_t code", "sc_str.h", "sc_str_case sc_str"),
     # sc_scalar.h
     inline("int", "sc_int_add", "sc_ctx *cx, int64_t a, int64_t b, int64_t *out", "sc_scalar.h", "sc_core"),
     inline("int", "sc_int_sub", "sc_ctx *cx, int64_t a, int64_t b, int64_t *out", "sc_scalar.h", "sc_core"),

@@ -90,7 +90,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("int", "sc_unicode_decimal", "uint32_t code", "0 to 9; -1: it is no decimal digit"),
     ),
     source(
-        "sc_case",
+        "sc_str_case",
         kernel("bool", "sc_str_all", "const sc_str *s, int any_of, bool of_empty"),
         kernel("bool", "sc_str_islower", "const sc_str *s"),
         kernel("bool", "sc_str_isupper", "const sc_str *s"),

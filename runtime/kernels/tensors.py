@@ -15,7 +15,7 @@ SOURCES: tuple[Source, ...] = (
         needs="sc_core",
     ),
     source(
-        "sc_stage",
+        "sc_iter_staging",
         kernel("bool", "sc_stage_next", "sc_iter *it", header="sc.h"),
         needs="sc_core",
         hot=7,
@@ -30,7 +30,7 @@ SOURCES: tuple[Source, ...] = (
                "sc_tensor *const *in, unsigned last", header="sc.h"),
         kernel("int", "sc_iter_into",
                "sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in", header="sc.h"),
-        needs="sc_core sc_layout sc_stage",
+        needs="sc_core sc_layout sc_iter_staging",
     ),
     source(
         "sc_check",
@@ -52,8 +52,8 @@ SOURCES: tuple[Source, ...] = (
         about="raise what the op of the same name would raise",
         needs="sc_core sc_layout",
     ),
-    source("sc_move", hot=13),
-    source("sc_convert", needs="sc_move", hot=3),
+    source("sc_copy_elements", hot=13),
+    source("sc_convert", needs="sc_copy_elements", hot=3),
     source(
         "sc_copy",
         kernel("sc_tensor *", "sc_full", "sc_ctx *cx, int dtype, const int64_t *size, int rank, double f, int64_t i",
@@ -79,7 +79,7 @@ SOURCES: tuple[Source, ...] = (
                "int(t): truncates; NaN/inf raise as Python's int()"),
         kernel("int", "sc_item_bool", "sc_ctx *cx, const sc_tensor *x, bool *out", "bool(t), with its messages"),
         about="creation, copies, and one element as a Python number: RuntimeError unless numel is 1",
-        needs="sc_core sc_convert sc_iter sc_layout sc_move sc_stage sc_view",
+        needs="sc_core sc_convert sc_iter sc_layout sc_copy_elements sc_iter_staging sc_view",
         hot=6,
     ),
     source(
@@ -139,14 +139,14 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_tensor *", "sc_stack", "sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype"),
         kernel("sc_tensor *", "sc_concat", "sc_ctx *cx, sc_tensor *const *tensors, int n",
                "along the first dim; tensors of one dtype, whose other sizes fit"),
-        needs="sc_core sc_copy sc_move sc_view",
+        needs="sc_core sc_copy sc_copy_elements sc_view",
         hot=14,
     ),
     source(
         "sc_pad",
         kernel("sc_tensor *", "sc_pad", "sc_ctx *cx, const sc_tensor *x, const int64_t *pad, int n, int64_t mode",
                "n numbers: before and after the last dim, then those of the dim before it, and so on"),
-        needs="sc_core sc_copy sc_move",
+        needs="sc_core sc_copy sc_copy_elements",
         hot=15,
     ),
     source(
@@ -180,7 +180,7 @@ SOURCES: tuple[Source, ...] = (
                "over: whether the result may be x itself, which nobody needs any more."),
         kernel("sc_tensor *", "sc_nonzero", "sc_ctx *cx, const sc_tensor *x", "i64 [found, rank]"),
         about="elements by index",
-        needs="sc_core sc_convert sc_copy sc_move sc_view",
+        needs="sc_core sc_convert sc_copy sc_copy_elements sc_view",
         hot=8,
     ),
     source(
@@ -234,7 +234,7 @@ SOURCES: tuple[Source, ...] = (
                "random.getrandbits(k): ValueError, OverflowError"),
         kernel("int", "sc_random_places", "sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums"),
         about="random numbers: fill dst",
-        needs="sc_core sc_iter sc_stage",
+        needs="sc_core sc_iter sc_iter_staging",
     ),
     source(
         "sc_gemm",
@@ -258,12 +258,12 @@ SOURCES: tuple[Source, ...] = (
                "addend + linear(x, w, bias), or, addend not being first, linear(x, w, bias) + addend: raises what "
                "the sum would raise"),
         about="contractions",
-        needs="sc_core sc_check sc_convert sc_copy sc_iter sc_join sc_slots sc_stage sc_team sc_view",
+        needs="sc_core sc_check sc_convert sc_copy sc_iter sc_join sc_slots sc_iter_staging sc_team sc_view",
         hot=1,
         unless="SC_WITHOUT_CONTRACTIONS",
     ),
     source(
-        "sc_rows",
+        "sc_linear_rows",
         kernel("sc_list *", "sc_rows_new", "sc_ctx *cx"),
         kernel("sc_tensor *", "sc_linear_rows_anew",
                "sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop, const sc_packed *w, "
@@ -306,10 +306,10 @@ SOURCES: tuple[Source, ...] = (
                "x has a NaN."),
         about="factorisations and what they solve, of float and double, over the last two dims; batch dims "
               "broadcast. The results' matrices stand in columns. info: i32, 0 where all went well",
-        needs="sc_core sc_copy sc_gemm sc_layout sc_move sc_team sc_view",
+        needs="sc_core sc_copy sc_gemm sc_layout sc_copy_elements sc_team sc_view",
         unless="SC_WITHOUT_CONTRACTIONS",
     ),
-    source("sc_planes", needs="sc_core sc_copy sc_team sc_view", hot=4, unless="SC_WITHOUT_IMAGES"),
+    source("sc_conv_direct", needs="sc_core sc_copy sc_team sc_view", hot=4, unless="SC_WITHOUT_IMAGES"),
     source(
         "sc_conv",
         kernel("sc_tensor *", "sc_conv2d",
@@ -328,7 +328,7 @@ SOURCES: tuple[Source, ...] = (
                "sc_ctx *cx, const sc_tensor *w, const int64_t *stride, const int64_t *padding, int64_t groups, "
                "const int64_t *dilation, int64_t slot"),
         about="convolutions of images, NCHW or CHW; arrays are (h, w)",
-        needs="sc_core sc_copy sc_gemm sc_planes sc_slots sc_view",
+        needs="sc_core sc_copy sc_gemm sc_conv_direct sc_slots sc_view",
         unless="SC_WITHOUT_IMAGES",
     ),
     source(
@@ -350,7 +350,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_tensor *", "sc_resample",
                "sc_ctx *cx, const sc_tensor *x, const sc_tensor *index, const sc_tensor *weight, int64_t dim",
                "along a dim: sums over t of weight[t, i] times the element at index[t, i]; IndexError"),
-        needs="sc_core sc_copy sc_move sc_view",
+        needs="sc_core sc_copy sc_copy_elements sc_view",
         hot=12,
         unless="SC_WITHOUT_IMAGES",
     ),

@@ -5,10 +5,10 @@
 #define SC_UNITY 1
 #endif
 #include "sc_layout.c"
-#include "sc_stage.c"
+#include "sc_iter_staging.c"
 #include "sc_iter.c"
 #include "sc_check.c"
-#include "sc_move.c"
+#include "sc_copy_elements.c"
 #include "sc_convert.c"
 #include "sc_copy.c"
 #include "sc_view.c"
@@ -26,7 +26,7 @@
 #include "sc_dict.c"
 #include "sc_str.c"
 #include "sc_unicode.c"
-#include "sc_case.c"
+#include "sc_str_case.c"
 #include "sc_format.c"
 #include "sc_text.c"
 #include "sc_tensor_text.c"
@@ -34,11 +34,11 @@
 #include "sc_peaks.c"
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"
-#include "sc_rows.c"
+#include "sc_linear_rows.c"
 #include "sc_linalg.c"
 #endif
 #ifndef SC_WITHOUT_IMAGES /* set by tests of the files above alone */
-#include "sc_planes.c"
+#include "sc_conv_direct.c"
 #include "sc_conv.c"
 #include "sc_pool.c"
 #include "sc_resample.c"

@@ -1,8 +1,8 @@
-/* sc_conv.c - conv2d and conv_transpose2d. float and double are computed by sc_planes.c; halves go through float; integers through
+/* sc_conv.c - conv2d and conv_transpose2d. float and double are computed by sc_conv_direct.c; halves go through float; integers through
  * plain loops of wrapping 64-bit sums. */
 #include "sc_gemm.h"
 #include "sc_image.h"
-#include "sc_planes.h"
+#include "sc_conv_direct.h"
 
 static void conv_image_i64(const conv_shape *s, const int64_t *x, const int64_t *w, const int64_t *bias, int64_t *out) {
     int64_t area = s->kernel[0] * s->kernel[1], depth = s->channels * area;

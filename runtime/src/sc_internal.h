@@ -130,10 +130,10 @@ SC_KERNEL int sc_infer_size(sc_ctx *cx, const sc_tensor *x, const int64_t *size,
 /* Broadcasts (*rank, size) with t's shape, in place. */
 SC_KERNEL int sc_broadcast(sc_ctx *cx, int64_t *size, int *rank, const int64_t *other, int other_rank);
 
-/* ---- iteration through buffers (sc_stage.c): makes all steps of `it` 1; -1 when memory ends ---- */
+/* ---- iteration through buffers (sc_iter_staging.c): makes all steps of `it` 1; -1 when memory ends ---- */
 SC_KERNEL int sc_stage_begin(sc_ctx *cx, sc_iter *it, int results, sc_tensor *const *out, sc_tensor *const *in);
 
-/* ---- elements of one size, in bytes, as they are (sc_move.c); steps and pitches count elements ---- */
+/* ---- elements of one size, in bytes, as they are (sc_copy_elements.c); steps and pitches count elements ---- */
 SC_KERNEL void sc_move_row(size_t bytes, void *to, int64_t to_step, const void *from, int64_t from_step, int64_t n);
 /* memcpy for rows of a few KB, most of whose time there can be the call and the choice of a way */
 SC_KERNEL void sc_move_bytes(void *to, const void *from, size_t n);

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from scriptc.backend_c.cnames import CNames
+from scriptc.backend_c.c_names import CNames
 from scriptc.backend_c.package.interface import EntryInterface, Leaf, StateLeaf, Weight
 from scriptc.backend_c.package.reserved import KEYWORDS, MACROS
 from scriptc.driver.target import Target

@@ -1,4 +1,4 @@
-/* sc_rows.c - linear of x[i] in a loop over i: many rows at a time, ahead of the loop, because a product of many rows costs
+/* sc_linear_rows.c - linear of x[i] in a loop over i: many rows at a time, ahead of the loop, because a product of many rows costs
  * little more than one of few. The loop's position stays the place of every error; memory is bounded by ROWS_AHEAD. */
 #include "sc_internal.h"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from scriptc.backend_c.arguments import call_template
-from scriptc.backend_c.ctypes import list_member
+from scriptc.backend_c.c_types import list_member
 from scriptc.backend_c.elements import cast_template, element_template, number_literal
 from scriptc.backend_c.expressions import Expression, Template, read_template
 from scriptc.backend_c.literals import c_const, c_string

@@ -1,7 +1,7 @@
-/* sc_planes.h - what sc_planes.c has for sc_conv.c. Tensors are contiguous and of one dtype, SC_F32 or SC_F64; x is batched and
+/* sc_conv_direct.h - what sc_conv_direct.c has for sc_conv.c. Tensors are contiguous and of one dtype, SC_F32 or SC_F64; x is batched and
  * out [batch, groups * filters, ...] exists. -1 or NULL where memory ends. */
-#ifndef SC_PLANES_H
-#define SC_PLANES_H
+#ifndef SC_CONV_DIRECT_H
+#define SC_CONV_DIRECT_H
 #include "sc_internal.h"
 
 typedef struct conv_shape { /* of one group; pairs are (h, w) */

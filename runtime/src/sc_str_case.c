@@ -1,4 +1,4 @@
-/* sc_case.c - upper and lower case, and what all characters of a string are. */
+/* sc_str_case.c - upper and lower case, and what all characters of a string are. */
 #include "../include/sc_str.h"
 
 SC_KERNEL bool sc_str_all(const sc_str *s, int any_of, bool of_empty) {

@@ -1,5 +1,5 @@
-/* sc_planes.c - convolutions of floats and doubles: weights times shifted views of planes (sc_planes_tile.inc). */
-#include "sc_planes.h"
+/* sc_conv_direct.c - convolutions of floats and doubles: weights times shifted views of planes (sc_conv_direct_tile.inc). */
+#include "sc_conv_direct.h"
 
 #include "../include/sc_element.h"
 #include "sc_gemm.h"
@@ -97,12 +97,12 @@ static bool conv_next_piece(const conv_planes *p, const conv_view *v, int64_t ro
 
 #define T float
 #define N(name) conv_##name##_f32
-#include "sc_planes_tile.inc"
+#include "sc_conv_direct_tile.inc"
 #undef T
 #undef N
 #define T double
 #define N(name) conv_##name##_f64
-#include "sc_planes_tile.inc"
+#include "sc_conv_direct_tile.inc"
 #undef T
 #undef N
 

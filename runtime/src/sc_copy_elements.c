@@ -1,19 +1,19 @@
-/* sc_move.c - elements moved without conversion, by their size: rows of any steps, and transposed matrices. */
+/* sc_copy_elements.c - elements moved without conversion, by their size: rows of any steps, and transposed matrices. */
 #include "../include/sc_vector.h"
 #include "sc_internal.h"
 
 #define T uint8_t
 #define N(name) move_##name##_1
-#include "sc_move_tile.inc"
+#include "sc_copy_elements_tile.inc"
 #define T uint16_t
 #define N(name) move_##name##_2
-#include "sc_move_tile.inc"
+#include "sc_copy_elements_tile.inc"
 #define T uint32_t
 #define N(name) move_##name##_4
-#include "sc_move_tile.inc"
+#include "sc_copy_elements_tile.inc"
 #define T uint64_t
 #define N(name) move_##name##_8
-#include "sc_move_tile.inc"
+#include "sc_copy_elements_tile.inc"
 
 /* Elements of 16 bytes: their halves. */
 static void move_row_16(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {

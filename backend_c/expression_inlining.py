@@ -11,7 +11,7 @@ from __future__ import annotations
 from scriptc.backend_c.arguments import operands_of
 from scriptc.backend_c.expressions import read_template
 from scriptc.backend_c.literals import as_element
-from scriptc.backend_c.spelling import template
+from scriptc.backend_c.op_templates import template
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.dtypes import FLOATING
 from scriptc.ir.types import ElemType, ScalarType, is_counted
