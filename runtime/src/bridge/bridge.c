@@ -13,7 +13,7 @@ static void move_to_front(bridge *b, int k)
     b->variants[0] = v;
 }
 
-/* Finds the variant that fits; its arguments are then marshalled in f. 1, 0 or -1. */
+/* Find the variant that fits, and marshal its arguments in f. Return 1, 0 or -1. */
 static int find(bridge *b, frame *f, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, variant **found)
 {
     for (int k = 0; k < b->n_variants; k++) {
@@ -48,7 +48,7 @@ static int miss(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObject *kw
     return done ? 0 : -1;
 }
 
-/* Does eager autograd see this call? */
+/* Return whether eager autograd would record this call. */
 static bool needs_grad(const frame *f, const variant *v)
 {
     const host *h = &f->owner->host;
@@ -76,7 +76,7 @@ static PyObject *call_with_grad(bridge *b, const variant *v, PyObject *const *ar
     return result;
 }
 
-/* Tells the call which tensors autograd protects from in-place writes. */
+/* Mark the tensors that autograd protects from in-place writes. */
 static int mark_leaves(frame *f)
 {
     for (int i = 0; i < f->n_held; i++) {
@@ -125,7 +125,7 @@ static PyObject *bridge_run_nograd(PyObject *self, PyObject *const *args, Py_ssi
     return run((bridge *)self, args, nargs, kwnames, false);
 }
 
-/* Whether a variant takes such a call; nothing is run. */
+/* Return whether a variant takes such a call, without running the variant. */
 static PyObject *bridge_fits(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     bridge *b = (bridge *)self;
@@ -153,7 +153,7 @@ static PyObject *bridge_add_variant(PyObject *self, PyObject *source)
     Py_RETURN_NONE;
 }
 
-/* Starts over with contexts that use the counting allocator, whose fail_at-th allocation fails (0: none). */
+/* Replace all contexts by ones with the counting allocator, whose fail_at-th allocation fails (0: none). */
 static PyObject *bridge_count_allocations(PyObject *self, PyObject *fail_at)
 {
     bridge *b = (bridge *)self;
@@ -286,7 +286,7 @@ void *sc_bridge_team(int openmp)
     return team;
 }
 
-/* How many bytes of the running thread's stack may be taken. */
+/* Return how many bytes of the running thread's stack are free. */
 size_t sc_bridge_stack_left(void)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0), end = sc_stack_end(here, 0);
@@ -309,7 +309,7 @@ void sc_bridge_close(void *library)
         dlclose(library);
 }
 
-/* Loads a compiled library, which sc_bridge_close unloads. NULL with the reason in `error`. */
+/* Load a compiled library, which sc_bridge_close unloads. Return NULL and the reason in `error` where that fails. */
 const void *sc_bridge_open(const char *path, void **library, char *error, int room)
 {
     const sc_program *(*get)(void) = NULL;

@@ -16,22 +16,22 @@
 #include "sc_dlpack.h"
 #include "sc_team.h"
 
-/* Shape of an argument or result. Python objects are borrowed from the tuple that the variant was made from. */
+/* The structure of an argument or result. Python objects are borrowed from the tuple that the variant was made from. */
 typedef struct node {
     uint8_t kind, dtype, rank;
     bool contiguous;
-    bool shared; /* the children are those of the node around it that is of the same class */
+    bool shared; /* the children belong to an outer node of the same class */
     int n;
     struct node *child;
-    int place;      /* of an object among the arguments; -1: has none */
-    PyObject *data; /* known object, tuple of keys, class (of a list: list or tuple; of an instance: number, class, names; of a queue: class, maxlen), path of an argument, what makes a dict of a dict */
-    PyObject *key_kind; /* bytes: the keys of a dict or set, as sc_dict has it */
+    int place;      /* the number of an object among the arguments; -1: none */
+    PyObject *data; /* as bridge.py lowers the data of a NodeKind */
+    PyObject *key_kind; /* bytes: the form of the keys of a dict or set in the letters of sc_dict */
     int64_t size[SC_MAX_RANK]; /* -1: any */
 } node;
 
-enum { MAX_LEAVES = 32,   /* of a tuple in a container */
-       MAX_CLASSES = 64,  /* of instances within each other */
-       DEEPEST = 4000,    /* instances that refer to one another, in a result, ... */
+enum { MAX_LEAVES = 32,   /* leaves of a tuple in a container */
+       MAX_CLASSES = 64,  /* classes of instances within one another */
+       DEEPEST = 4000,    /* instances in a chain of references of a result, ... */
        BYTES_A_LEVEL = 1024 }; /* ... and the stack that each takes at most */
 
 /* Return whether a value of this kind is one value among the arguments or results of an entry. */
@@ -40,26 +40,26 @@ static inline bool is_leaf(const node *n)
     return n->kind <= N_INSTANCE;
 }
 
-/* A tuple of any length, where most of this kind are lists? */
+/* Return whether a node of the kind N_LIST is a tuple of any length. */
 static inline bool is_tuple(const node *n)
 {
     return n->kind == N_LIST && n->data == (PyObject *)&PyTuple_Type;
 }
 
-/* Is a value of this kind an object of the runtime? */
+/* Return whether a value of this kind is an object of the runtime. */
 static inline bool is_object(const node *n)
 {
     return n->kind == N_TENSOR || n->kind == N_STR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET ||
            n->kind == N_INSTANCE;
 }
 
-/* In a container it is a tuple object: a tuple, None, or a number or tuple that may be None. */
+/* Return whether an item of this kind is a tuple object: a tuple, None, or a number or tuple that may be None. */
 static inline bool is_boxed(const node *n)
 {
     return n->kind == N_TUPLE || n->kind == N_NAMED_TUPLE || n->kind == N_CONSTANT || (n->kind == N_OPTIONAL && !is_object(n->child));
 }
 
-/* What a list of these holds in the runtime. */
+/* Return the form of the items of a list in the runtime. */
 static inline sc_items items_of(const node *list)
 {
     const node *n = list->child;
@@ -70,8 +70,8 @@ typedef struct guard {
     uint8_t kind;
     bool seldom;      /* the container, a class or dict, nearly never changes */
     bool of_type;     /* the container is a class */
-    int run;          /* of the first of such guards over one container as hold while that has one version: how many; else 0 */
-    uint64_t version; /* of that container when they held last; 0: not known */
+    int run;          /* in the first guard of a run: the number of guards in the run; else 0 */
+    uint64_t version; /* the version of the container at which the run held last; 0: unknown */
     PyObject *container, *key, *expected;
 } guard;
 
@@ -89,8 +89,8 @@ typedef struct live {
     node spec;
 } live;
 
-typedef struct store {         /* a place that the entry may set */
-    int place;                 /* of the argument that owns it, else -1 */
+typedef struct store {         /* a value outside that the entry may set */
+    int place;                 /* the number of the argument that owns it, else -1 */
     PyObject *owner, *key;
     PyObject *path, *direct;   /* path: keys that lead to the container, NULL for an attribute; direct: or NULL */
     int n_forms;
@@ -110,10 +110,10 @@ typedef struct variant {
     PyObject *bind, *grad_call; /* or NULL */
     int random;                 /* whether it draws random numbers */
     PyObject *exceptions;       /* dict: exception name -> class */
-    double seconds;             /* inside the entry, last run; before the first, more than any */
+    double seconds;             /* inside the entry in the last run; more than any run before the first */
 } variant;
 
-/* Shared by a bridge and the tensors that it handed out, which may outlive it and die without the GIL. */
+/* Counters that a bridge shares with the tensors it handed out. Tensors may outlive the bridge and die without the GIL. */
 typedef struct counters {
     atomic_long refs, exported;              /* exported: storages that Python holds */
     bool counting;                           /* contexts use the counting allocator, which fills the rest */
@@ -151,8 +151,8 @@ typedef struct frame {
     PyObject **places;             /* the objects among the arguments that have a place; borrowed from them */
     int n_slots, n_args, n_held, n_taken, n_lists, n_made, n_places, cap_places; /* n_taken: held rows filled, maybe by an earlier variant */
     int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
-    int depth;                     /* of the instance of a result that is being made */
-    int deepest;                   /* the largest depth that the stack of this thread has room for; 0: not measured */
+    int depth;                     /* the depth of the instance that is being made for a result */
+    int deepest;                   /* the largest depth that fits the stack of this thread; 0: not measured */
     bool lent;                     /* tensors may be lent: the GIL is kept */
     PyThreadState *saved;          /* not NULL while the GIL is released */
     bool in_main;                  /* the call runs in the main thread */
@@ -163,16 +163,16 @@ typedef struct frame {
     PyObject *raised;              /* exception of a warning filter or of sys.stdout */
 } frame;
 
-typedef struct host { /* what the bridge uses of torch and of its own Python side; objects are strong */
+typedef struct host { /* objects of torch and of bridge.py that the bridge uses, with a reference to each */
     PyObject *tensor_type, *parameter_type;
     PyObject *function_modes, *dispatch_modes, *autocast, *grad_enabled, *num_threads, *default_dtype;
     PyObject *forward_ad, *forward_ad_key, *requires_grad_key, *leaf_kind;
     PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *place_exception, *warn, *print;
     PyObject *random_begin, *random_end, *python_word;
     const sc_dl_exchange *api;      /* NULL: go through describe and new_flat */
-    Py_ssize_t impl_at, keys_at;    /* where a tensor object keeps its implementation, and that its dispatch keys */
-    uint64_t usual_keys;            /* the keys of plain tensors; 0: not known */
-    Py_ssize_t offset_at;           /* where the implementation keeps its offset in the storage; 0: not known */
+    Py_ssize_t impl_at, keys_at;    /* offsets of the implementation in a tensor object, and of the dispatch keys in an implementation */
+    uint64_t usual_keys;            /* the keys of plain tensors; 0: unknown */
+    Py_ssize_t offset_at;           /* offset of the storage offset in an implementation; 0: unknown */
     PyObject *why_refused;
 } host;
 
@@ -187,7 +187,7 @@ typedef struct bridge {
     double seconds;
     size_t peak, asked;         /* of the last call: see sc_ctx */
     sc_team *team;              /* the process's */
-    struct sc_profile *profile; /* what calls are counted in, or NULL (profile.c) */
+    struct sc_profile *profile; /* the counts of calls, or NULL (profile.c) */
 } bridge;
 
 /* spec.c */
@@ -198,7 +198,7 @@ void variant_free(variant *v);
 int host_load(host *h, PyObject *namespace);
 int host_traverse(host *h, visitproc visit, void *arg);
 void host_clear(host *h);
-int host_refuses_mode(const host *h); /* -1 when a mode is active that compiled code would not honour */
+int host_refuses_mode(const host *h); /* -1 when a mode is active that compiled code does not know */
 bool host_grad_enabled(const host *h);
 
 /* guards.c */

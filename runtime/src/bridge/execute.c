@@ -1,4 +1,4 @@
-/* execute.c - runs a matched entry: lets go of the GIL when that pays, turns errors into exceptions, hands out results. */
+/* execute.c - runs a matched entry: releases the GIL when that pays, turns errors into exceptions, hands out results. */
 #include "bridge.h"
 #include "sc_fp.h"
 #include "sc_profile.h"
@@ -30,7 +30,7 @@ static void raise_object(PyObject *exception)
     Py_DECREF(exception);
 }
 
-/* Python runs in between, in its own floating point mode and with the GIL. */
+/* Enter and leave Python from within an entry: with the GIL, and in the caller's floating point mode. */
 uint64_t enter_python(frame *f)
 {
     uint64_t mode = sc_fp_mode();
@@ -47,8 +47,8 @@ void leave_python(frame *f, uint64_t mode)
     sc_fp_set(mode);
 }
 
-/* Calls a Python function for the running entry, with what Py_BuildValue makes of the format. After an exception the entry
- * is deaf: the rest of its output would not have been produced by eager either. */
+/* Call a Python function for the running entry, with the arguments that Py_BuildValue makes of the format. After an exception
+ * further calls do nothing: eager would not have produced the rest of the output either. */
 static void tell(frame *f, PyObject *function, const char *format, ...)
 {
     va_list values;
@@ -66,7 +66,7 @@ static void tell(frame *f, PyObject *function, const char *format, ...)
     leave_python(f, mode);
 }
 
-/* The name of the file of a location, as Python has names of files; None where there is no location. */
+/* Return the file name of a location as a Python str, or None where there is no location. */
 static PyObject *file_of(void *p)
 {
     const sc_loc *where = p;
@@ -147,7 +147,7 @@ static int run_entry(frame *f, variant *v)
     return r;
 }
 
-/* Rows of the location and of the calls that it was inlined through, innermost first: (file, line, function, text). */
+/* Return (file, line, function, text) of a location and of the calls that it was inlined through, innermost first. */
 static PyObject *rows_of(const sc_program *p, int loc)
 {
     PyObject *rows = PyList_New(0);
@@ -179,7 +179,7 @@ static PyObject *error_object(const frame *f, const variant *v)
     return exception ? exception : raised_now();
 }
 
-/* Tells autograd which arguments were written. */
+/* Bump the versions of the arguments that were written, for autograd. */
 static int bump_versions(const frame *f)
 {
     PyObject *written = NULL;
@@ -197,7 +197,7 @@ static int bump_versions(const frame *f)
     return done ? 0 : -1;
 }
 
-/* Lends the entry torch's generator: a tensor with its state, in which the entry goes on. */
+/* Lend the entry the state of torch's generator, which the entry advances. */
 static PyObject *lend_generator(frame *f)
 {
     PyObject *pair = PyObject_CallNoArgs(f->owner->host.random_begin), *state = NULL;

@@ -76,7 +76,7 @@ frame *frame_acquire(bridge *b)
     return f;
 }
 
-/* Undoes what matching or a call left. keep_taken: the next variant of this call will want the same tensors. */
+/* Release what matching or a call left. keep_taken: keep tensors for the next variant of the same call. */
 void frame_reset(frame *f, bool keep_taken)
 {
     sc_ctx_unwind(f->cx);

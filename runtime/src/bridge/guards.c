@@ -1,4 +1,4 @@
-/* guards.c - is the world outside the arguments as a variant expects it?
+/* guards.c - the checks of what a variant depends on outside of its arguments.
  *
  * Guards over one class or dict come in runs. A run is checked when the version of its container has changed, and costs one
  * comparison otherwise. */
@@ -46,7 +46,7 @@ static bool answers(PyObject *f, PyObject *expected)
     return same;
 }
 
-/* Does iterating `o` give just these items, in this order? */
+/* Return whether iterating `o` gives just these items, in this order. */
 static bool gives(PyObject *o, PyObject *expected)
 {
     PyObject *iterator = PyObject_GetIter(o), *item;
@@ -61,7 +61,7 @@ static bool gives(PyObject *o, PyObject *expected)
     return same && iterator && !PyErr_Occurred() && n == tuple_length(expected);
 }
 
-/* The dict has just these keys, in this order. */
+/* Return whether the dict has just these keys, in this order. */
 static bool same_keys(PyObject *dict, PyObject *expected)
 {
     if (is_ordered_dict(dict)) /* has an order of its own */
@@ -91,7 +91,7 @@ static bool same_attribute(PyObject *o, PyObject *name, PyObject *expected)
     return same;
 }
 
-/* expected: a class, and the dict in which the attributes live, or None. */
+/* Return whether an object has the class and the __dict__ of `expected`, where None is any __dict__. */
 static bool is_object_of(PyObject *o, PyObject *expected)
 {
     PyObject *attributes = tuple_item(expected, 1);
@@ -104,21 +104,21 @@ static bool is_object_of(PyObject *o, PyObject *expected)
     return have == attributes;
 }
 
-/* expected: code, defaults, defaults by name. */
+/* Return whether a function has the code, defaults and defaults by name of `expected`. */
 static bool is_function_of(PyObject *o, PyObject *expected)
 {
     return function_field_is(o, CODE, tuple_item(expected, 0)) && function_field_is(o, DEFAULTS, tuple_item(expected, 1)) &&
            function_field_is(o, KEYWORD_DEFAULTS, tuple_item(expected, 2));
 }
 
-/* Is it the expected object? Lets go of it. */
+/* Return whether an object is the expected one, and release the object. */
 static bool is_new(PyObject *have, PyObject *expected)
 {
     Py_XDECREF(have);
     return have == expected;
 }
 
-/* expected: the format, the shape and the bytes of what `o` lets others read. */
+/* Return whether the buffer of `o` has the format, the shape and the bytes of `expected`. */
 static bool same_bytes(PyObject *o, PyObject *expected)
 {
     return buffer_is(o, tuple_item(expected, 0), tuple_item(expected, 1), tuple_item(expected, 2));
@@ -156,13 +156,13 @@ static bool guard_holds(const host *h, const guard *g)
 
 /* ---- versions ---- */
 
-/* Another number after each change; 0: not known. */
+/* Return a number that differs after each change of the container; 0: unknown. */
 static uint64_t version_of(const guard *g)
 {
     return g->of_type ? type_version(g->container) : dict_version(g->container);
 }
 
-/* Does the guard hold as long as its container has the version at which it held? */
+/* Return whether a guard holds as long as its container has the version at which the guard held. */
 static bool follows_version(const guard *g)
 {
     if (!g->container || g->of_type)

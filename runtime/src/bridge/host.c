@@ -1,4 +1,4 @@
-/* host.c - the parts of torch that every call asks. */
+/* host.c - the objects of torch that every call reads. */
 #include "bridge.h"
 
 #include <stddef.h>
@@ -47,7 +47,7 @@ void host_clear(host *h)
         Py_CLEAR(*field(h, i));
 }
 
-/* Whether f() is truthy, -1 on an exception. */
+/* Return whether f() is truthy, or -1 on an exception. */
 static int ask(PyObject *f)
 {
     PyObject *answer = PyObject_CallNoArgs(f);

@@ -1,4 +1,4 @@
-/* interrupt.c - what Ctrl-C does to compiled code: loops see that a signal has come, and let Python's handlers decide.
+/* interrupt.c - Ctrl-C during compiled code: loops notice a pending signal, and Python's handlers decide what follows.
  *
  * As in Python, handlers run in the main thread alone: calls in other threads never stop. */
 #include "bridge.h"
@@ -9,7 +9,7 @@
 #define WATCH_EVERY 100e-6 /* seconds; Python code may set another handler between any two calls, but to look takes 0.2 us */
 
 static pthread_t main_thread;
-static double watched; /* when the handler was looked at last */
+static double watched; /* the time at which the handler was read last */
 
 static void note_main_thread(void) { main_thread = pthread_self(); } /* the one that forked is all that a child has */
 
@@ -19,7 +19,7 @@ void sc_bridge_main_thread(unsigned long ident)
     pthread_atfork(NULL, NULL, note_main_thread);
 }
 
-/* The name of the class and the text of an exception become the error of the compiled code. */
+/* Make an error of compiled code from the class name and the text of an exception. */
 static void raise_as_error(frame *f, PyObject *exception)
 {
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(exception), "__name__"), *text = PyObject_Str(exception);

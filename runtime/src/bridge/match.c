@@ -1,5 +1,5 @@
-/* match.c - does this call fit this variant? Binding of arguments, and marshalling, which is one walk with the
- * matching: most calls fit the first variant that is tried. */
+/* match.c - matches a call with a variant: binds arguments, and marshals them while it matches, since most calls fit the first
+ * variant that is tried. */
 #include "bridge.h"
 #include "sc_ops.h"
 
@@ -71,7 +71,7 @@ static int take_int(PyObject *o, sc_value *out)
     return -1;
 }
 
-/* A str whose characters cannot be read in place. */
+/* Take a str whose characters cannot be read in place. */
 __attribute__((noinline, cold)) static int take_copied_str(frame *f, PyObject *o, sc_value *out)
 {
     Py_UCS4 *wide = PyUnicode_AsUCS4Copy(o), most = 0;
@@ -115,7 +115,7 @@ static int *bucket_of(frame *f, PyObject *o)
     return &f->buckets[i];
 }
 
-/* Makes room for one more list and keeps the table at most half full. */
+/* Make room for one more list, and keep the table at most half full. */
 static int lists_fit(frame *f)
 {
     if (grow(&f->lists, &f->cap_lists, f->n_lists + 1, sizeof *f->lists) < 0)
@@ -130,7 +130,7 @@ static int lists_fit(frame *f)
     return 0;
 }
 
-/* Do two specs accept the same values? */
+/* Return whether two specs accept the same values. */
 static bool same_node(const node *a, const node *b)
 {
     if (a == b || a->kind != b->kind || a->n != b->n)
@@ -144,7 +144,8 @@ static bool same_node(const node *a, const node *b)
                                    memcmp(a->size, b->size, sizeof a->size) == 0);
 }
 
-/* A list, dict or set that was taken before: 1, or -1 where it was for another kind of it. 0: it is new and noted. */
+/* Find a list, dict or set that was taken before: return 1 and the value. Return 0 and a new row for a new one, -1 where memory
+ * ends. */
 static int taken_before(frame *f, const node *n, PyObject *o, sc_value *out, seen **row)
 {
     if (lists_fit(f) < 0)
@@ -161,7 +162,7 @@ static int taken_before(frame *f, const node *n, PyObject *o, sc_value *out, see
     return 1;
 }
 
-/* An item of a list: `out` is borrowed from the context, but for a tuple, which is the caller's. */
+/* Take an item of a list. `out` is borrowed from the context; the caller owns a tuple object. */
 static int take_item(frame *f, const node *n, PyObject *o, sc_value *out);
 
 static Py_ssize_t length_of(PyObject *items) { return PyTuple_CheckExact(items) ? tuple_length(items) : list_length(items); }
@@ -171,7 +172,7 @@ static PyObject *item_of(PyObject *items, Py_ssize_t i)
     return PyTuple_CheckExact(items) ? tuple_item(items, i) : list_item(items, i);
 }
 
-/* Fills a new list with numbers, for which there is room. Nothing here runs Python, so the items stay where they are. */
+/* Fill a new list, which has room, with numbers. No Python code runs here, so the items do not move. */
 static int take_numbers(const node *n, PyObject *o, sc_list *l)
 {
     PyObject *const *items = items_in_place(o);
@@ -195,7 +196,7 @@ static int take_numbers(const node *n, PyObject *o, sc_list *l)
     return 1;
 }
 
-/* A list of what `items`, a list or tuple, holds for `o`. */
+/* Take the items of `items`, a list or tuple, as the list for `o`. */
 static int take_sequence(frame *f, const node *n, PyObject *o, PyObject *items, sc_value *out)
 {
     seen *row;
@@ -233,14 +234,14 @@ static int take_list(frame *f, const node *n, PyObject *o, sc_value *out)
 
 static int take_leaf(frame *f, const node *n, PyObject *o, sc_value *out);
 
-/* The leaves of a key, of a tuple, or of what may be None. */
+/* Take the leaves of a key, of a tuple, or of a value that may be None. */
 static int take_leaves(frame *f, const node *n, PyObject *o, sc_value *leaves, int *count, uint32_t *mask)
 {
     if (n->kind == N_OPTIONAL && !is_object(n->child)) {
         leaves[(*count)++].b = o != Py_None;
         if (o != Py_None)
             return take_leaves(f, n->child, o, leaves, count, mask);
-        *count += n->rank; /* the leaves below: nobody looks at them */
+        *count += n->rank; /* the leaves below, which nothing reads */
         return 1;
     }
     if (n->kind == N_CONSTANT)
@@ -274,7 +275,7 @@ static int take_item(frame *f, const node *n, PyObject *o, sc_value *out)
     return (out->l = sc_list_tuple(f->cx, mask, count, leaves)) ? 1 : (PyErr_NoMemory(), -1);
 }
 
-/* Keys and values of a dict, or the items of a set. */
+/* Take a key and its value into a dict, or an item into a set. */
 static int take_pair(frame *f, const node *n, sc_dict *d, PyObject *key, PyObject *item)
 {
     sc_value leaves[MAX_LEAVES] = {{0}}, value = {0};
@@ -291,7 +292,7 @@ static int take_pair(frame *f, const node *n, sc_dict *d, PyObject *key, PyObjec
     return 1;
 }
 
-/* A set as it is laid out: programs see the order that this gives. */
+/* Take a set slot by slot: its layout decides the order that programs see. */
 static int take_slots(frame *f, const node *n, sc_dict *s, const set_fields *o)
 {
     if (!python.sets) {
@@ -363,7 +364,7 @@ static int take_leaf(frame *f, const node *n, PyObject *o, sc_value *out)
 
 static int take(frame *f, const node *n, PyObject *o);
 
-/* Notes an object that the program may change; one that has a place already is another call's form. */
+/* Give a place to an object that the program may change. An object with a place already needs another variant. */
 static int place_add(frame *f, PyObject *o)
 {
     for (int i = 0; i < f->n_places; i++)
@@ -375,7 +376,7 @@ static int place_add(frame *f, PyObject *o)
     return 1;
 }
 
-/* The order of the keys counts: compiled code iterates in the order of the spec. */
+/* Match a dict with known keys. The order of keys counts: compiled code iterates in the order of the spec. */
 static int take_keys(frame *f, const node *n, PyObject *dict)
 {
     PyObject *key, *item;
@@ -397,7 +398,7 @@ static int take_dict(frame *f, const node *n, PyObject *o)
     return r <= 0 ? r : take_keys(f, n, o);
 }
 
-/* data: the class, then the names of the attributes. */
+/* Match an object by its class and the names of its attributes. */
 static int take_object(frame *f, const node *n, PyObject *o)
 {
     if ((PyObject *)Py_TYPE(o) != tuple_item(n->data, 0))
@@ -421,7 +422,7 @@ static int take_items(frame *f, const node *n, PyObject *o)
     return r;
 }
 
-/* data: the class and the maxlen. The items are taken as a list, which changes_write_back puts back. */
+/* Match a deque by its maxlen. Its items are taken as a list, which changes_write_back puts back. */
 static int take_queue(frame *f, const node *n, PyObject *o)
 {
     if ((PyObject *)Py_TYPE(o) != tuple_item(n->data, 0))
@@ -480,7 +481,7 @@ static int take(frame *f, const node *n, PyObject *o)
     }
 }
 
-/* What stands in the place of a live value now: borrowed, NULL for nothing. */
+/* Return the present object of a live value, borrowed, or NULL where there is none. */
 static PyObject *found_at(const live *l)
 {
     if (l->kind == IN_DICT)

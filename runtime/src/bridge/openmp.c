@@ -71,7 +71,8 @@ static double seconds_of(clockid_t clock)
     return clock_gettime(clock, &t) ? -1 : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A thread is awake when its CPU time moves from one look to the next: to look takes longer than the clock's unit. */
+/* Return whether the threads of a team are awake. A thread is awake when its CPU time changes between two reads: a read takes
+ * longer than the clock's unit. */
 static sc_lender_state state(void)
 {
     if (openmp.in_parallel() || (mate.known && mate.narrow))
@@ -84,7 +85,7 @@ static sc_lender_state state(void)
     return after > before ? SC_AWAKE : SC_ASLEEP;
 }
 
-/* As the dynamic linker finds a function for torch: among global libraries first, then in torch's own. */
+/* Find a function as the dynamic linker does for torch: first among global libraries, then in those of torch. */
 static bool find(void *function, const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);

@@ -1,4 +1,4 @@
-/* profile.c - counting the calls of instrumented code, and what was counted as Python values. */
+/* profile.c - counts the calls of instrumented code, and gives the counts to Python. */
 #include "sc_profile.h"
 #include "bridge.h"
 
@@ -33,7 +33,7 @@ PyObject *bridge_profile_start(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* A list of f(p, 0), f(p, 1), ... */
+/* Return the list of f(p, 0), f(p, 1), ... */
 static PyObject *listed(const sc_profile *p, int64_t n, PyObject *(*f)(const sc_profile *, int64_t))
 {
     PyObject *list = PyList_New((Py_ssize_t)n);

@@ -1,11 +1,11 @@
-/* result.c - from results, and from what a finished call has written, to Python objects. */
+/* result.c - makes Python objects of results, and writes changed containers back. */
 #include "bridge.h"
 #include "sc_ops.h"
 
-/* ---- first walk: which storages do the results share? ---- */
+/* ---- first walk: the storages that results share ---- */
 
-/* How deep instances may refer to one another, on the stack that is left to this thread. The first walk and the second ask
- * at the same depth, so that what is given has been noted. */
+/* Return how deep instances may refer to one another, on the stack that is left to this thread. Both walks ask at the same
+ * depth, so that the second reaches no object that the first has not noted. */
 static int deepest(frame *f)
 {
     if (!f->deepest) {
@@ -18,7 +18,7 @@ static int deepest(frame *f)
 
 static void note(frame *f, const node *n, sc_value v, int depth);
 
-/* The leaves of a tuple in a container, those of tuples in it in line. */
+/* Note the leaves of a tuple in a container, with those of nested tuples in line. */
 static void note_leaves(frame *f, const node *n, const sc_value **next, int depth)
 {
     if (n->kind == N_OPTIONAL && !is_object(n->child)) {
@@ -78,7 +78,8 @@ void note_tree(frame *f, const node *n, const sc_value **next)
 static PyObject *give(frame *f, const node *n, sc_value v);
 static PyObject *give_tuple(frame *f, const node *n, const sc_value **next, PyObject *(*give_child)(frame *, const node *, const sc_value **));
 
-/* Takes the items: named tuples and complex get their parts as arguments, torch.return_types one sequence. */
+/* Make an object of its class from the items, and release these. Named tuples and complex take their parts as arguments,
+ * torch.return_types one sequence. */
 static PyObject *of_class(const node *n, PyObject *items)
 {
     if (!items)
@@ -89,7 +90,7 @@ static PyObject *of_class(const node *n, PyObject *items)
     return made;
 }
 
-/* A leaf, a tuple or what may be None, in a container. */
+/* Make a leaf, a tuple or a value that may be None, in a container. */
 static PyObject *give_leaves(frame *f, const node *n, const sc_value **next)
 {
     if (n->kind == N_OPTIONAL && !is_object(n->child)) {
@@ -155,7 +156,7 @@ static PyObject *give_list(frame *f, const node *n, sc_list *l)
     return Py_NewRef((PyObject *)l->owner);
 }
 
-/* An object and what it refers to, which may be itself. */
+/* Make an object and the objects that it refers to, which may include itself. */
 static PyObject *give_instance(frame *f, const node *n, sc_list *l)
 {
     if (!l)
@@ -191,7 +192,7 @@ static PyObject *give_key(frame *f, const node *n, const sc_dict *d, const sc_it
     return give_leaves(f, n, &next);
 }
 
-/* Puts what a dict or set holds into one of Python's, which is empty. */
+/* Put the items of a dict or set into an empty one of Python. */
 static int fill_table(frame *f, const node *n, sc_dict *d, PyObject *into)
 {
     int64_t changes;
@@ -209,7 +210,7 @@ static int fill_table(frame *f, const node *n, sc_dict *d, PyObject *into)
     return 0;
 }
 
-/* data: the class of a set; what makes another class of dict from a plain one, or None. */
+/* Make a dict or set; `data` is the class of a set, or what makes another class of dict from a plain one. */
 static PyObject *give_table(frame *f, const node *n, sc_dict *d)
 {
     if (!d)
@@ -290,7 +291,7 @@ PyObject *give_tree(frame *f, const node *n, const sc_value **next)
 
 /* ---- what the program changed ---- */
 
-/* Puts other items into a deque. */
+/* Replace the items of a deque. */
 static int queue_back(PyObject *queue, PyObject *items)
 {
     PyObject *done = PyObject_CallMethod(queue, "clear", NULL);

@@ -1,5 +1,5 @@
-/* spec.c - from the tuples that bridge.py lowers a VariantSpec to, to the structs that a call walks. The tuples were
- * made by our own Python, so their form is checked only as far as PyArg_ParseTuple does. */
+/* spec.c - makes the structs that a call walks from the tuples that bridge.py lowers a VariantSpec to. Our own Python makes the
+ * tuples, so PyArg_ParseTuple checks their form well enough. */
 #include "bridge.h"
 
 static void node_free(node *n)
@@ -29,7 +29,7 @@ static int tensor_init(node *n, PyObject *data)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* The leaves that a value has in a container. */
+/* Return the number of leaves of a value in a container. */
 static int item_leaves(const node *n)
 {
     int sum = n->kind == N_OPTIONAL && !is_object(n->child);
@@ -40,7 +40,7 @@ static int item_leaves(const node *n)
     return sum;
 }
 
-/* The class of an instance: one that stands within one of its class shares that one's children. */
+/* Set up an instance. An instance within one of its own class shares the children of that one. */
 static int class_init(node *n, node **classes)
 {
     int number;
@@ -56,7 +56,7 @@ static int class_init(node *n, node **classes)
     return 0;
 }
 
-/* source: (kind, data, children). Adds the dynamic leaves below it to *leaves; classes: of the instances so far. */
+/* Set up a node from (kind, data, children), and add the number of its leaves to *leaves. classes: the first node of each class. */
 static int subtree_init(node *n, PyObject *source, int *leaves, node **classes)
 {
     int kind, below = 0;

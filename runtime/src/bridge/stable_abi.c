@@ -1,4 +1,4 @@
-/* stable_abi.c - tests where the running Python keeps what stable_abi.h reads, and the ways around it. */
+/* stable_abi.c - tests of the offsets at which stable_abi.h reads, and the slow ways around these reads. */
 #include "stable_abi.h"
 
 #include <dlfcn.h>
@@ -37,7 +37,7 @@ static PyObject *made_objects(void)
     return names;
 }
 
-/* The size of the objects of a type; 0 where it cannot be told. */
+/* Return the size of the objects of a type, or 0 where it is unknown. */
 static size_t size_of(PyTypeObject *type)
 {
     PyObject *size = PyObject_GetAttrString((PyObject *)type, "__basicsize__");
@@ -51,7 +51,7 @@ static size_t size_of(PyTypeObject *type)
 
 static PyObject *pointer_at(PyObject *o, size_t at) { return *(PyObject *const *)((const char *)o + at); }
 
-/* Where an object of `size` bytes has the only pointer to `wanted`; 0: at no place, or at several. */
+/* Return the offset of the only pointer to `wanted` in an object of `size` bytes; 0: none, or several. */
 static size_t place_of(PyObject *o, size_t size, PyObject *wanted)
 {
     size_t found = 0;
@@ -136,7 +136,7 @@ static bool finds_sets(PyObject *numbers)
     return found;
 }
 
-/* The bytes of a str in front of its two characters; 0 where they cannot be told. */
+/* Return the number of bytes of a str in front of its two characters, or 0 where it is unknown. */
 static size_t string_head(PyObject *o, size_t width)
 {
     PyObject *size = PyObject_CallMethod(o, "__sizeof__", NULL);
@@ -188,7 +188,7 @@ static void find_strings(PyObject *text)
 static uint32_t version_field(PyObject *type, size_t at) { return *(const uint32_t *)((const char *)type + at); }
 static unsigned long flags_of(PyObject *type) { return PyType_GetFlags((PyTypeObject *)type); }
 
-/* Where types keep their flags: in the first `size` bytes, or 0. */
+/* Return the offset of the flags in a type, within the first `size` bytes, or 0. */
 static size_t flags_place(PyObject *type, size_t size)
 {
     PyObject *types[] = {type, (PyObject *)&PyLong_Type, (PyObject *)&PyTuple_Type, (PyObject *)&PyType_Type};
