@@ -23,8 +23,8 @@ extern "C" {
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
 
-/* What is compiled once per ISA level: `static` when one translation unit per level holds kernels and program
- * (see sc_all.c), else shared by the files of the library. */
+/* The storage class of functions that are compiled once per ISA level: `static` when one translation unit per level holds
+ * kernels and program (see sc_all.c), else shared by the files of the library. */
 #ifdef SC_UNITY
 #define SC_KERNEL static __attribute__((unused))
 #else
@@ -68,7 +68,7 @@ typedef struct sc_storage {
     void *owner;     /* external: whatever the caller put there */
 } sc_storage;
 
-/* What autograd, where it sees the call, says of in-place writes to a tensor that came in or to a view of such a tensor. */
+/* The kind of a tensor for autograd, which decides whether in-place writes to the tensor and its views raise. */
 typedef enum sc_leaf_kind { SC_NO_LEAF, SC_LEAF, SC_VIEW_OF_LEAF } sc_leaf_kind;
 
 static inline uint8_t sc_leaf_of_view(uint8_t base) {
@@ -411,12 +411,12 @@ typedef struct sc_iter {
  * A NULL in in[] stands for a Python number: it has no data (its p is never to be read), but, as in eager, it counts
  * among the operands that decide the results' strides. On failure no result is left. All steps are 1; run it to its end. */
 SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in, sc_tensor *const *in);
-/* The same. Bit i of `last` says that the caller gives in[i] up next: where nobody else has it, its memory may become that of
- * a result, which is then the same object, counted twice. */
+/* Begin an iteration as sc_iter_begin does. Bit i of `last` says that the caller releases in[i] next. If its reference count is
+ * one, its memory may become that of a result, which is then the same object with a count of two. */
 SC_KERNEL int sc_iter_over(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in, sc_tensor *const *in,
                            unsigned last);
-/* A new contiguous tensor of these sizes, or x, retained: x has them, with the dtype and default strides, the caller gives
- * it up next, and nobody else has it. */
+/* Return a contiguous tensor of these sizes: x, retained, if its reference count is one, else a new one. x has the sizes,
+ * the dtype and default strides, and the caller releases x next. */
 static inline sc_tensor *sc_take(sc_ctx *cx, sc_tensor *x, int dtype, int rank, const int64_t *size) {
     const sc_storage *s = x->storage;
     bool ours = x->obj.refs == 1 && s->obj.refs == 1 && !(s->flags & SC_EXTERNAL);
@@ -424,7 +424,7 @@ static inline sc_tensor *sc_take(sc_ctx *cx, sc_tensor *x, int dtype, int rank, 
     x->obj.refs++;
     return x;
 }
-/* The same, writing into dst, to whose shape the inputs must broadcast; dst may alias them element for element, and
+/* Begin an iteration that writes into dst, to whose shape the inputs must broadcast; dst may alias them element for element, and
  * raises eager's RuntimeError where it overlaps itself or them otherwise. Marks dst as written. Steps may be any. */
 SC_KERNEL int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in);
 

@@ -16,7 +16,7 @@ typedef uint16_t sc_f16, sc_bf16; /* bits */
 #else
 #define SC_VECTORIZE _Pragma("GCC ivdep")
 #endif
-/* Of a function that holds such a loop: optimised by itself. */
+/* The attribute of a function with such a loop, which is optimized by itself. */
 #define SC_NOINLINE __attribute__((noinline))
 
 /* Integers in an unsigned type in which their arithmetic wraps. */

@@ -14,7 +14,7 @@ SC_KERNEL int sc_check_overlap(sc_ctx *cx, const sc_tensor *dst, const sc_tensor
 /* sc_check_overlap of several sources; also raises where elements of dst share memory */
 SC_KERNEL int sc_check_writable(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *const *src, int n);
 
-/* ---- sc_check.c: raise what the op of the same name would raise ---- */
+/* ---- sc_check.c: raise the errors of the op of the same name ---- */
 SC_KERNEL int sc_check_broadcast(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
 SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_tensor *dst); /* in-place ops */
 /* in-place ops: raises where dst is a leaf that requires grad */
@@ -35,11 +35,11 @@ SC_KERNEL sc_tensor *sc_empty_like(sc_ctx *cx, const sc_tensor *x, int dtype); /
 SC_KERNEL sc_tensor *sc_arange(sc_ctx *cx, int dtype, double start, double stop, double step);
 SC_KERNEL sc_tensor *sc_arange_int(sc_ctx *cx, int dtype, int64_t start, int64_t stop, int64_t step);
 SC_KERNEL sc_tensor *sc_clone(sc_ctx *cx, const sc_tensor *x); /* preserve_format */
-SC_KERNEL sc_tensor *sc_contiguous(sc_ctx *cx, sc_tensor *x); /* x itself, retained, when it is contiguous */
-SC_KERNEL sc_tensor *sc_plain(sc_ctx *cx, sc_tensor *x); /* the same, when it has the strides of a new one */
-/* x itself, retained, when it is contiguous and has these sizes, to which it broadcasts */
+SC_KERNEL sc_tensor *sc_contiguous(sc_ctx *cx, sc_tensor *x); /* x itself, retained, if x is contiguous */
+SC_KERNEL sc_tensor *sc_plain(sc_ctx *cx, sc_tensor *x); /* x itself, retained, if x has the strides of a new tensor */
+/* x itself, retained, if x is contiguous and has these sizes, to which x broadcasts */
 SC_KERNEL sc_tensor *sc_fit(sc_ctx *cx, sc_tensor *x, const int64_t *size, int rank);
-SC_KERNEL sc_tensor *sc_to_dtype(sc_ctx *cx, sc_tensor *x, int dtype); /* x itself, retained, when it has the dtype */
+SC_KERNEL sc_tensor *sc_to_dtype(sc_ctx *cx, sc_tensor *x, int dtype); /* x itself, retained, if x has the dtype */
 /* dst.copy_(src): broadcasts, casts, marks written */
 SC_KERNEL int sc_copy_into(sc_ctx *cx, sc_tensor *dst, const sc_tensor *src);
 SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank);
@@ -79,7 +79,7 @@ SC_KERNEL sc_list *sc_unbind(sc_ctx *cx, const sc_tensor *x, int64_t dim);
 
 /* ---- sc_complex.c ---- */
 SC_KERNEL sc_tensor *sc_view_as_real(sc_ctx *cx, const sc_tensor *x); /* the parts of complex elements, along a new last dim */
-/* the same bits; RuntimeError where they do not fit */
+/* the bits of x as another dtype; RuntimeError where they do not fit */
 SC_KERNEL sc_tensor *sc_view_dtype(sc_ctx *cx, const sc_tensor *x, int dtype);
 /* and back: RuntimeError where they are not side by side */
 SC_KERNEL sc_tensor *sc_view_as_complex(sc_ctx *cx, const sc_tensor *x);
@@ -109,7 +109,7 @@ SC_KERNEL sc_tensor *sc_arg_reduce_all(sc_ctx *cx, const sc_tensor *x, int op); 
 SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index); /* IndexError */
 SC_KERNEL sc_tensor *sc_gather(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index);
 /* A copy of x into which src goes; include_self: whether x's own elements take part in the reduction; over: whether the
- * result may be x itself, which nobody needs any more. */
+ * result may take over x, which is dead after the call. */
 SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index, const sc_tensor *src,
                                 int64_t op, bool include_self, bool over);
 SC_KERNEL sc_tensor *sc_nonzero(sc_ctx *cx, const sc_tensor *x); /* i64 [found, rank] */
@@ -148,7 +148,7 @@ SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums
 /* ---- sc_list.c: indices and bounds are Python's; slice and argsort make a new list ---- */
 SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v);
 SC_KERNEL int sc_list_delete(sc_ctx *cx, sc_list *l, int64_t i); /* IndexError */
-/* Other values for n leaves, from `at` on, of an object: a tuple object that changes. */
+/* Replace n leaves of an object, a tuple object that changes, from `at` on. */
 SC_KERNEL void sc_object_set(sc_ctx *cx, sc_list *o, int at, int n, const sc_value *leaves);
 SC_KERNEL sc_list *sc_tuple_join(sc_ctx *cx, const sc_list *a, const sc_list *b);
 SC_KERNEL sc_list *sc_list_slice(sc_ctx *cx, const sc_list *l, int64_t start, int64_t stop, int64_t step);
@@ -172,7 +172,7 @@ SC_KERNEL void sc_dict_clear(sc_ctx *cx, sc_dict *d);
 /* From here on the items are those at the places 0 to len - 1, in Python's order; gives d->changes. -1: MemoryError. */
 SC_KERNEL int sc_dict_walk(sc_ctx *cx, sc_dict *d, int64_t *changes);
 SC_KERNEL int sc_dict_unchanged(sc_ctx *cx, const sc_dict *d, int64_t changes); /* RuntimeError where keys came or went */
-/* Of sets whose keys are of one kind; the order of the result is Python's; s |= other, which may be a dict */
+/* s |= other, a set or dict with keys of the same kind, in the order of Python */
 SC_KERNEL int sc_set_merge(sc_ctx *cx, sc_dict *s, const sc_dict *other);
 SC_KERNEL int sc_set_keep(sc_ctx *cx, sc_dict *s, const sc_dict *other); /* s &= other */
 SC_KERNEL int sc_set_drop(sc_ctx *cx, sc_dict *s, const sc_dict *other); /* s -= other */

@@ -15,7 +15,7 @@ enum { SC_RANDOM_UNIFORM, SC_RANDOM_NORMAL, SC_RANDOM_BERNOULLI, SC_RANDOM_EXPON
 
 /* Weights in the layout of the kernels. panels: their dtype; back: whether the last product took them from the last to the first. */
 struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype, panels; bool back; int64_t n, k; };
-/* What was computed from frozen weights; see sc_ctx_keep. */
+/* Values computed from frozen weights; see sc_ctx_keep. */
 static inline sc_tensor *sc_kept_tensor(const sc_ctx *cx, int slot) { return (sc_tensor *)(void *)sc_ctx_kept(cx, slot); }
 static inline sc_packed *sc_kept_packed(const sc_ctx *cx, int slot) { return (sc_packed *)(void *)sc_ctx_kept(cx, slot); }
 static inline int sc_keep_tensor(sc_ctx *cx, int slot, sc_tensor *t) { return sc_ctx_keep(cx, slot, &t->obj, t->storage); }

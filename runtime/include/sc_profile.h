@@ -42,7 +42,7 @@ static inline void sc_profile_at(sc_ctx *cx, int site) {
     p->since = now;
 }
 
-/* What the running site does: floating point operations, and bytes that must come from memory or go there. */
+/* Report the work of the running site: floating point operations, and bytes read from and written to memory. */
 static inline void sc_profile_work(const sc_ctx *cx, double flops, double bytes) {
     const sc_profile *p = cx->profile;
     if (!p || p->at < 0) return;

@@ -184,7 +184,7 @@ SC_SCALAR int sc_math_ceil(sc_ctx *cx, double a, int64_t *out) {
     return sc_float_to_int(cx, ceil(a), out);
 }
 
-/* What the math module makes of a result: NaN out of a number is a domain error, infinity out of a number a range error. */
+/* Check a result as the math module does: NaN from a number is a domain error, infinity from a number a range error. */
 SC_SCALAR int sc_math_result(sc_ctx *cx, double a, double result, double *out) {
     if (isnan(result) && !isnan(a)) return SC_RAISE(cx, "ValueError", "math domain error");
     if (isinf(result) && isfinite(a)) return SC_RAISE(cx, "OverflowError", "math range error");

@@ -98,7 +98,7 @@ SC_STRING bool sc_in_range(int64_t c, int64_t first, int64_t last) {
     return (uint64_t)(c - first) <= (uint64_t)(last - first);
 }
 
-/* Whether a code has one of some properties, which the compiler knows: a comparison or two for ASCII. */
+/* Return whether a code has one of some properties, which the compiler knows: a comparison or two for ASCII. */
 SC_STRING bool sc_code_is(int64_t c, int any_of) {
     if (c < 128) switch (any_of) {
         case SC_ALPHA: return sc_in_range(c | 32, 'a', 'z');

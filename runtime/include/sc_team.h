@@ -16,7 +16,7 @@ extern "C" {
 
 #define SC_TEAM_MAX 64 /* threads, the caller included */
 
-/* Does begin..end of some work. worker, below SC_TEAM_MAX, is no other thread's at that moment. */
+/* Do begin..end of some work. No other thread has the number `worker`, below SC_TEAM_MAX, at that moment. */
 typedef void sc_work(void *arg, int64_t begin, int64_t end, int worker);
 
 typedef struct sc_team sc_team;
@@ -35,7 +35,7 @@ typedef struct sc_lender {
 } sc_lender;
 void sc_team_borrow(sc_team *team, const sc_lender *lender); /* before the first call */
 
-/* Does 0..count, cut at multiples of grain, on at most cx->num_threads threads; returns when all is done. The cuts follow
+/* Do 0..count, cut at multiples of grain, on at most cx->num_threads threads, and return when all is done. The cuts follow
  * from the arguments alone, and what the work computes must not depend on them, so that results do not depend on the number of
  * threads. ns: about how long one thread takes; too little is not shared. The work must not use cx. */
 void sc_parallel(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_work *work, void *arg);
@@ -44,7 +44,7 @@ void sc_parallel(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_work *w
 #define SC_CACHED_BYTES_PER_NS 96.0
 #define SC_BYTES_PER_NS 16.0
 
-/* How many workers sc_parallel may use at most: for scratch memory by worker. */
+/* Return the most workers that sc_parallel may use, for scratch memory by worker. */
 static inline int sc_workers(const sc_ctx *cx) {
     int n = cx->team ? cx->num_threads : 1;
     return n < SC_TEAM_MAX ? n : SC_TEAM_MAX;

@@ -52,7 +52,7 @@ typedef struct scriptc_string { /* UTF-8, n bytes; results end in a NUL behind t
     int64_t n;
 } scriptc_string;
 
-/* What the functions of entries return. */
+/* The statuses that the functions of entries return. */
 enum { SCRIPTC_OK = 0,
        SCRIPTC_RAISED = 1,      /* the compiled code raised what PyTorch would raise */
        SCRIPTC_BAD_ARGUMENT = 2, /* an argument is not what the code was compiled for; nothing ran */

@@ -10,7 +10,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("int", "sc_list_insert", "sc_ctx *cx, sc_list *l, int64_t i, sc_value v"),
         kernel("int", "sc_list_delete", "sc_ctx *cx, sc_list *l, int64_t i", "IndexError"),
         kernel("void", "sc_object_set", "sc_ctx *cx, sc_list *o, int at, int n, const sc_value *leaves",
-               "Other values for n leaves, from `at` on, of an object: a tuple object that changes."),
+               "Replace n leaves of an object, a tuple object that changes, from `at` on."),
         kernel("sc_list *", "sc_tuple_join", "sc_ctx *cx, const sc_list *a, const sc_list *b"),
         kernel("sc_list *", "sc_list_slice", "sc_ctx *cx, const sc_list *l, int64_t start, int64_t stop, int64_t step"),
         kernel("sc_list *", "sc_list_repeat", "sc_ctx *cx, const sc_list *l, int64_t times"),
@@ -43,8 +43,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("int", "sc_dict_unchanged", "sc_ctx *cx, const sc_dict *d, int64_t changes",
                "RuntimeError where keys came or went"),
         kernel("int", "sc_set_merge", "sc_ctx *cx, sc_dict *s, const sc_dict *other",
-               "Of sets whose keys are of one kind; the order of the result is Python's; s |= other, which may be "
-               "a dict"),
+               "s |= other, a set or dict with keys of the same kind, in the order of Python"),
         kernel("int", "sc_set_keep", "sc_ctx *cx, sc_dict *s, const sc_dict *other", "s &= other"),
         kernel("int", "sc_set_drop", "sc_ctx *cx, sc_dict *s, const sc_dict *other", "s -= other"),
         kernel("int", "sc_set_flip", "sc_ctx *cx, sc_dict *s, const sc_dict *other", "s ^= other"),

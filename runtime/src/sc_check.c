@@ -68,7 +68,7 @@ static int64_t check_product(const int64_t *size, int n) {
     return p;
 }
 
-/* Whether eager views the batch dimensions of a stack of matrices (of rank >= 3) as more rows of one matrix. */
+/* Return whether eager views the batch dimensions of a stack of matrices (of rank >= 3) as more rows of one matrix. */
 static bool check_folds(const sc_tensor *t, int64_t row_stride, int64_t rows) {
     if (t->numel == 0) return true;
     for (int d = 0; d < t->rank - 2; d++) {

@@ -41,13 +41,13 @@ SC_KERNEL sc_tensor *sc_view_as_complex(sc_ctx *cx, const sc_tensor *x) {
     return t;
 }
 
-/* Raises eager's error of a tensor whose elements cannot be seen as larger or smaller ones; must: what they would have to fulfil. */
+/* Raise eager's error for a view of elements of another size. must: the condition that the tensor does not meet. */
 static int no_view(sc_ctx *cx, const sc_tensor *x, int dtype, const char *must, int64_t got) {
     return sc_raise(cx, "RuntimeError", "%s to view %s as %s (different element sizes), but got %lld", must,
                     sc_scalar_type_name(x->dtype), sc_scalar_type_name(dtype), (long long)got);
 }
 
-/* Checks, in eager's order, that elements `ratio` times as large can lie where x's do; ratio 0: they are smaller. */
+/* Check, in eager's order, that elements `ratio` times as large can lie where x's do; ratio 0: they are smaller. */
 static int check_view_dtype(sc_ctx *cx, const sc_tensor *x, int dtype, int64_t ratio) {
     int64_t was = (int64_t)sc_dtype_size(x->dtype), offset = ((char *)x->data - (char *)x->storage->data) / was;
     int64_t past = (int64_t)((uintptr_t)x->data / (uintptr_t)was); /* of memory from outside, which begins anywhere */

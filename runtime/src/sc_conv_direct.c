@@ -48,7 +48,7 @@ typedef struct conv_cursor { int64_t image, row, column; } conv_cursor; /* of th
 /* The places of a kernel that each view of a transposed convolution takes: those at first[v]..first[v + 1] - 1. */
 typedef struct conv_taps { int64_t views, *first, *place; } conv_taps;
 
-/* How a convolution is cut into chunks and products. */
+/* The plan of a convolution: its chunks and products. */
 typedef struct conv_plan {
     conv_planes planes;
     conv_view *views;
@@ -162,7 +162,7 @@ static sc_tensor *conv_allocate(sc_ctx *cx, conv_plan *plan, int64_t filters, in
     return memory;
 }
 
-/* Whether a view is better read in place than collected: where rows are whole vectors, or there are few filters. */
+/* Return whether a view is better read in place than collected: where rows are whole vectors, or there are few filters. */
 static bool conv_in_place(const conv_plan *plan, const conv_view *v) {
     int64_t lanes = SC_VL / (int64_t)sc_dtype_size(plan->dtype), columns = v->size[1];
     if (plan->planes.phases[0] == 0) return v->filters <= GEMM_MR && columns >= lanes; /* channels are far apart */

@@ -37,7 +37,7 @@ static uint64_t hash_float(double x) {
 
 static uint64_t hash_next(const char **kind, const sc_value **leaf);
 
-/* What Python's tuples do: xxHash over the items' hashes. */
+/* Return the hash of a tuple as in Python: xxHash over the hashes of the items. */
 static const uint64_t HASH_START = UINT64_C(2870177450012600261);
 
 static inline uint64_t hash_step(uint64_t sum, uint64_t item) {

@@ -251,7 +251,7 @@ static gemm_form gemm_form_of(const sc_packed *w) {
     return w->panels == SC_F16 ? GEMM_PANELS_F16 : w->panels == SC_BF16 ? GEMM_PANELS_BF16 : GEMM_PANELS;
 }
 
-/* Whether this product takes the panels from the last to the first. Every second one does: a weight that is larger than a cache
+/* Return whether this product takes the panels from the last to the first. Every second one does: a weight that is larger than a cache
  * is used again in the next step of a loop, and in one order its end would push out its beginning, so that no panel were ever
  * found there. This way as many are as fit. (The order is no part of the weight's value, which is why it may change here.) */
 static bool gemm_turn(const sc_packed *w) {

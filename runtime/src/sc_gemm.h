@@ -27,7 +27,7 @@ enum { GEMM_REGISTERS = 32, GEMM_NV = 4, GEMM_STEPS = 1, GEMM_FEW = 1, GEMM_CHUN
 enum { GEMM_REGISTERS = 16, GEMM_NV = 2, GEMM_STEPS = 2, GEMM_FEW = 2, GEMM_CHUNKED = INT32_MAX };
 #endif
 
-/* How the right operand of a product is given: by its strides, or as panels of its own or of 16-bit elements. */
+/* The form of the right operand of a product: strides, or panels of its own elements or of 16-bit ones. */
 typedef enum gemm_form { GEMM_PLAIN, GEMM_PANELS, GEMM_PANELS_F16, GEMM_PANELS_BF16 } gemm_form;
 
 /* About how long one thread takes: products of few rows wait for the memory that b is in. */

@@ -16,7 +16,7 @@ static SC_UNUSED bool image_channels_last(const sc_tensor *x) {
     return true;
 }
 
-/* The same values as x [N, C, H, W] in channels-last strides; takes over the reference to x, which may be NULL. */
+/* Return the values of x [N, C, H, W] in channels-last strides. Takes over the reference to x, which may be NULL. */
 static SC_UNUSED sc_tensor *image_to_channels_last(sc_ctx *cx, sc_tensor *x) {
     if (!x) return NULL;
     const int64_t *n = x->size, stride[4] = {n[1] * n[2] * n[3], 1, n[1] * n[3], n[1]};

@@ -100,7 +100,7 @@ static bool places_next(places *p) {
     return places_pass(p, 1);
 }
 
-/* How many rows from here on step evenly in all operands. */
+/* Return how many rows from here on step evenly in all operands. */
 static int64_t places_rows(const places *p) {
     return p->rank ? p->size[p->rank - 1] - p->position[p->rank - 1] : 1;
 }
@@ -156,7 +156,7 @@ static void put_row(size_t bytes, void *to, int64_t to_step, int64_t step, const
     }
 }
 
-/* Whether there is a loop for sums of the dtype; integers wrap. */
+/* Return whether there is a loop for sums of the dtype; integers wrap. */
 static bool add_row(int dtype, void *to, int64_t to_step, int64_t step, const int64_t *index, int64_t index_step, const void *from,
                     int64_t from_step, int64_t n) {
     switch (dtype) {
@@ -172,7 +172,7 @@ static bool add_row(int dtype, void *to, int64_t to_step, int64_t step, const in
     }
 }
 
-/* The same for ADD_ROWS rows, each along its own row of p's: whether there is a loop for this, too. */
+/* Add ADD_ROWS rows, each along its own row of p's; return whether there is a loop for the dtype. */
 static bool add_rows(int dtype, void *to, const int64_t *index, const void *from, const places *p) {
     const int64_t pitch[3] = {p->stride[0][p->rank - 1], p->stride[1][p->rank - 1], p->stride[2][p->rank - 1]};
     if (dtype == SC_F32) add_rows_f32(to, index, from, pitch, p->n);
@@ -237,7 +237,7 @@ static int check_positions(sc_ctx *cx, const sc_tensor *x, int d, const int64_t 
     return 0;
 }
 
-/* How many indices from the first of n on count up by one: what they name stands together. */
+/* Return how many indices from the first of n on count up by one: what they name stands together. */
 static int64_t run_length(const int64_t *index, int64_t n) {
     int64_t i = 1;
     while (i < n && index[i] == index[0] + i) i++;

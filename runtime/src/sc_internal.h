@@ -106,7 +106,7 @@ static inline int64_t sc_slice_bound(int64_t i, int64_t len, int64_t low, int64_
     return i < low ? low : i > high ? high : i;
 }
 
-/* How many of len items x[start:stop:step] takes, step != 0; start and stop become offsets. */
+/* Return how many of len items x[start:stop:step] takes, step != 0; start and stop become offsets. */
 static inline int64_t sc_slice_length(int64_t len, int64_t *start, int64_t *stop, int64_t step) {
     int64_t low = step < 0 ? -1 : 0, high = step < 0 ? len - 1 : len;
     *start = sc_slice_bound(*start, len, low, high);

@@ -28,7 +28,7 @@ static inline void set_operand(sc_iter *it, int o, const sc_tensor *t, int64_t s
     it->stride[0][o] = outer;
 }
 
-/* How many elements of the last dimensions of `full` t covers: all of them, a suffix, one, or 0 when it is neither. */
+/* Return how many elements of the last dimensions of `full` t covers: all of them, a suffix, one, or 0 when it is neither. */
 static inline int64_t covered(const sc_tensor *full, const sc_tensor *t) {
     int skip = 0;
     while (skip < t->rank && t->size[skip] == 1) skip++;

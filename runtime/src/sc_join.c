@@ -1,7 +1,7 @@
 /* sc_join.c - cat and stack: tensors put together from parts along one dimension. */
 #include "sc_internal.h"
 
-/* What eager's suggest_memory_format says: do t's strides suggest NHWC (rank 4) or NDHWC (rank 5)? */
+/* Return whether the strides of t suggest NHWC (rank 4) or NDHWC (rank 5), as in eager's suggest_memory_format. */
 static bool suggests_channels_last(const sc_tensor *t) {
     int rank = t->rank;
     if ((rank != 4 && rank != 5) || t->stride[1] == 0) return false;
@@ -70,7 +70,7 @@ typedef struct cat_part { /* one row for each place before the dim; in elements 
     int64_t pitch, width;
 } cat_part;
 
-/* Whether t is evenly spaced contiguous rows of the dims from d on. */
+/* Return whether t is evenly spaced contiguous rows of the dims from d on. */
 static bool as_part(const sc_tensor *t, int d, cat_part *part) {
     int64_t next = 1;
     *part = (cat_part){t->data, 0, 1};

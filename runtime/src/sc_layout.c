@@ -148,7 +148,7 @@ SC_KERNEL int sc_infer_size(sc_ctx *cx, const sc_tensor *x, const int64_t *size,
 
 typedef enum sc_overlap { OVERLAP_NONE, OVERLAP_PARTIAL, OVERLAP_FULL, OVERLAP_UNKNOWN } sc_overlap;
 
-/* Whether elements of a are elements of b; not known of tensors with gaps, as in eager. */
+/* Return whether elements of a are elements of b; not known of tensors with gaps, as in eager. */
 static sc_overlap overlap_of(const sc_tensor *a, const sc_tensor *b) {
     if (a == b) return OVERLAP_FULL;
     if (a->numel == 0 || b->numel == 0) return OVERLAP_NONE;

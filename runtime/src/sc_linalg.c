@@ -36,7 +36,7 @@ static int64_t linalg_half(int64_t n) { /* a multiple of the leaf, less than n >
 /* ---- batches ---- */
 
 typedef struct linalg_job linalg_job;
-/* What is done to the matrices first..last - 1 of a batch, with scratch of the job's size. */
+/* The work on the matrices first..last - 1 of a batch, with scratch memory of the job's size. */
 typedef void linalg_work(const linalg_job *job, int64_t first, int64_t last, void *scratch);
 struct linalg_job {
     linalg_work *work;
@@ -86,7 +86,7 @@ static sc_tensor *linalg_columns(sc_ctx *cx, const sc_tensor *x, int batch, cons
     return NULL;
 }
 
-/* The same to be read alone: x itself, retained, where it is so already. */
+/* Return x for reading alone: retained where it already has the form, else a copy. */
 static sc_tensor *linalg_read(sc_ctx *cx, sc_tensor *x, int batch, const int64_t *size) {
     bool fits = x->rank == batch + 2 && sc_same_sizes(x->size, size, batch);
     int64_t rows = x->size[x->rank - 2], step = rows * x->size[x->rank - 1];

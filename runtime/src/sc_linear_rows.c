@@ -25,7 +25,7 @@ static sc_tensor *window_row(sc_ctx *cx, sc_list *rows, int64_t index) {
     return sc_rows_at(rows, index);
 }
 
-/* How many steps to take at once where each has the sizes of x: fewer at first where the loop may be left early. */
+/* Return how many steps to take at once, each with the sizes of x: fewer at first where the loop may exit early. */
 static int64_t steps_ahead(const sc_list *rows, const sc_tensor *x, bool sure, int64_t limit) {
     int64_t each = 1;
     for (int d = 0; d + 1 < x->rank; d++) each = sc_wrapped_product(each, x->size[d]);

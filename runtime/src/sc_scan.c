@@ -97,7 +97,7 @@ static void scan_ints(int op, int64_t *v, int64_t n) {
     }
 }
 
-/* Whether there are loops for the dtype. */
+/* Return whether there are loops for the dtype. */
 static bool scan_typed(const lines *l, bool product, int dtype, const void *x, void *out) {
     if (dtype == SC_F32) scan_lines_f32(l->count, l->n, l->inner, product, x, out);
     else if (dtype == SC_F64) scan_lines_f64(l->count, l->n, l->inner, product, x, out);

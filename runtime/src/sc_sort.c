@@ -23,7 +23,7 @@ typedef struct sort_pair { uint64_t key, at; } sort_pair;
 #define N(name) sort_##name##_pair
 #include "sc_sort_tile.inc"
 
-/* How often the C++ library parts n elements before it takes a heap instead. */
+/* Return how often the C++ library parts n elements before it takes a heap instead. */
 static int select_turns(int64_t n) {
     return n > 0 ? 2 * (63 - __builtin_clzll((uint64_t)n)) : 0;
 }
@@ -160,7 +160,7 @@ static void sort_pairs(const sort_work *w, const void *x, int dtype, int64_t n, 
     if (tied && how.kind != SORT_STABLE) select_pairs(w, x, dtype, n, how, to);
 }
 
-/* The same of keys of 32 bits. */
+/* Sort keys of 32 bits. */
 static void select_keys(const sort_work *w, int64_t n, sort_how how, int64_t *to) {
     uint64_t *one = w->elements;
     keyed(w->key, n, one);
@@ -173,7 +173,7 @@ static void select_keys(const sort_work *w, int64_t n, sort_how how, int64_t *to
     for (int64_t i = 0; i < how.k; i++) to[i] = (int64_t)(uint32_t)one[i];
 }
 
-/* Whether two of the first k sorted elements are equal, or the last of them and one that is not among them. */
+/* Return whether two of the first k sorted elements are equal, or the last of them and one that is not among them. */
 static bool has_ties(const uint64_t *sorted, const uint32_t *key, int64_t n, int64_t k) {
     bool tied = false;
     for (int64_t i = 1; i < k; i++) tied |= sorted[i - 1] >> 32 == sorted[i] >> 32;
@@ -208,7 +208,7 @@ static void sort_line(const sort_work *w, const void *x, int dtype, int64_t n, s
     (selects ? select_keys : sort_keys)(w, n, how, to);
 }
 
-/* How many positions of each line are asked for. */
+/* Return how many positions of each line are asked for. */
 static int64_t sort_length(sort_how how) {
     return how.kind == SORT_KTH ? 1 : how.k;
 }

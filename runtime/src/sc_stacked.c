@@ -21,13 +21,13 @@ static int joined_sizes(const sc_tensor *x, int64_t total, int64_t dim, bool sta
     return x->rank + stack;
 }
 
-/* Whether a first tensor may be copied to its place: eager's result is contiguous. */
+/* Return whether a first tensor may be copied to its place: eager's result is contiguous. */
 static bool joins_plainly(const sc_tensor *x, int64_t dim, bool stack) {
     if (x->rank + stack > SC_MAX_RANK || dim >= x->rank + stack || x->numel == 0 || !sc_is_contiguous(x)) return false;
     return !sc_is_channels_last(x) && !(stack && dim == 3 && x->rank == 3);
 }
 
-/* Whether a tensor is like those before it. */
+/* Return whether a tensor is like those before it. */
 static bool is_alike(const sc_tensor *x, const sc_tensor *out, int64_t total, int64_t dim, bool stack) {
     if (x->rank + stack != out->rank) return false;
     int64_t step = 1;

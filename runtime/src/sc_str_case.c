@@ -60,7 +60,7 @@ static void case_put(case_out *out, uint32_t code) {
     out->len++;
 }
 
-/* Whether the next character in a direction that is not ignorable has a case. */
+/* Return whether the next character in a direction that is not ignorable has a case. */
 static bool case_beside(const sc_str *s, int64_t i, int step) {
     do i += step;
     while (i >= 0 && i < s->len && sc_unicode_has(sc_str_code(s, i), SC_IGNORABLE));

@@ -198,7 +198,7 @@ static void meet_helpers(sc_team *t) {
         else sched_yield();
 }
 
-/* What each thread of the lender's runs, the caller as worker 0. Any number of them does all pieces, as those who are done
+/* The function that each thread of the lender runs, the caller as worker 0. Any number of them does all pieces, as those who are done
  * take the others'. The lender orders what the caller wrote before, and what they write before it returns. */
 static void join_region(void *arg, int worker) {
     sc_team *t = arg;
@@ -392,7 +392,7 @@ static bool share_with_lender(sc_ctx *cx, int64_t count, int64_t grain, double n
 
 /* ---- sharing ---- */
 
-/* Whether sharing with helpers pays, asked by who has the team, of work worth a region of helpers awake. Sleepers are woken for
+/* Return whether sharing with helpers pays, asked by who has the team, of work worth a region of helpers awake. Sleepers are woken for
  * one long piece of work, or when many short ones have come. */
 static bool pays(sc_ctx *cx, double ns) {
     const sc_team *t = cx->team;

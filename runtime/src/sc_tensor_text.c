@@ -6,7 +6,7 @@
 
 #include "sc_text.h"
 
-/* How all numbers of a tensor are written; complex tensors have one of these for each part. */
+/* The format of all numbers of a tensor; complex tensors have one for each part. */
 typedef struct number_style {
     bool whole, scientific;
     int width;

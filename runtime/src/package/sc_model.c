@@ -198,7 +198,7 @@ static int check_lists(sc_ctx *cx) {
     return 0;
 }
 
-/* What the call has set, kept also where it failed; the first error stays. */
+/* Store what the call has set, also where the call failed. The first error stays. */
 static int keep_state(sc_caller *c, int r, const sc_value *args) {
     sc_error first = c->cx->error;
     int kept = c->state ? sc_state_keep(c->state, c->cx, args) : 0;

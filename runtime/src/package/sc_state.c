@@ -175,7 +175,7 @@ int sc_state_take(const sc_state *s, sc_ctx *cx, sc_value *args) {
 
 /* ---- out of a call ---- */
 
-/* What a leaf holds behind the call: what its target was set to, or what went in. */
+/* Return the value of a leaf after the call: the value that its target was set to, or the one before the call. */
 static const sc_value *value_behind(const sc_package *p, const sc_ctx *cx, const sc_value *args, int leaf, bool *changed) {
     *changed = p->leaves[leaf].is_list && args[leaf].l && args[leaf].l->written;
     int target = p->leaves[leaf].target;
@@ -199,8 +199,8 @@ static int keep_value(const sc_leaf *leaf, sc_value v, sc_cell *c) {
     return 0;
 }
 
-/* What code writes to a tensor of a state would, in eager, be seen through all that shares its memory. Here the parts of a
- * state share none, so sharing is an error where one of the two may be written. */
+/* In eager, all tensors that share memory see a write to a tensor of a state. Here the parts of a state share no memory, so
+ * sharing is an error where code may write to one of the two. */
 typedef struct holder {
     const sc_storage *storage;
     bool written;
