@@ -22,7 +22,7 @@ static inline int sc_keep_tensor(sc_ctx *cx, int slot, sc_tensor *t) { return sc
 static inline int sc_keep_packed(sc_ctx *cx, int slot, sc_packed *p) { return sc_ctx_keep(cx, slot, &p->obj, p->storage); }
 
 #ifndef SC_WITHOUT_CONTRACTIONS
-/* `rows` holds a window of results, [steps, ...], and a view of one of its rows, which is moved where nobody else has it.
+/* `rows` holds a window of results, [steps, ...], and a view of one of its rows, which moves if its reference count is one.
  * Behind the list's end stand the index of the window's first row, how many it has, and where they are; 0 where none is. */
 enum { SC_ROWS_WINDOW, SC_ROWS_ROW, SC_ROWS_HELD, SC_ROWS_FIRST = SC_ROWS_HELD, SC_ROWS_COUNT, SC_ROWS_DATA, SC_ROWS_BYTES, SC_ROWS_SLOTS };
 

@@ -56,7 +56,7 @@ extern SC_KERNEL const sc_str sc_latin1[256]; /* the strings of one Latin-1 char
 SC_STRING sc_str *sc_str_chr(sc_ctx *cx, int64_t code) { /* 0 <= code < SC_CODES; no memory is taken for Latin-1 */
     return code < 256 ? (sc_str *)&sc_latin1[code] : sc_str_wide(cx, code);
 }
-/* a + chr(code). reuse: the caller gives up its reference to a next; where nobody else has one, a grows and is the result,
+/* a + chr(code). reuse: the caller releases a next; if the reference count of a is one, a grows and is the result,
  * counted twice. */
 SC_STRING sc_str *sc_str_push(sc_ctx *cx, sc_str *a, int64_t code, bool reuse) {
     bool fits = a->width == 1 && code < 0x100 && (size_t)a->len < sc_str_room(a);

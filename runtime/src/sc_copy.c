@@ -23,8 +23,8 @@ static void fill_elements(void *data, size_t bytes, int64_t n, element e) {
     else for (int64_t i = 0; i < n; i++) memcpy((char *)data + 16 * i, &e, 16);
 }
 
-/* Return whether a number fits the dtype by the rules of eager's fill: negative integers may wrap in uint8, infinity fits floats. Of a float
- * that goes into an integer dtype, i is the whole part. */
+/* Return whether a number fits the dtype by the rules of eager's fill: negative integers may wrap in uint8, infinity fits
+ * floats. If a float goes into an integer dtype, i is its whole part. */
 static bool fits(int dtype, double f, int64_t i) {
     static const double largest[SC_NDTYPES] = {[SC_F16] = 65504.0, [SC_BF16] = 0x1.fep127, [SC_F32] = 0x1.fffffep127, [SC_C64] = 0x1.fffffep127};
     switch (dtype) {

@@ -193,7 +193,7 @@ static void release_results(sc_ctx *cx, int n, sc_tensor **out) {
     }
 }
 
-/* An input of the results' sizes that nobody else has, to be overwritten; `last` loses its bit. */
+/* Return an input of the results' sizes with a reference count of one, to be overwritten, and clear its bit in `last`. */
 static sc_tensor *take_input(const sc_tensor *full, int dtype, int n_in, sc_tensor *const *in, unsigned *last) {
     for (int i = 0; *last >> i && i < n_in; i++) {
         sc_tensor *t = in[i];
