@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,16 +23,22 @@ from .toolchain import (
     find_compiler,
     link_shared,
     program_flags,
+    sanitizing,
 )
 
-LAYOUT = 3  # counts changes of what an entry holds
+LAYOUT = 4  # counts changes of what an entry holds
+PRECOMPILED = "headers.h"
+_FIRST_INCLUDES = re.compile(r'(?:#include "\w+\.h"\n)+')
 
 
-def runtime_object(source: Path, optimize: int, debug: bool) -> Path:
-    """The object file of one of the runtime's sources, compiled once per set of flags."""
+def runtime_object(source: Path, optimize: int, debug: bool, environment: str = "") -> Path:
+    """Return the object file of one of the runtime's sources, compiled once per set of flags.
+
+    environment: what `_environment_key` returns, from a caller that has it.
+    """
     level = optimize if SOURCES[source.stem].hot else min(optimize, 2)  # elsewhere -O3 makes nothing faster, and takes longer
     flags = [*compile_flags(optimize, debug), f"-O{level}", f"-I{runtime.INCLUDE_DIR}", f"-I{runtime.SOURCE_DIR}"]
-    key = cache_key("runtime", source.name, level, _environment_key(optimize, debug))
+    key = cache_key("runtime", source.name, level, environment or _environment_key(optimize, debug))
     name = f"{source.stem}.o"
     return cached(key, lambda directory: compile_object(source, flags, directory / name)) / name
 
@@ -47,21 +53,23 @@ def build_library(
     building: is called with the library's name where the cache does not have the library.
     """
     stem = re.sub(r"\W", "_", name, flags=re.ASCII)[:100]
-    key = cache_key("library", stem, c_source, _environment_key(optimize, debug))
+    environment = _environment_key(optimize, debug)
+    key = cache_key("library", stem, c_source, environment)
 
     def produce(directory: Path) -> None:
         if building is not None:
             building(stem)
         # The entry moves when it is complete: debug information names the place where the C will be.
         final = directory.with_suffix("")
-        flags = [*program_flags(optimize, debug), f"-I{runtime.INCLUDE_DIR}", f"-ffile-prefix-map={directory}={final}"]
+        flags = [*program_flags(optimize, debug), f"-I{runtime.INCLUDE_DIR}"]
+        flags += [*_precompiled_headers(c_source, flags, debug, environment), f"-ffile-prefix-map={directory}={final}"]
         source, own = directory / f"{stem}.c", directory / f"{stem}.o"
         source.write_text(c_source, encoding="utf-8")
         needed = sorted(runtime.needed_sources(kernels), key=_by_compile_time)
         try:
             with ThreadPoolExecutor(JOBS) as pool, ended_on_interrupt():
                 compiled = pool.submit(compile_object, source, flags, own)
-                objects = list(pool.map(lambda path: runtime_object(path, optimize, debug), needed))
+                objects = list(pool.map(lambda path: runtime_object(path, optimize, debug, environment), needed))
                 compiled.result()
             link_shared([own, *objects], directory / f"{stem}.so")
         except BuildError as error:
@@ -71,16 +79,37 @@ def build_library(
     return cached(key, produce) / f"{stem}.so"
 
 
+def _precompiled_headers(c_source: str, flags: Sequence[str], debug: bool, environment: str) -> Sequence[str]:
+    """Return the flags by which a text takes the headers that it begins with from the cache, compiled once per set of flags.
+
+    GCC reads the headers themselves where it does not accept what an entry holds. clang would fail, since it compares the times
+    of headers. Debug information names places, and the sanitizers ask for it: with these, texts are compiled as they stand.
+    """
+    first = _FIRST_INCLUDES.match(c_source)
+    if first is None or debug or sanitizing() or not find_compiler().is_gcc:
+        return ()
+
+    def produce(directory: Path) -> None:
+        header = directory / PRECOMPILED
+        header.write_text(first[0], encoding="utf-8")
+        compile_object(header, [*flags, "-x", "c-header"], header.with_suffix(".h.gch"))
+
+    try:
+        return ("-include", str(cached(cache_key("headers", first[0], environment), produce) / PRECOMPILED))
+    except BuildError:  # the text itself will tell of it
+        return ()
+
+
 def _by_compile_time(source: Path) -> int:
     return SOURCES[source.stem].hot or len(SOURCES)
 
 
-def _environment_key(optimize: int, debug: bool) -> list[object]:
-    """Everything but the program itself that decides what the compiler makes."""
+def _environment_key(optimize: int, debug: bool) -> str:
+    """Return a hash of everything but the program itself that decides what the compiler makes."""
     folders = (runtime.INCLUDE_DIR, runtime.SOURCE_DIR)
     files = sorted(path for folder in folders for path in folder.glob("*") if path.suffix in (".c", ".h", ".inc"))
     contents = [(path.name, path.read_bytes()) for path in files]
-    return [LAYOUT, find_compiler().identity, program_flags(optimize, debug), cpu_identity(), contents]
+    return cache_key(LAYOUT, find_compiler().identity, program_flags(optimize, debug), cpu_identity(), contents)
 
 
 def _keep(source: Path) -> Path:

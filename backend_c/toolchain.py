@@ -79,6 +79,11 @@ class Compiler:
     def identity(self) -> str:
         return "\n".join((*self.command, self.version, self.target))
 
+    @property
+    def is_gcc(self) -> bool:
+        """Return whether this is GCC, which alone accepts PROGRAM_FLAGS."""
+        return bool(self.program)
+
 
 def find_compiler() -> Compiler:
     """The compiler that CC names, else the first of cc, gcc and clang on the path."""

@@ -202,6 +202,58 @@ def test_only_what_is_needed_is_compiled(root: Path, small_runtime: Path, monkey
     assert sorted(compiled[2:]) == ["second", "two"]
 
 
+WITH_HEADERS = '#include "sc.h"\n#include "sc_math.h"\n' + PROGRAM
+
+
+@pytest.fixture
+def precompiled(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Note where headers are precompiled to."""
+    if not toolchain.find_compiler().is_gcc:
+        pytest.skip("GCC alone precompiles headers")
+    made: list[Path] = []
+    real = toolchain.compile_object
+
+    def compile_object(source: Path, flags: list[str], out: Path) -> None:
+        real(source, flags, out)
+        if out.suffix == ".gch":
+            made.append(out)
+
+    monkeypatch.setattr(build, "compile_object", compile_object)
+    return made
+
+
+def test_headers_are_precompiled_once_for_each_set_of_flags(precompiled: list[Path]) -> None:
+    for number, optimize in ((1, 0), (2, 0), (1, 1), (2, 1)):
+        library = build.build_library(WITH_HEADERS % number, "program", optimize=optimize, debug=False)
+        assert ctypes.CDLL(str(library)).answer() == number
+    assert len(precompiled) == 2
+
+
+def test_precompiled_headers_change_no_library(
+    precompiled: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first = build.build_library(WITH_HEADERS % 1, "program", optimize=3, debug=False)
+    monkeypatch.setenv("SCRIPTC_CACHE_DIR", str(tmp_path / "without"))
+    monkeypatch.setattr(build, "_precompiled_headers", lambda *given: ())
+    second = build.build_library(WITH_HEADERS % 1, "program", optimize=3, debug=False)
+    assert first != second and first.read_bytes() == second.read_bytes() and len(precompiled) == 1
+
+
+def test_damaged_precompiled_headers_are_made_again(root: Path, precompiled: list[Path]) -> None:
+    build.build_library(WITH_HEADERS % 1, "program", optimize=0, debug=False)
+    (stored,) = root.glob("*/*.gch")
+    stored.write_bytes(stored.read_bytes()[:100_000])
+    library = build.build_library(WITH_HEADERS % 2, "program", optimize=0, debug=False)
+    assert ctypes.CDLL(str(library)).answer() == 2
+    assert len(precompiled) == 2 and cache.current().find(stored.parent.name)
+
+
+def test_headers_behind_a_pragma_are_compiled_under_it(precompiled: list[Path]) -> None:
+    pragma = '#pragma GCC optimize("no-strict-aliasing")\n'
+    build.build_library(pragma + WITH_HEADERS % 1, "program", optimize=0, debug=False)
+    assert not precompiled
+
+
 @pytest.mark.parametrize("source", ["int broken( {\n", "int missing(void);\n" + PROGRAM.replace("%d", "missing()")])
 def test_refused_c_is_an_internal_error_that_keeps_the_c(root: Path, small_runtime: Path, source: str) -> None:
     with pytest.raises(toolchain.BuildError, match="internal scriptc error") as caught:
