@@ -23,7 +23,6 @@ from .toolchain import (
     find_compiler,
     link_shared,
     program_flags,
-    sanitizing,
 )
 
 LAYOUT = 4  # counts changes of what an entry holds
@@ -34,13 +33,16 @@ _FIRST_INCLUDES = re.compile(r'(?:#include "\w+\.h"\n)+')
 def runtime_object(source: Path, optimize: int, debug: bool, environment: str = "") -> Path:
     """Return the object file of one of the runtime's sources, compiled once per set of flags.
 
+    The runtime is compiled in two ways at most: as it stands for optimize=0, else for this machine.
     environment: what `_environment_key` returns, from a caller that has it.
     """
-    level = optimize if SOURCES[source.stem].hot else min(optimize, 2)  # elsewhere -O3 makes nothing faster, and takes longer
-    flags = [*compile_flags(optimize, debug), f"-O{level}", f"-I{runtime.INCLUDE_DIR}", f"-I{runtime.SOURCE_DIR}"]
-    key = cache_key("runtime", source.name, level, environment or _environment_key(optimize, debug))
+    machine = 3 if optimize else 0
+    level = machine if SOURCES[source.stem].hot else min(machine, 2)  # elsewhere -O3 makes nothing faster, and takes longer
+    flags = [*compile_flags(machine, debug), f"-O{level}"]
+    folders = [f"-I{runtime.INCLUDE_DIR}", f"-I{runtime.SOURCE_DIR}"]
+    key = cache_key("runtime", source.name, flags, environment or _environment_key())
     name = f"{source.stem}.o"
-    return cached(key, lambda directory: compile_object(source, flags, directory / name)) / name
+    return cached(key, lambda directory: compile_object(source, [*flags, *folders], directory / name)) / name
 
 
 def build_library(
@@ -53,22 +55,22 @@ def build_library(
     building: is called with the library's name where the cache does not have the library.
     """
     stem = re.sub(r"\W", "_", name, flags=re.ASCII)[:100]
-    environment = _environment_key(optimize, debug)
-    key = cache_key("library", stem, c_source, environment)
+    environment, flags = _environment_key(), program_flags(optimize, debug)
+    key = cache_key("library", stem, c_source, flags, environment)
 
     def produce(directory: Path) -> None:
         if building is not None:
             building(stem)
         # The entry moves when it is complete: debug information names the place where the C will be.
         final = directory.with_suffix("")
-        flags = [*program_flags(optimize, debug), f"-I{runtime.INCLUDE_DIR}"]
-        flags += [*_precompiled_headers(c_source, flags, debug, environment), f"-ffile-prefix-map={directory}={final}"]
+        headers = _precompiled_headers(c_source, flags, environment)
+        given = [*flags, f"-I{runtime.INCLUDE_DIR}", *headers, f"-ffile-prefix-map={directory}={final}"]
         source, own = directory / f"{stem}.c", directory / f"{stem}.o"
         source.write_text(c_source, encoding="utf-8")
         needed = sorted(runtime.needed_sources(kernels), key=_by_compile_time)
         try:
             with ThreadPoolExecutor(JOBS) as pool, ended_on_interrupt():
-                compiled = pool.submit(compile_object, source, flags, own)
+                compiled = pool.submit(compile_object, source, given, own)
                 objects = list(pool.map(lambda path: runtime_object(path, optimize, debug, environment), needed))
                 compiled.result()
             link_shared([own, *objects], directory / f"{stem}.so")
@@ -79,23 +81,23 @@ def build_library(
     return cached(key, produce) / f"{stem}.so"
 
 
-def _precompiled_headers(c_source: str, flags: Sequence[str], debug: bool, environment: str) -> Sequence[str]:
+def _precompiled_headers(c_source: str, flags: Sequence[str], environment: str) -> Sequence[str]:
     """Return the flags by which a text takes the headers that it begins with from the cache, compiled once per set of flags.
 
     GCC reads the headers themselves where it does not accept what an entry holds. clang would fail, since it compares the times
     of headers. Debug information names places, and the sanitizers ask for it: with these, texts are compiled as they stand.
     """
     first = _FIRST_INCLUDES.match(c_source)
-    if first is None or debug or sanitizing() or not find_compiler().is_gcc:
+    if first is None or "-g" in flags or not find_compiler().is_gcc:
         return ()
 
     def produce(directory: Path) -> None:
         header = directory / PRECOMPILED
         header.write_text(first[0], encoding="utf-8")
-        compile_object(header, [*flags, "-x", "c-header"], header.with_suffix(".h.gch"))
+        compile_object(header, [*flags, f"-I{runtime.INCLUDE_DIR}", "-x", "c-header"], header.with_suffix(".h.gch"))
 
     try:
-        return ("-include", str(cached(cache_key("headers", first[0], environment), produce) / PRECOMPILED))
+        return ("-include", str(cached(cache_key("headers", first[0], flags, environment), produce) / PRECOMPILED))
     except BuildError:  # the text itself will tell of it
         return ()
 
@@ -104,12 +106,12 @@ def _by_compile_time(source: Path) -> int:
     return SOURCES[source.stem].hot or len(SOURCES)
 
 
-def _environment_key(optimize: int, debug: bool) -> str:
-    """Return a hash of everything but the program itself that decides what the compiler makes."""
+def _environment_key() -> str:
+    """Return a hash of everything but the program and the flags that decides what the compiler makes."""
     folders = (runtime.INCLUDE_DIR, runtime.SOURCE_DIR)
     files = sorted(path for folder in folders for path in folder.glob("*") if path.suffix in (".c", ".h", ".inc"))
     contents = [(path.name, path.read_bytes()) for path in files]
-    return cache_key(LAYOUT, find_compiler().identity, program_flags(optimize, debug), cpu_identity(), contents)
+    return cache_key(LAYOUT, find_compiler().identity, cpu_identity(), contents)
 
 
 def _keep(source: Path) -> Path:
