@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from settings import sweep
 from three_ways import Program, assert_same, call, compile_at, compiled, eager, interpreted
 
 import scriptc
@@ -165,7 +166,7 @@ def test_interpreter_equals_eager(given: Program) -> None:
         assert_same(eager(given.target, one), interpreted(given.target, one))
 
 
-@pytest.mark.parametrize("optimize", [0, 3])
+@pytest.mark.parametrize("optimize", sweep([0, 3], 0))
 @pytest.mark.parametrize("given", PROGRAMS, ids=lambda p: p.name)
 def test_compiled_equals_eager(given: Program, optimize: int) -> None:
     target = compile_at(given.target, optimize)

@@ -8,6 +8,8 @@ from programs.cases import PROGRAMS
 from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted
 
 FEW = 5  # calls at -O3: there are a hundred pairs of dtypes
+# They have a variant for each pair of dtypes.
+SLOW = {(dtypes.every_pair, 0), *((p.target, 3) for p in PROGRAMS if p.target.__module__ == dtypes.__name__)}
 IDS = [f"{p.target.__module__.rpartition('.')[2]}-{p.name}" for p in PROGRAMS]
 
 
@@ -17,8 +19,14 @@ def test_interpreter_equals_eager(program: Program) -> None:
         assert_same(eager(program.target, given), interpreted(program.target, given))
 
 
-@pytest.mark.parametrize("optimize", [0, 3])
-@pytest.mark.parametrize("program", PROGRAMS, ids=IDS)
+@pytest.mark.parametrize(
+    ("program", "optimize"),
+    [
+        pytest.param(program, level, id=f"{name}-{level}", marks=[pytest.mark.slow] * ((program.target, level) in SLOW))
+        for program, name in zip(PROGRAMS, IDS, strict=True)
+        for level in (0, 3)
+    ],
+)
 def test_compiled_equals_eager(program: Program, optimize: int) -> None:
     target = compile_at(program.target, optimize)
     for given in program.calls if optimize == 0 else program.calls[:FEW]:
