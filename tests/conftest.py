@@ -36,6 +36,13 @@ def compiles_once(compiler_once: str) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def lasting_path(pytestconfig: pytest.Config) -> Path:
+    """Return a folder for generated programs that is the same in each run. Their C names it, so that a later run finds their
+    libraries in the cache."""
+    return pytestconfig.cache.mkdir("programs")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-data", action="store_true", help="write what came out into the .test files")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from measure.source import write_once
 from three_ways import Args, assert_same, compile_at, compiled, eager, interpreted
 
 
@@ -16,8 +17,7 @@ def statements(table: str) -> list[str]:
 
 
 def module_of(source: str, directory: Path) -> ModuleType:
-    path = directory / "programs.py"
-    path.write_text(source)
+    path = write_once("programs", source, directory)
     spec = importlib.util.spec_from_file_location("programs", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

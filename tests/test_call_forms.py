@@ -116,10 +116,10 @@ def _parts(form: str) -> list[str]:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("tensors", sweep(TENSORS, "x y o", "k l p"))
 @pytest.mark.parametrize("kind", [*FORMS, "others"])
-def test_forms(kind: str, tensors: str, tmp_path: Path) -> None:
+def test_forms(kind: str, tensors: str, lasting_path: Path) -> None:
     written = calls(kind, tensors)
     source = "".join(f"def f{i}({', '.join(_PARAMETERS)}):\n    return {e}\n" for i, e in enumerate(written))
-    module = module_of(f"import torch\nimport torch.nn.functional as F\n{source}", tmp_path)
+    module = module_of(f"import torch\nimport torch.nn.functional as F\n{source}", lasting_path)
     given, failed = call(**_PARAMETERS), []
     for i, expression in enumerate(written):
         function = getattr(module, f"f{i}")

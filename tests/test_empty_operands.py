@@ -43,5 +43,5 @@ GIVEN = {"x": torch.tensor([[0.5, -1.5, 2.0], [1.0, 0.25, -3.0], [2.5, 0.0, 1.5]
 
 
 @pytest.mark.parametrize("table", [REPEATED, MEDIANS, CLASSES, POOLS], ids=["repeated", "medians", "classes", "pools"])
-def test_empty_operands(table: str, tmp_path: Path) -> None:
-    agree_on(statements(table), GIVEN, tmp_path)
+def test_empty_operands(table: str, lasting_path: Path) -> None:
+    agree_on(statements(table), GIVEN, lasting_path)

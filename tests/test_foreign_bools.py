@@ -43,9 +43,9 @@ def plain(bytes: list[list[int]]) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("optimize", [0, 2])
-def test_every_byte_but_zero_is_true(optimize: int, tmp_path: Path) -> None:
+def test_every_byte_but_zero_is_true(optimize: int, lasting_path: Path) -> None:
     x, i = torch.arange(9.0).reshape(3, 3) + 1, torch.tensor([2, 0])
-    function = module_of(trying(statements(READ), ("x", "i", "m", "k"), False), tmp_path).tried
+    function = module_of(trying(statements(READ), ("x", "i", "m", "k"), False), lasting_path).tried
     expected = eager(function, Args((x, i, plain(MASK), plain(OTHER))))
     found = compiled(compile_at(function, optimize), Args((x, i, foreign(MASK), foreign(OTHER))))
     found.args = expected.args

@@ -65,10 +65,10 @@ def _bodies() -> list[str]:
     ]
 
 
-def test_bools_and_tensors_without_dims_index(tmp_path: Path) -> None:
+def test_bools_and_tensors_without_dims_index(lasting_path: Path) -> None:
     names, bodies = ", ".join(_PARAMETERS), _bodies()
     source = "".join(f"def f{i}({names}):\n    {body}\n" for i, body in enumerate(bodies))
-    module, given = module_of(f"import torch\n{source}", tmp_path), call(**_PARAMETERS)
+    module, given = module_of(f"import torch\n{source}", lasting_path), call(**_PARAMETERS)
     for i, body in enumerate(bodies):
         function = getattr(module, f"f{i}")
         try:

@@ -404,6 +404,6 @@ def test_older_names_in_loops() -> None:
 
 
 @pytest.mark.parametrize("group", range(4))
-def test_samples(group: int, tmp_path: Path) -> None:
+def test_samples(group: int, lasting_path: Path) -> None:
     names = (name for g in range(group, 16, 4) for name in entries(linalg.MEASURE, "float32", g))
-    assert not failures(first_calls(linalg.MEASURE, "float32", names, tmp_path), tmp_path)
+    assert not failures(first_calls(linalg.MEASURE, "float32", names, lasting_path), lasting_path)

@@ -24,10 +24,10 @@ CALLS = """
 """
 
 
-def test_sizes_of_targets(tmp_path: Path) -> None:
+def test_sizes_of_targets(lasting_path: Path) -> None:
     torch.manual_seed(0)
     given = {
         "x": torch.rand(3, 4), "t": torch.tensor([0, 2, 1]), "b": torch.zeros(3, 2).long(), "y": torch.rand(3, 4, 5),
         "z": torch.rand(3, 4, 5, 2), "e": torch.zeros(1, 0, 3),
     }  # fmt: skip
-    agree_on(statements(CALLS), given, tmp_path)
+    agree_on(statements(CALLS), given, lasting_path)

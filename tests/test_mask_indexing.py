@@ -71,10 +71,10 @@ GIVEN = {
 
 @pytest.mark.parametrize("group", [*groups(statements(MASKS), 35), *groups(statements(DTYPES), 35)], ids=lambda g: g[0])
 @pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")
-def test_masks(group: list[str], tmp_path: Path) -> None:
+def test_masks(group: list[str], lasting_path: Path) -> None:
     expressions = []
     for expression in group:  # each on values of its own
         *before, value = expression.split(";")
         copies = "x, k, u, h, m = x.clone(), k.clone(), u.clone(), h.clone(), m.clone()"
         expressions.append("; ".join([copies, *before, value]))
-    agree_on(expressions, GIVEN, tmp_path)
+    agree_on(expressions, GIVEN, lasting_path)

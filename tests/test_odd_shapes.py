@@ -24,7 +24,7 @@ RANKS = """
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 3), (0, 2)], ids=str)
-def test_ranks(shape: tuple[int, ...], tmp_path: Path) -> None:
+def test_ranks(shape: tuple[int, ...], lasting_path: Path) -> None:
     lines = ["import torch", "", "", "def ranks(x):", "    found = []"]
     for expression in statements(RANKS):
         lines += ["    y = x.clone()", "    try:", f"        z = {expression}"]
@@ -32,7 +32,7 @@ def test_ranks(shape: tuple[int, ...], tmp_path: Path) -> None:
         lines += ["    except (IndexError, RuntimeError) as e:"]
         lines += ["        found.append(-10.0 if isinstance(e, IndexError) else -20.0)"]
     x = NUMBERS[: torch.Size(shape).numel()].reshape(shape)
-    agree(module_of("\n".join([*lines, "    return found\n"]), tmp_path).ranks, [call(x)])
+    agree(module_of("\n".join([*lines, "    return found\n"]), lasting_path).ranks, [call(x)])
 
 
 # Eager writes some of these into new tensors, and gives others the strides of their operands.
@@ -45,10 +45,10 @@ STRIDES = """
 
 
 @pytest.mark.parametrize("optimize", [0, 3])
-def test_strides(optimize: int, tmp_path: Path) -> None:
+def test_strides(optimize: int, lasting_path: Path) -> None:
     shapes = [(0, 1), (0, 3), (1, 0), (3, 0), (0, 0), (2, 3), (1, 6), (6, 1)]
     dense = [NUMBERS[: torch.Size(s).numel()].reshape(s) for s in shapes]
     whole = NUMBERS.reshape(2, 3)
     cut = [whole[:0], whole[:, :0], whole[:1], whole[:, :1], NUMBERS[:1].expand(0, 1), NUMBERS[:1].expand(2, 1)]
     source = f"import torch\n\n\ndef strides(x):\n    return {', '.join(statements(STRIDES))}\n"
-    agree(module_of(source, tmp_path).strides, [call(y) for x in (*dense, *cut) for y in (x, x.t())], optimize)
+    agree(module_of(source, lasting_path).strides, [call(y) for x in (*dense, *cut) for y in (x, x.t())], optimize)

@@ -37,12 +37,12 @@ def program(row: OpDef, dtype: str, directory: Path) -> Program:
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_dtypes(group: int, tmp_path: Path) -> None:
+def test_dtypes(group: int, lasting_path: Path) -> None:
     taken: list[Program] = []
     expected: list[Any] = []
     for row in ROWS[group::GROUPS]:
         for dtype in TORCH_NAMES:
-            made = program(row, dtype, tmp_path)
+            made = program(row, dtype, lasting_path)
             assert made.function is not None
             try:
                 result = made.function(*made.args)
@@ -56,7 +56,7 @@ def test_dtypes(group: int, tmp_path: Path) -> None:
                 continue
             taken.append(made)
             expected.append(result)
-    everything = together("everything", taken, tmp_path)
+    everything = together("everything", taken, lasting_path)
     assert everything.function is not None
     got = scriptc.compile(everything.function, optimize=0)(*everything.args)
     for made, a, b in zip(taken, expected, got, strict=True):

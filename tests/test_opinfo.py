@@ -48,28 +48,28 @@ def failures(calls: list[tuple[str, Program]], directory: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("group", sweep(range(GROUPS), 0, 5, 11))
-def test_functions(group: int, tmp_path: Path) -> None:
+def test_functions(group: int, lasting_path: Path) -> None:
     """In float32, and in one of the other dtypes that were measured."""
     others = [dtype for dtype in opinfo.DTYPES[1:] if opinfo.MEASURE.title_of(dtype) in reported()]
     calls = []
     for variant in ("float32", others[group % len(others)]):
-        calls += first_calls(opinfo.MEASURE, variant, entries(opinfo.MEASURE, variant, group), tmp_path)
-    assert not failures(calls, tmp_path)
+        calls += first_calls(opinfo.MEASURE, variant, entries(opinfo.MEASURE, variant, group), lasting_path)
+    assert not failures(calls, lasting_path)
 
 
 @pytest.mark.parametrize("group", sweep(range(0, GROUPS, 4), 12))
-def test_core_aten(group: int, tmp_path: Path) -> None:
+def test_core_aten(group: int, lasting_path: Path) -> None:
     names = [name for g in range(group, group + 4) for name in entries(coreaten.MEASURE, "float32", g)]
-    assert not failures(first_calls(coreaten.MEASURE, "float32", iter(names), tmp_path), tmp_path)
+    assert not failures(first_calls(coreaten.MEASURE, "float32", iter(names), lasting_path), lasting_path)
 
 
 @pytest.mark.parametrize("group", sweep(range(0, GROUPS, 4), 0))
-def test_modules(group: int, tmp_path: Path) -> None:
+def test_modules(group: int, lasting_path: Path) -> None:
     names = [name for g in range(group, group + 4) for name in entries(modules.MEASURE, "eval", g)]
-    assert not failures(first_calls(modules.MEASURE, "eval", iter(names), tmp_path), tmp_path)
+    assert not failures(first_calls(modules.MEASURE, "eval", iter(names), lasting_path), lasting_path)
 
 
 @pytest.mark.parametrize("name", ["nn.BatchNorm1d", "nn.BatchNorm2d", "nn.BatchNorm3d", "nn.InstanceNorm1d"])
-def test_modules_that_keep_statistics(name: str, tmp_path: Path) -> None:
-    outcome = modules.MEASURE.run(name, "train", 4, tmp_path)
+def test_modules_that_keep_statistics(name: str, lasting_path: Path) -> None:
+    outcome = modules.MEASURE.run(name, "train", 4, lasting_path)
     assert outcome.ok, outcome.reasons

@@ -23,9 +23,9 @@ def test_powers_of_numbers_known_at_run_time() -> None:
     agree(powers, [call(*TENSORS, e) for e in EXPONENTS])
 
 
-def test_powers_of_known_numbers(tmp_path: Path) -> None:
+def test_powers_of_known_numbers(lasting_path: Path) -> None:
     bodies = [f"    y.append((x**({e}), d**({e}), h**({e}), q**({e}), z**({e})))\n" for e in EXPONENTS]
-    module = module_of(f"def powers(x, d, h, q, z):\n    y = []\n{''.join(bodies)}    return y\n", tmp_path)
+    module = module_of(f"def powers(x, d, h, q, z):\n    y = []\n{''.join(bodies)}    return y\n", lasting_path)
     agree(module.powers, [call(*TENSORS)])
 
 

@@ -120,10 +120,10 @@ def _functions(expressions: list[str], directory: Path) -> list[object]:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_calls_are_refused_as_in_eager(name: str, tmp_path: Path) -> None:
+def test_calls_are_refused_as_in_eager(name: str, lasting_path: Path) -> None:
     given = call(**_PARAMETERS)
     failed = []
-    for expression, function in zip(TABLES[name], _functions(TABLES[name], tmp_path), strict=True):
+    for expression, function in zip(TABLES[name], _functions(TABLES[name], lasting_path), strict=True):
         expected = eager(function, given)
         try:
             assert_same(expected, interpreted(function, given))

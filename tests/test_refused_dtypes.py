@@ -44,9 +44,9 @@ def is_empty(outcome: Outcome) -> bool:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("group", sweep(range(GROUPS), 1))
-def test_refused_as_in_eager(group: int, tmp_path: Path) -> None:
+def test_refused_as_in_eager(group: int, lasting_path: Path) -> None:
     failed = []
-    for program in calls(group, tmp_path):
+    for program in calls(group, lasting_path):
         if program.function is None:
             continue
         given = call(*program.args)

@@ -49,7 +49,7 @@ GIVEN = {"x": torch.tensor([[0.5, -1.5, 2.0], [1.0, 0.25, -3.0], [2.5, 0.0, 1.5]
 
 
 @pytest.mark.parametrize("dtype", sweep(DTYPES, "uint8", "float32"))
-def test_numbers(dtype: str, tmp_path: Path) -> None:
+def test_numbers(dtype: str, lasting_path: Path) -> None:
     pairs = [(way, number) for number in NUMBERS for way in statements(WAYS)]
     # Of floats at run time the index is looked at first.
     expressions = [
@@ -57,13 +57,13 @@ def test_numbers(dtype: str, tmp_path: Path) -> None:
         if not ("w" in number and ("[7]" in way or "[False]" in way))
     ]
     given = {"T": T.to(getattr(torch, dtype)), "n": 3, "w": 1e300}
-    agree_on(expressions, given, tmp_path)
+    agree_on(expressions, given, lasting_path)
 
 
 @pytest.mark.parametrize("optimize", [0, 2])
-def test_computed(optimize: int, tmp_path: Path) -> None:
+def test_computed(optimize: int, lasting_path: Path) -> None:
     given = GIVEN | {"h": torch.ones(3, 3).half(), "u": torch.arange(9, dtype=torch.uint8).reshape(3, 3)}
-    agree_on([*statements(COMPUTED), *statements(SPACED)], given, tmp_path, optimize=optimize)
+    agree_on([*statements(COMPUTED), *statements(SPACED)], given, lasting_path, optimize=optimize)
 
 # Functions that convert N to the dtype in which they compute, or say themselves which numbers they take.
 TAKING = """
@@ -96,9 +96,9 @@ def taking(dtype: str) -> list[str]:
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float16", "float32"])
 @pytest.mark.parametrize("numbers", RUN_TIME_NUMBERS, ids=["int", "float", "bool"])
-def test_numbers_of_run_time(numbers: list[Any], dtype: str, tmp_path: Path) -> None:
+def test_numbers_of_run_time(numbers: list[Any], dtype: str, lasting_path: Path) -> None:
     given = torch.tensor([0, 1, 2, 7, 120]).to(getattr(torch, dtype))
-    function = module_of(trying(taking(dtype), ("T", "N"), messages=False), tmp_path).tried
+    function = module_of(trying(taking(dtype), ("T", "N"), messages=False), lasting_path).tried
     made = compile_at(function, 0)
     for number in numbers:
         call = Args((given, number))
@@ -107,9 +107,9 @@ def test_numbers_of_run_time(numbers: list[Any], dtype: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float16"])
 @pytest.mark.parametrize("number", ["2**31", "300", "-1", "1e300", "math.nan", "-2.5", "True"])
-def test_known_numbers(number: str, dtype: str, tmp_path: Path) -> None:
+def test_known_numbers(number: str, dtype: str, lasting_path: Path) -> None:
     expressions = [re.sub(r"\bN\b", f"({number})", way) for way in taking(dtype)]
-    agree_on(expressions, {"T": torch.tensor([0, 1, 2, 7, 120]).to(getattr(torch, dtype))}, tmp_path)
+    agree_on(expressions, {"T": torch.tensor([0, 1, 2, 7, 120]).to(getattr(torch, dtype))}, lasting_path)
 
 
 def test_shifts_of_bytes() -> None:

@@ -59,13 +59,13 @@ GIVEN = {"x": torch.arange(9.0).reshape(3, 3), "n": 3, "b": 2**62}
 
 
 @pytest.mark.parametrize("optimize", [0, 2])
-def test_views_raise(optimize: int, tmp_path: Path) -> None:
-    agree_on(statements(VIEWS), GIVEN, tmp_path, optimize=optimize)
+def test_views_raise(optimize: int, lasting_path: Path) -> None:
+    agree_on(statements(VIEWS), GIVEN, lasting_path, optimize=optimize)
 
 
 @pytest.mark.parametrize("group", [*groups(statements(STRIDED), 18)], ids=lambda g: g[0])
-def test_strides_stay_in_bounds(group: list[str], tmp_path: Path) -> None:
-    agree_on(group, GIVEN, tmp_path)
+def test_strides_stay_in_bounds(group: list[str], lasting_path: Path) -> None:
+    agree_on(group, GIVEN, lasting_path)
 
 
 def dilated(x, w):
@@ -80,5 +80,5 @@ def test_kernels_do_not_wrap() -> None:
 
 @pytest.mark.parametrize("group", [*groups(statements(NEW), 18)], ids=lambda g: g[0])
 @pytest.mark.filterwarnings("ignore:torch.meshgrid")
-def test_new_tensors_are_refused(group: list[str], tmp_path: Path) -> None:
-    agree_on(group, GIVEN, tmp_path)
+def test_new_tensors_are_refused(group: list[str], lasting_path: Path) -> None:
+    agree_on(group, GIVEN, lasting_path)

@@ -53,9 +53,9 @@ def _check(table: str, inputs: tuple[torch.Tensor, ...], directory: Path) -> Non
             raise AssertionError(expression) from e
 
 
-def test_strides_of_results(tmp_path: Path) -> None:
-    _check(TABLE, INPUTS, tmp_path)
+def test_strides_of_results(lasting_path: Path) -> None:
+    _check(TABLE, INPUTS, lasting_path)
 
 
-def test_strides_of_indexed_tensors(tmp_path: Path) -> None:
-    _check(INDEXED, INPUTS[:1], tmp_path)
+def test_strides_of_indexed_tensors(lasting_path: Path) -> None:
+    _check(INDEXED, INPUTS[:1], lasting_path)

@@ -54,8 +54,8 @@ _GROUPS = [*(_ALL[k : k + 18] for k in range(0, len(_ALL), 18)), statements(MADE
 
 
 @pytest.mark.parametrize("group", _GROUPS, ids=lambda s: s[0])
-def test_overlaps(group: list[str], tmp_path: Path) -> None:
-    function = module_of(tried(group), tmp_path).tried
+def test_overlaps(group: list[str], lasting_path: Path) -> None:
+    function = module_of(tried(group), lasting_path).tried
     agree(function, [call(torch.arange(4.0), torch.tensor([1, 0]))])
 
 
@@ -96,8 +96,8 @@ def _placed(dim: int) -> list[Args]:
 @pytest.mark.parametrize("dim", [0, 1])
 @pytest.mark.parametrize("name", ["index_add", "index_add_scaled", "index_reduce", "index_copy", "index_fill"])
 @pytest.mark.filterwarnings("ignore:index_reduce")
-def test_places_and_sources(name: str, dim: int, tmp_path: Path) -> None:
-    function = getattr(module_of(textwrap.dedent(PLACING.format(d=dim)), tmp_path), name)
+def test_places_and_sources(name: str, dim: int, lasting_path: Path) -> None:
+    function = getattr(module_of(textwrap.dedent(PLACING.format(d=dim)), lasting_path), name)
     calls = _placed(dim)
     for given in calls:
         assert_same(eager(function, given), interpreted(function, given))

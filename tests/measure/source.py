@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -98,10 +100,20 @@ def together(stem: str, programs: Sequence[Program], directory: Path) -> Program
     return Program(module.together, tuple(given), "all of them")
 
 
+def write_once(stem: str, text: str, directory: Path) -> Path:
+    """Write a module into a folder that is named for its text, unless it is there, and return its path."""
+    path = directory / hashlib.sha256(text.encode()).hexdigest()[:16] / f"{stem}.py"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}")  # of the processes that want the same
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    return path
+
+
 def load(stem: str, lines: Sequence[str], directory: Path) -> Any:
     """A module from source."""
-    path = directory / f"{stem}.py"
-    path.write_text("\n".join(lines))
+    path = write_once(stem, "\n".join(lines), directory)
     spec = importlib.util.spec_from_file_location(stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
