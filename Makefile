@@ -7,6 +7,9 @@ VENV ?= .venv
 CC ?= cc
 ARGS ?=
 
+# The processes of the tests share bytecode: a hundred of them would compile the same modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 PY := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 # The compiled bridge is part of the installation, so a change of what it is made from installs again.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from public import cells, decoding, fastrnns, filters, spectra  # noqa: F401  (they list their programs)
 from public.cases import PUBLIC, Case
-from settings import OPTIMIZE
+from settings import OPTIMIZE, sweep
 from three_ways import assert_same, compile_at, compiled, eager
 
 
-@pytest.mark.parametrize("optimize", [OPTIMIZE, 3])
+@pytest.mark.parametrize("optimize", sweep([OPTIMIZE, 3], OPTIMIZE))
 @pytest.mark.parametrize("case", PUBLIC, ids=[c.name for c in PUBLIC])
 def test_equals_eager(case: Case, optimize: int) -> None:
     target, calls = case.make()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from settings import without_asan
+from settings import sweep, without_asan
 from torch import nn
 
 import scriptc
@@ -216,9 +216,12 @@ print("ok")
 """
 
 
+_OPENMP = [{"OMP_THREAD_LIMIT": "1"}, {"OMP_STACKSIZE": "64k"}, {"OMP_WAIT_POLICY": "active"}, {"OMP_DYNAMIC": "true"}]
+
+
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"OMP_THREAD_LIMIT": "1"}, {"OMP_STACKSIZE": "64k"}, {"OMP_WAIT_POLICY": "active"}, {"OMP_DYNAMIC": "true"}],
+    sweep([{}, *_OPENMP], {}),
     ids=lambda settings: " ".join(settings) or "plain",
 )
 @without_asan
