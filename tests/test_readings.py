@@ -19,8 +19,10 @@ from torch import Tensor
 from scriptc.driver.target import target_of
 from scriptc.frontend import entry
 from scriptc.frontend.entry import Entry, EntryReader
+from scriptc.frontend.reader import paths
 from scriptc.frontend.reader.assumptions import Assumptions, Reading
 from scriptc.frontend.reader.speculation import Speculation
+from scriptc.frontend.values import joins
 from scriptc.frontend.values.element_types import fresh, unite
 from scriptc.ir.errors import CompileError, InternalError
 from scriptc.ir.types import Type
@@ -295,6 +297,42 @@ def test_a_place_turns_from_an_item_into_an_attribute(monkeypatch: pytest.Monkey
 
 
 # ---- faults ----
+
+
+class Window:
+    def __init__(self) -> None:
+        self.seen = 0
+        self.items: list[int] = []
+
+    def add(self, n: int) -> None:
+        self.seen += 1
+        self.items.append(n)
+        if len(self.items) > 3:
+            del self.items[0]
+
+
+def count(*items: int) -> int:
+    return len(items)
+
+
+def counted_in_a_window(ns: list[int]) -> int:
+    window = Window()
+    for n in ns:
+        window.add(n)
+    return count(*window.items)
+
+
+def test_an_object_that_holds_a_list_of_several_lengths_holds_one_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each join would multiply the lists that the object may hold, were each length taken for a list of its own."""
+
+    def planned(avs: Any, *args: Any, **settings: Any) -> Any:
+        plan = joins.unify(avs, *args, **settings)
+        assert plan.key().count("one of") <= 1
+        return plan
+
+    monkeypatch.setattr(paths, "unify", planned)
+    with pytest.raises(CompileError, match="a list has another length on some path"):
+        entry.read(counted_in_a_window, None, {"ns": [1, 2, 3]})
 
 
 class Keeps(torch.nn.Module):

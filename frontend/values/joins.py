@@ -15,6 +15,7 @@ from scriptc.frontend.values.abstract import (
     RECORDS,
     AbstractValue,
     DictValue,
+    Ident,
     Kinds,
     Known,
     ListValue,
@@ -299,11 +300,11 @@ def unify(
         force and is_number(first)
     ):
         return Same(first)
-    ident = identity_of(first)
+    ident = _single_identity(first)
     home = home_of(first)
     before = home is not None and home.place is not None or ident is not None and ident.serial < mark
-    if before and all(identity_of(a) is ident for a in avs):
-        return Same(first)  # one object that was there before; its content is joined by itself
+    if before and all(_single_identity(a) is ident for a in avs):
+        return Same(_any_alternative(first))  # one object that was there before; its content is joined by itself
     if (held := _attributes_by_name(avs)) is not None:
         return Attributes(
             first, tuple((n, unify(r, kinds, force=force, fresh=fresh, mark=mark)) for n, r in held.items())
@@ -327,6 +328,18 @@ def unify(
     if not any(has_alternatives(a) for a in avs) and len({kind_of(a) for a in avs}) == 1:
         return Leaf(_join_types(avs, kinds))
     return _alternatives(avs, kinds, force=force, mark=mark)
+
+
+def _any_alternative(av: AbstractValue) -> AbstractValue:
+    return _any_alternative(next(iter(av.alternatives.values()))) if has_alternatives(av) else av
+
+
+def _single_identity(av: AbstractValue) -> Ident | None:
+    """Return the identity of an object, also of one that holds one of several contents, or None for all else."""
+    if not has_alternatives(av):
+        return identity_of(av)
+    first, *others = map(_single_identity, av.alternatives.values())
+    return first if all(ident is first for ident in others) else None
 
 
 def _attributes_by_name(avs: Sequence[AbstractValue]) -> dict[str, list[AbstractValue]] | None:
