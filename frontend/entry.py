@@ -51,9 +51,10 @@ from scriptc.frontend.rejections import rejection
 from scriptc.frontend.source.caller_signature import signature_of
 from scriptc.frontend.source.functions import SourceError, source_of, statements_of
 from scriptc.frontend.source.stack_room import StackLeft, recursion_limit
-from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known
+from scriptc.frontend.values.abstract import AbstractValue, Known
 from scriptc.frontend.values.frame import Frame, ReturnSite
 from scriptc.frontend.values.joins import unify
+from scriptc.frontend.values.predicates import has_known_keys
 from scriptc.frontend.values.verbs import describe, materialize, result_of
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Func, Module, Value
@@ -263,7 +264,7 @@ def _as_given(
             case kinds.VAR_POSITIONAL:
                 positional += reader.iterate(av)
             case kinds.VAR_KEYWORD:
-                named |= reader.items_of(av) if isinstance(av, DictValue) else {}
+                named |= reader.items_of(av) if has_known_keys(av) else {}
             case kinds.KEYWORD_ONLY:
                 named[name] = av
             case _:

@@ -20,8 +20,9 @@ from scriptc.frontend.reader.errors import Conflict, UserError
 from scriptc.frontend.reader.paths import settle
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
-from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, OneOf
+from scriptc.frontend.values.abstract import AbstractValue, Known, OneOf
 from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.predicates import has_alternatives, has_known_keys
 from scriptc.frontend.values.verb import Question
 from scriptc.frontend.values.verbs import describe, frozen, kind_of, result_of
 
@@ -85,7 +86,7 @@ def keep_value(reader: Reader, at: Any, slot: Slot, value: AbstractValue) -> Non
 
 
 def _set_leaves(reader: Reader, slot: Slot, held: AbstractValue) -> None:
-    if isinstance(held, OneOf) and _has_changed_kind(reader, held):
+    if has_alternatives(held) and _has_changed_kind(reader, held):
 
         def set_alternative(alternative: AbstractValue) -> AbstractValue:
             _set_leaves(reader, slot, alternative)
@@ -93,7 +94,7 @@ def _set_leaves(reader: Reader, slot: Slot, held: AbstractValue) -> None:
 
         split(reader, held, set_alternative)
         return
-    if any(isinstance(part, OneOf) and _has_changed_kind(reader, part) for part in all_parts(held)):
+    if any(has_alternatives(part) and _has_changed_kind(reader, part) for part in all_parts(held)):
         raise Conflict(describe(held))
     assert slot.plan is not None
     leaves = list(slot.plan.flatten(reader, held))
@@ -104,5 +105,5 @@ def _set_leaves(reader: Reader, slot: Slot, held: AbstractValue) -> None:
 
 def _has_changed_kind(reader: Reader, held: OneOf) -> bool:
     """Return whether keys came to an alternative, or went, since its tag was given."""
-    dicts = {tag: part for tag, part in held.alternatives.items() if isinstance(part, DictValue)}
+    dicts = {tag: part for tag, part in held.alternatives.items() if has_known_keys(part)}
     return any(reader.kinds.tag(kind_of(part)) != tag for tag, part in dicts.items())

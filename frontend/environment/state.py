@@ -35,13 +35,13 @@ from scriptc.frontend.values.abstract import (
     HeapValue,
     Ident,
     Known,
-    KnownLengthListValue,
     Poison,
     Unbound,
 )
 from scriptc.frontend.values.predicates import (
     defining_op,
     has_alternatives,
+    has_known_length,
     is_known,
     is_none,
     is_object,
@@ -266,7 +266,7 @@ def items_changed(
     if av.home is not None:
         if av.home.owner is None:
             reader.reject("dict_changed")
-        if isinstance(av, KnownLengthListValue) and len(old) != len(new):
+        if has_known_length(av) and len(old) != len(new):
             reader.reject("list_of_kinds_of_caller")
         path = None if is_object(av) else av.home.path
         gone = [(key, Unbound()) for key in old if key not in new]

@@ -28,7 +28,7 @@ from scriptc.frontend.operations.operator_tables import UNARY
 from scriptc.frontend.operations.operators import truth_of_object
 from scriptc.frontend.operations.strings import text_contains, text_item
 from scriptc.frontend.reader.calls import call_known
-from scriptc.frontend.reader.constant_demand import is_known_throughout
+from scriptc.frontend.reader.constant_demand import is_known_throughout, require_known
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.exceptions import may_be_cause
 from scriptc.frontend.reader.iteration import iterated_object
@@ -300,3 +300,8 @@ def run_within_known(reader: Reader, manager: Known, node: ast.With, enter: Call
 def may_known_be_cause(owner: Known) -> bool:
     obj = owner.obj
     return issubclass(obj, BaseException) if isinstance(obj, type) else obj is None or isinstance(obj, BaseException)
+
+
+@require_known.of(Known)
+def object_of_known(reader: Reader, owner: Known, what: str) -> Any:
+    return owner.obj

@@ -22,7 +22,7 @@ from scriptc.frontend.operations.materialize import item_for, new_list, refuse_v
 from scriptc.frontend.operations.tuples import any_length_method
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import edit
-from scriptc.frontend.reader.errors import Conflict
+from scriptc.frontend.reader.errors import Conflict, NeedsKnown
 from scriptc.frontend.reader.iteration import current_items, walk_list
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
@@ -38,6 +38,7 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     Structure,
 )
+from scriptc.frontend.values.element_types import is_of_numbers
 from scriptc.frontend.values.predicates import is_empty_list, is_of_caller, place_of_caller
 from scriptc.frontend.values.structure import keyed_structure, location_key, slice_parts
 from scriptc.frontend.values.union_kinds import kind_of_tuples
@@ -279,3 +280,14 @@ def unpack_list(reader: Reader, owner: ListValue, count: int | None) -> list[Abs
     if owner.value is None or count is None:
         return reader.iterate(owner)
     return counted_items(reader, owner, reader.emit.build("list.len", [owner.value]), count)
+
+
+@require_known.of(ListValue)
+def objects_of_list(reader: Reader, owner: ListValue, what: str) -> Any:
+    if owner.items is not None:
+        reader.speculation.observe(owner)
+        return [require_known(reader, i, what) for i in owner.items]
+    error = reader.diagnostics.error("not_known", what=what, found=describe(owner))
+    if owner.value is not None and is_of_numbers(owner.value.type):
+        raise NeedsKnown(owner.value, error)
+    raise error

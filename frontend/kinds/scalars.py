@@ -13,6 +13,8 @@ from scriptc.frontend.operations.logic import to_int
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.operators import bad_operand
 from scriptc.frontend.operations.strings import character, text_contains, text_item
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.errors import NeedsKnown
 from scriptc.frontend.reader.exceptions import may_be_cause
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
@@ -184,3 +186,11 @@ def kind_of_run_time_value(owner: RuntimeValue) -> Iterator[Hashable]:
 @may_be_cause.of(RuntimeValue)
 def may_run_time_value_be_cause(owner: RuntimeValue) -> bool:
     return owner.type in (EXC, NONE)
+
+
+@require_known.of(ScalarType)
+def object_of_scalar(reader: Reader, owner: RuntimeValue, what: str) -> Any:
+    made = owner.value.op
+    if made is not None and made.name == "const":
+        return made.attrs["value"]
+    raise NeedsKnown(owner.value, reader.diagnostics.error("computed_at_run_time", what=what))

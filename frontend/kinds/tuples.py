@@ -160,3 +160,8 @@ def tuple_text(reader: Reader, owner: TupleValue, *, quoted: bool = False) -> It
 @unpacked_items.of(TupleValue)
 def unpack_tuple(reader: Reader, owner: TupleValue, count: int | None) -> list[AbstractValue]:
     return list(owner.items)
+
+
+@require_known.of(TupleValue)
+def objects_of_tuple(reader: Reader, owner: TupleValue, what: str) -> Any:
+    return tuple(require_known(reader, i, what) for i in owner.items)

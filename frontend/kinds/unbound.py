@@ -7,6 +7,7 @@ from typing import Any
 
 from scriptc.frontend.environment.aot_kinds import kept_kinds
 from scriptc.frontend.environment.slots import ABSENT
+from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import content_items
 from scriptc.frontend.reader.errors import Poisoned
 from scriptc.frontend.reader.protocol import Reader
@@ -71,4 +72,9 @@ def kind_of_unbound(owner: Unbound) -> Iterator[Hashable]:
 @content_items.of(Poison)
 def items_of_poison(reader: Reader, content: Poison, av: HeapValue) -> dict[Any, AbstractValue]:
     reader.speculation.promote(av)
+    raise Poisoned
+
+
+@require_known.of(Poison)
+def object_of_poison(reader: Reader, owner: Poison, what: str) -> Any:
     raise Poisoned

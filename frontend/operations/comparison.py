@@ -39,7 +39,9 @@ from scriptc.frontend.values.predicates import (
     is_bool,
     is_complex_number,
     is_known,
+    is_made_list,
     is_made_sequence,
+    is_made_tuple,
     is_none,
     is_object,
     is_plain_tuple,
@@ -143,7 +145,7 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
     if is_known(a) and is_known(b):
         return call_in_python(reader, function, a.obj, b.obj)
     asked = (name, MIRRORED.get(name, name))
-    named = any(isinstance(av, TupleValue) and defines(av, f"__{n}__") for av in (a, b) for n in asked)
+    named = any(is_made_tuple(av) and defines(av, f"__{n}__") for av in (a, b) for n in asked)
     if named or is_object(a) or is_object(b):
         return compare_objects(reader, op, a, b)
     if op in ("Eq", "NotEq") and any(is_text(av) or is_none(av) for av in (a, b)):
@@ -184,7 +186,7 @@ def none_test(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractVal
 def compare_sequences(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     if (found := compare_tuples(reader, op, a, b)) is not None:
         return found
-    if isinstance(a, ListValue) and isinstance(b, ListValue) and (a.items is None or b.items is None):
+    if is_made_list(a) and is_made_list(b) and (a.items is None or b.items is None):
         return reader.call(Known(lists.COMPARISONS[op]), [a, b], {})
     if op not in ("Eq", "NotEq"):
         return compare_in_order(reader, op, [*reader.iterate(a)], [*reader.iterate(b)])

@@ -25,13 +25,15 @@ from scriptc.frontend.operations.objects import special
 from scriptc.frontend.reader.dispatch import reads
 from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, ObjectValue, RuntimeValue, TupleValue
+from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue, RuntimeValue, TupleValue
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.predicates import (
     has_alternatives,
+    has_known_keys,
     has_method,
     has_one_class,
     is_known,
+    is_made_tuple,
     is_tensor,
     is_text,
     tensor_type,
@@ -161,7 +163,7 @@ def too_deep() -> NoReturn:
 
 def format_percent(reader: Reader, template: str, given: AbstractValue) -> AbstractValue:
     """Return `template % given`."""
-    if isinstance(given, TupleValue) or (is_known(given) and isinstance(given.obj, tuple)):
+    if is_made_tuple(given) or (is_known(given) and isinstance(given.obj, tuple)):
         rest = reader.iterate(given)
     else:
         rest = [given]
@@ -188,7 +190,7 @@ def format_percent(reader: Reader, template: str, given: AbstractValue) -> Abstr
             reader.reject("format_unknown")
         parts += percent_field(reader, value, flags, width, precision, kind)
     parts.append(percent_literal(reader, template[at:]))
-    if rest and not named and not isinstance(given, DictValue):
+    if rest and not named and not has_known_keys(given):
         reader.emit.raise_error("TypeError", "not all arguments converted during string formatting")
     return joined(reader, parts)
 

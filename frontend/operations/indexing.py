@@ -20,7 +20,9 @@ from scriptc.frontend.values.predicates import (
     is_complex_number,
     is_known,
     is_list,
+    is_made_list,
     is_made_sequence,
+    is_made_tuple,
     is_none,
     is_plain_tuple,
     is_tensor,
@@ -161,7 +163,7 @@ def mask_of_one(reader: Reader, part: AbstractValue) -> AbstractValue:
 
 def listed_places(reader: Reader, part: AbstractValue) -> AbstractValue:
     """Return a list in an index as a tensor, or as one of several ranks. An empty list is a tensor of floats."""
-    held = materialize(reader, part).type if isinstance(part, ListValue) and part.items is None else None
+    held = materialize(reader, part).type if is_made_list(part) and part.items is None else None
     if isinstance(held, ListType) and held.elem == STR:
         reader.emit.raise_error("TypeError", "new(): invalid data type 'str'")
     made = reader.call(Known(torch.tensor), [part], {})
@@ -170,7 +172,7 @@ def listed_places(reader: Reader, part: AbstractValue) -> AbstractValue:
 
 def with_places(reader: Reader, index: AbstractValue) -> AbstractValue:
     """Return an index of a tensor whose lists of run-time length are tensors."""
-    if isinstance(index, TupleValue) and index.cls is tuple:
+    if is_made_tuple(index) and index.cls is tuple:
         return TupleValue([with_places(reader, i) for i in index.items])
     return (
         listed_places(reader, index)

@@ -6,9 +6,9 @@ from typing import Any
 
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, RuntimeValue, TupleValue
+from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, RuntimeValue
 from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.predicates import has_alternatives, is_known, is_none, tensor_type
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_made_tuple, is_none, tensor_type
 from scriptc.frontend.values.structure import slice_parts
 from scriptc.frontend.values.verbs import class_name_of, materialize
 from scriptc.ir.core import Value
@@ -46,7 +46,7 @@ def is_slice(index: AbstractValue) -> bool:
     return (
         is_known(index)
         and isinstance(index.obj, slice)
-        or isinstance(index, TupleValue)
+        or is_made_tuple(index)
         and index.cls is slice
     )
 

@@ -36,6 +36,7 @@ from scriptc.frontend.values.predicates import (
     has_alternatives,
     is_complex_number,
     is_known,
+    is_made_tuple,
     is_plain_tuple,
     is_text,
     of_value,
@@ -237,7 +238,7 @@ def list_item(reader: Reader, av: AbstractValue) -> Value:
         return materialize(reader, av)
     if not items and is_plain_tuple(av):
         return any_length(reader, av)
-    cls = av.cls if isinstance(av, TupleValue) else type(av.obj) if is_known(av) else tuple
+    cls = av.cls if is_made_tuple(av) else type(av.obj) if is_known(av) else tuple
     values = [list_item(reader, i) for i in items]
     made = TupleType(tuple(v.type for v in values), None if cls is tuple else cls)
     return reader.emit.builder.op("tuple", values, reader.position.loc, types=[made]).result

@@ -34,7 +34,15 @@ from scriptc.frontend.values.abstract import (
     SuperValue,
     TupleValue,
 )
-from scriptc.frontend.values.predicates import defining_op, is_known, is_object, is_unbound, may_be_unbound, ssa_value
+from scriptc.frontend.values.predicates import (
+    defining_op,
+    is_known,
+    is_made_tuple,
+    is_object,
+    is_unbound,
+    may_be_unbound,
+    ssa_value,
+)
 from scriptc.frontend.values.user_classes import class_of, defines
 from scriptc.frontend.values.verbs import describe, python_class
 
@@ -204,7 +212,7 @@ def special(reader: Reader, owner: AbstractValue, name: str, args: Sequence[Abst
         return None
     if is_object(owner):
         return reader.call(object_attribute(reader, owner, name), args, {})
-    if isinstance(owner, TupleValue):
+    if is_made_tuple(owner):
         method = class_value(reader, owner, owner.cls, name)
         return None if method is None else reader.call(method, args, {})
     assert is_known(owner)

@@ -30,7 +30,6 @@ from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
     Known,
-    KnownLengthListValue,
     KnownSet,
     ListValue,
     RuntimeValue,
@@ -39,8 +38,11 @@ from scriptc.frontend.values.abstract import (
 from scriptc.frontend.values.alternatives import present, split, split_all
 from scriptc.frontend.values.predicates import (
     has_alternatives,
+    has_known_length,
     is_complex_number,
     is_known,
+    is_made_list,
+    is_made_tuple,
     is_none,
     is_object,
     is_tensor,
@@ -94,11 +96,11 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
     columns = [sequence_items(av) for av in (a, b)]
     if columns[0] is not None and columns[1] is not None and op == "Add":
         return TupleValue([*columns[0], *columns[1]])
-    if isinstance(a, TupleValue) and is_known(b) and op == "Mult":
+    if is_made_tuple(a) and is_known(b) and op == "Mult":
         return TupleValue(repeated(reader, a.items, b))
-    if isinstance(b, ListValue) and op == "Mult":
+    if is_made_list(b) and op == "Mult":
         a, b = b, a
-    if isinstance(a, ListValue) and op in ("Add", "Mult"):
+    if is_made_list(a) and op in ("Add", "Mult"):
         return list_operator(reader, op, a, b)
     x, y = number_operand(reader, a, op, a, b), number_operand(reader, b, op, a, b)
     if FLOAT in (x.type, y.type):
@@ -128,11 +130,11 @@ def list_operator(reader: Reader, op: str, a: ListValue, b: AbstractValue) -> Ab
     if a.items is not None and op == "Mult" and is_repeated_by_hand(b, a.items):
         reader.speculation.observe(a)
         return new_list(reader, repeated(reader, a.items, b), (reader.position.loc, "mult"))
-    if op == "Add" and not isinstance(b, ListValue):
+    if op == "Add" and not is_made_list(b):
         if is_known(b) and isinstance(b.obj, list):
             return list_operator(reader, op, a, new_list(reader, reader.iterate(b), (reader.position.loc, "known")))
         bad_operands(reader, op, a, b)
-    if op == "Add" and isinstance(b, ListValue) and a.items is not None and b.items is not None:
+    if op == "Add" and is_made_list(b) and a.items is not None and b.items is not None:
         reader.speculation.observe(a)
         reader.speculation.observe(b)
         return new_list(reader, [*a.items, *b.items], (reader.position.loc, "add"))
@@ -197,10 +199,10 @@ def inplace(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
         return write(reader, a, reader.binary(op, a, b))
     if (is_dict_like(a) or is_set_like(a)) and (made := table_operator(reader, op, a, b, inplace=True)) is not None:
         return made
-    if isinstance(a, ListValue) and op == "Add" and not a.is_tuple:
+    if is_made_list(a) and op == "Add" and not a.is_tuple:
         reader.call(reader.attribute(a, "extend"), [b], {})
         return a
-    if isinstance(a, ListValue) and op == "Mult":
+    if is_made_list(a) and op == "Mult":
         reader.store_item(a, Known(slice(None)), reader.binary(op, a, b))
         return a
     if (found := special(reader, a, f"__i{METHODS[op]}__", [b])) is not None:
@@ -209,7 +211,7 @@ def inplace(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
 
 
 def append_item(reader: Reader, target: ListValue, item: AbstractValue) -> None:
-    if isinstance(target, KnownLengthListValue):
+    if has_known_length(target):
         edit(reader, target, lambda items: items.append(item))
         return
     value = stored(reader, target, item)

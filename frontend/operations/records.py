@@ -21,7 +21,6 @@ from scriptc.frontend.values.abstract import (
     Content,
     DictValue,
     Known,
-    KnownLengthListValue,
     MaybeUnbound,
     ObjectValue,
     RecordDictValue,
@@ -33,6 +32,7 @@ from scriptc.frontend.values.element_types import fresh, spelt, unite
 from scriptc.frontend.values.predicates import (
     defining_op,
     has_alternatives,
+    has_known_length,
     is_known,
     is_none,
     is_object,
@@ -64,7 +64,7 @@ def run_time_item(reader: Reader, av: AbstractValue) -> Value:
     try:
         return list_item(reader, av)
     except UserError:
-        if isinstance(av, KnownLengthListValue):
+        if has_known_length(av):
             reader.speculation.forget_length(av.site)
         promote_objects(reader, [av])
         reader.speculation.allow_unions()

@@ -34,10 +34,12 @@ from scriptc.frontend.values.abstract import (
 from scriptc.frontend.values.element_types import fresh, is_hashable, is_laid_out_anew, spelt, unite
 from scriptc.frontend.values.predicates import (
     has_alternatives,
+    has_known_keys,
     is_any_length_tuple,
     is_dict,
     is_known,
     is_list,
+    is_made_tuple,
     is_set,
     is_text,
     made_of,
@@ -178,8 +180,8 @@ def refuse_unhashable(reader: Reader, av: AbstractValue) -> None:
             hash(av.obj)
         except TypeError as e:
             reader.emit.raise_error("TypeError", str(e))
-    is_slice = isinstance(av, TupleValue) and av.cls is slice and slice.__hash__ is None
-    if is_slice or is_list(av) or isinstance(av, DictValue) or isinstance(run_time_type(av), Container):
+    is_slice = is_made_tuple(av) and av.cls is slice and slice.__hash__ is None
+    if is_slice or is_list(av) or has_known_keys(av) or isinstance(run_time_type(av), Container):
         reader.emit.raise_error("TypeError", f"unhashable type: '{class_name_of(reader, av)}'")
     for item in sequence_items(av) or ():
         refuse_unhashable(reader, item)
@@ -484,7 +486,7 @@ def _any_length_where_fixed(asked: Type, key: Type) -> bool:
 
 
 def is_dict_like(av: AbstractValue) -> bool:
-    return is_dict(av) or isinstance(av, DictValue) or is_known(av) and isinstance(av.obj, dict)
+    return is_dict(av) or has_known_keys(av) or is_known(av) and isinstance(av.obj, dict)
 
 
 def is_set_like(av: AbstractValue) -> bool:
@@ -527,5 +529,5 @@ def own_tuple_key(
 
 def refuse_item_sets(reader: Reader, *avs: AbstractValue) -> None:
     """Reject sets of items of which some may be equal at run time."""
-    if any(isinstance(av, TupleValue) and av.cls is set for av in avs):
+    if any(is_made_tuple(av) and av.cls is set for av in avs):
         reader.reject("set_of_items")

@@ -14,6 +14,7 @@ from scriptc.frontend.values.element_types import spelt, unite
 from scriptc.frontend.values.predicates import (
     is_any_length_tuple,
     is_known,
+    is_made_list,
     is_plain_tuple,
     is_tensor,
     is_text,
@@ -28,8 +29,8 @@ def tuple_of_items(reader: Reader, av: AbstractValue) -> AbstractValue:
     """Return `tuple(av)` where the number of items is not known."""
     if is_any_length_tuple(av):
         return av
-    listed = av if isinstance(av, ListValue) else reader.call(Known(list), [av], {})
-    if isinstance(listed, ListValue) and listed.items is not None:  # of a generator whose tests are known
+    listed = av if is_made_list(av) else reader.call(Known(list), [av], {})
+    if is_made_list(listed) and listed.items is not None:  # of a generator whose tests are known
         return make_tuple(listed.items)
     return wrap(reader, reader.emit.build("tuple.of", [materialize(reader, listed)]))
 
@@ -49,7 +50,7 @@ def tuple_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) 
         a, b = b, a
     if not is_plain_tuple(a):
         return None
-    if op == "Add" and is_plain_tuple(b) and any(isinstance(av, ListValue) for av in (a, b)):
+    if op == "Add" and is_plain_tuple(b) and any(is_made_list(av) for av in (a, b)):
         return joined_tuples(reader, a, b)
     items = sequence_items(a)
     if op == "Mult" and (items is None or not is_repeated_by_hand(b, items)):

@@ -14,8 +14,15 @@ from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.scalars import FILLING, converted, item_of, new_filled
 from scriptc.frontend.operations.sizes import shape_tuple, size_av
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue, TupleValue
-from scriptc.frontend.values.predicates import is_complex_number, is_known, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
+from scriptc.frontend.values.predicates import (
+    is_complex_number,
+    is_known,
+    is_made_list,
+    is_made_tuple,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.frontend.values.verbs import materialize, type_of
 from scriptc.ir.core import Op, Value
 from scriptc.ir.dtypes import COMPLEX, INTEGRAL, SCALAR_TYPES, category
@@ -109,7 +116,7 @@ def check_number(reader: Reader, value: AbstractValue, dtype: str) -> None:
 def check_operands(reader: Reader, name: str, dst: AbstractValue, operands: Sequence[AbstractValue]) -> None:
     """Check what eager checks before an op writes its result into `dst`. A pointwise op may not read `dst` at other
     places than it writes; an op that places by indices may not read `dst` at all."""
-    known = [isinstance(av, TupleValue) or (isinstance(av, ListValue) and av.items is not None) for av in operands]
+    known = [is_made_tuple(av) or (is_made_list(av) and av.items is not None) for av in operands]
     items = [reader.iterate(av) if k else [av] for av, k in zip(operands, known, strict=True)]
     tensors = [t for ts in items for t in ts if is_tensor(t)]
     if name in FILLING:
@@ -121,7 +128,7 @@ def check_operands(reader: Reader, name: str, dst: AbstractValue, operands: Sequ
 def check_placed(reader: Reader, view: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
     """Check the same for `view[index] = value` with tensors in the index. One number under one mask may overlap the
     view."""
-    parts = [p for p in (index.items if isinstance(index, TupleValue) else (index,)) if is_tensor(p)]
+    parts = [p for p in (index.items if is_made_tuple(index) else (index,)) if is_tensor(p)]
     masked = len(parts) == 1 and tensor_type(parts[0]).dtype in ("bool", "u8") and tensor_type(parts[0]).rank > 0
     to = tensor_type(view).dtype
     found = tensor_type(value).dtype if is_tensor(value) else to

@@ -64,7 +64,15 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.alternatives import is_of_ranks, split, split_all
 from scriptc.frontend.values.frame import Frame
-from scriptc.frontend.values.predicates import NoTensor, has_alternatives, is_known, is_none, is_tensor, tensor_type
+from scriptc.frontend.values.predicates import (
+    NoTensor,
+    has_alternatives,
+    is_known,
+    is_made_tuple,
+    is_none,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.frontend.values.verbs import class_name_of, demand, is_run_time, python_class
 
 _GLOBAL_HOOKS = (
@@ -380,7 +388,7 @@ def sure_tensor(reader: Reader, av: AbstractValue, message: str) -> AbstractValu
 
 def round_to(reader: Reader, av: AbstractValue, dtype: str) -> AbstractValue:
     """What is float32 in a result, in a half type."""
-    if isinstance(av, TupleValue):
+    if is_made_tuple(av):
         return TupleValue([round_to(reader, item, dtype) for item in av.items], av.cls)
     return apply_op(reader, "cast", av, dtype=dtype) if is_tensor(av) and tensor_type(av).dtype == "f32" else av
 

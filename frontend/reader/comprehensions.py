@@ -27,7 +27,7 @@ from scriptc.frontend.values.abstract import (
     TupleValue,
     Unbound,
 )
-from scriptc.frontend.values.predicates import has_alternatives, is_known, is_plain_tuple
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_made_tuple, is_plain_tuple
 from scriptc.frontend.values.verbs import is_run_time, unrolled_ranges
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Block
@@ -224,7 +224,7 @@ def items_inside(
                 found.append(on_item(lambda: reader.evaluate(elt)))
                 continue
             inner = on_item(lambda: known_inner(reader, rest, elt, scope))
-            if not isinstance(inner, TupleValue):
+            if not is_made_tuple(inner):
                 return None
             found += inner.items
     return found

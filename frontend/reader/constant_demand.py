@@ -8,38 +8,20 @@ from typing import Any
 from scriptc.frontend.environment.dependencies import meet_this_process
 from scriptc.frontend.environment.host_objects import holds_tensor
 from scriptc.frontend.environment.watching import call_in_python
-from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, UserError
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.rejections import rejection
-from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, Poison, RuntimeValue, TupleValue
+from scriptc.frontend.values.abstract import AbstractValue, Known
 from scriptc.frontend.values.element_types import is_of_numbers
-from scriptc.frontend.values.predicates import is_run_time_text
+from scriptc.frontend.values.predicates import is_known, is_made_tuple, is_run_time_text
+from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Op, Value
 from scriptc.ir.regions import region_argument_of
 from scriptc.ir.types import STR, ListType, ScalarType, Type
 
 
+@Verb
 def require_known(reader: Reader, av: AbstractValue, what: str) -> Any:
-    """Return the Python object behind a value that must be known at compile time."""
-    match av:
-        case Known(obj):
-            return obj
-        case TupleValue(items):
-            return tuple(require_known(reader, i, what) for i in items)
-        case ListValue(items=items) if items is not None:
-            reader.speculation.observe(av)
-            return [require_known(reader, i, what) for i in items]
-        case Poison():
-            raise Poisoned
-        case RuntimeValue(value) if isinstance(value.type, ScalarType):
-            if value.op is not None and value.op.name == "const":
-                return value.op.attrs["value"]
-            raise NeedsKnown(value, UserError(reader.position.loc, *rejection("computed_at_run_time", what=what)))
-        case ListValue(value=Value() as value) if is_of_numbers(value.type):
-            raise NeedsKnown(
-                value, UserError(reader.position.loc, *rejection("not_known", what=what, found=describe(av)))
-            )
+    """Return the Python object of a value that must be known at compile time. what: the value's part, for messages."""
     reader.reject("not_known", what=what, found=describe(av))
 
 
@@ -130,7 +112,7 @@ def prefer_known(reader: Reader, av: AbstractValue, other: AbstractValue) -> Non
 
     Such a string is a choice among few, so that code for its value is better; unless the string was seen to have many values.
     """
-    if not is_run_time_text(av) or not (isinstance(other, Known) and other.obj):
+    if not is_run_time_text(av) or not (is_known(other) and other.obj):
         return
     place = reader.speculation.arg_places.get(av.value)  # type: ignore[attr-defined]
     if place is not None and place not in reader.assumptions.varied:
@@ -151,6 +133,6 @@ def _with_outer(op: Op) -> Iterator[Op]:
 
 def is_known_throughout(av: AbstractValue) -> bool:
     """Return whether a value is known at compile time, with all its items."""
-    if isinstance(av, TupleValue):
+    if is_made_tuple(av):
         return all(is_known_throughout(i) for i in av.items)
-    return isinstance(av, Known)
+    return is_known(av)

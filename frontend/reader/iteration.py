@@ -38,7 +38,7 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.element_types import is_of_numbers, is_union
-from scriptc.frontend.values.predicates import is_known, is_list, is_object, is_tensor
+from scriptc.frontend.values.predicates import is_known, is_list, is_made_list, is_object, is_tensor
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.user_classes import class_of, defines
 from scriptc.frontend.values.verbs import (
@@ -80,7 +80,7 @@ def iterate(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
 
 def transposed(reader: Reader, av: AbstractValue) -> AbstractValue:
     """zip(*av) of a sequence whose length is known only at run time."""
-    rows = av if isinstance(av, ListValue) else reader.call(Known(list), [av], {})
+    rows = av if is_made_list(av) else reader.call(Known(list), [av], {})
     held = materialize(reader, rows).type
     assert isinstance(held, ListType)
     row = held.elem.item if isinstance(held.elem, OptionalType) else held.elem
@@ -114,7 +114,7 @@ def iteration(reader: Reader, av: AbstractValue, site: Any) -> Walk:
 def walk_several(reader: Reader, av: OneOf) -> Walk:
     """Over one of several sequences, each item of which is that of the sequence that it is."""
     found = av.alternatives.values()
-    if not all(sequence_items(a) is not None or isinstance(a, ListValue) or is_tensor(a) for a in found):
+    if not all(sequence_items(a) is not None or is_made_list(a) or is_tensor(a) for a in found):
         for alternative in found:
             reader.speculation.promote(alternative)
         reader.reject("iteration_over_one_of_several", what=describe(av))
@@ -125,7 +125,7 @@ def walk_several(reader: Reader, av: OneOf) -> Walk:
         return reader.subscript(a, i) if known is None else chosen_item(reader, known, i)
 
     item = lambda i: split(reader, av, lambda a: item_of(a, i))  # noqa: E731
-    lists = [a.value for a in found if isinstance(a, ListValue) and a.value is not None]
+    lists = [a.value for a in found if is_made_list(a) and a.value is not None]
     return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=lists)
 
 

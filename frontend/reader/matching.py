@@ -11,9 +11,9 @@ from scriptc.frontend.reader.iterables import item_at
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import bind_name
 from scriptc.frontend.source.scope import assigned
-from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, Poison
+from scriptc.frontend.values.abstract import AbstractValue, Known, Poison
 from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.predicates import has_alternatives, is_known, is_made_sequence, ssa_value
+from scriptc.frontend.values.predicates import has_alternatives, has_known_keys, is_known, is_made_sequence, ssa_value
 
 _CAPTURED = "·captured "  # in front of names that a pattern captures, until it is known to fit
 _SELF_MATCHED = (bool, bytes, dict, float, frozenset, int, list, set, str, tuple)
@@ -68,7 +68,7 @@ def matches(reader: Reader, subject: AbstractValue, pattern: ast.pattern) -> Abs
             return sequence(reader, subject, patterns)
         case ast.MatchClass():
             return instance(reader, subject, pattern)
-        case ast.MatchMapping(keys=keys, patterns=patterns, rest=None) if isinstance(subject, DictValue):
+        case ast.MatchMapping(keys=keys, patterns=patterns, rest=None) if has_known_keys(subject):
             items = reader.items_of(subject)
             found = [require_known(reader, reader.evaluate(k), "the key of a pattern") for k in keys]
             if any(k not in items for k in found):

@@ -7,11 +7,11 @@ from typing import Any
 
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    RECORDS,
     AbstractValue,
     DictValue,
     ObjectValue,
 )
+from scriptc.frontend.values.predicates import has_known_keys, is_object, is_record
 from scriptc.frontend.values.structure import parts_of
 from scriptc.frontend.values.user_classes import is_plain
 
@@ -20,26 +20,26 @@ _DEEPEST = 8  # values in values that are searched
 
 def may_be_record(av: ObjectValue | DictValue) -> bool:
     """Return whether an object that compiled code makes may exist at run time."""
-    if isinstance(av, RECORDS) or av.home is not None:
+    if is_record(av) or av.home is not None:
         return False
-    if isinstance(av, DictValue):
+    if has_known_keys(av):
         return av.made.cls is dict and all(isinstance(key, (str, int)) for key in av.items)
     return is_plain(av.cls) and bool(av.cls.__dictoffset__)
 
 
 def record_key(av: ObjectValue | DictValue) -> Any:
     """Return a key that is equal for objects of one record."""
-    return av.cls if isinstance(av, ObjectValue) else ("dict", *av.items)
+    return av.cls if is_object(av) else ("dict", *av.items)
 
 
 def promote_objects(reader: Reader, avs: Iterable[AbstractValue]) -> None:
     """Let the objects that values are, or hold, exist at run time; return where there are none, or all do."""
     found = [o for av in avs for o in objects_made(av, 0) if may_be_record(o)]
     for made in found:
-        if isinstance(made, DictValue) and (not made.items or record_key(made) in reader.assumptions.records):
+        if has_known_keys(made) and (not made.items or record_key(made) in reader.assumptions.records):
             reader.speculation.free_keys(made.sites)  # keys come to the dict behind the place where it is made
             reader.speculation.promote(made)
-    reader.speculation.make_runtime({record_key(o): o.cls if isinstance(o, ObjectValue) else dict for o in found})
+    reader.speculation.make_runtime({record_key(o): o.cls if is_object(o) else dict for o in found})
 
 
 def promote_nested(reader: Reader, avs: Iterable[AbstractValue]) -> None:
@@ -47,7 +47,7 @@ def promote_nested(reader: Reader, avs: Iterable[AbstractValue]) -> None:
     for av in avs:
         for made in objects_made(av, 0):
             inner = (o for part in made.items.values() for o in objects_made(part, 1))
-            if isinstance(made, ObjectValue) and any(isinstance(o, ObjectValue) and o.cls is made.cls for o in inner):
+            if is_object(made) and any(is_object(o) and o.cls is made.cls for o in inner):
                 promote_objects(reader, [made])
 
 

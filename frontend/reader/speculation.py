@@ -26,7 +26,6 @@ from scriptc.frontend.values.abstract import (
     KnownLengthListValue,
     KnownSet,
     ListValue,
-    OneOf,
 )
 from scriptc.frontend.values.element_types import (
     fresh,
@@ -38,6 +37,7 @@ from scriptc.frontend.values.element_types import (
     spelt,
     unite,
 )
+from scriptc.frontend.values.predicates import has_alternatives, has_known_keys, has_known_length
 from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Value
 from scriptc.ir.loc import Loc
@@ -256,9 +256,9 @@ class Speculation:
         Refuted: paths meet on which the outer list has several lengths.
         Next: all of them exist at run time, and so do the objects and dicts in the inner lists.
         """
-        held = content.alternatives.values() if isinstance(content, OneOf) else ()
+        held = content.alternatives.values() if has_alternatives(content) else ()
         items = [item for part in held if isinstance(part, Content) for item in part.items.values()]
-        inner = {item.site for item in items if isinstance(item, KnownLengthListValue)} & self.assumptions.known_length
+        inner = {item.site for item in items if has_known_length(item)} & self.assumptions.known_length
         if inner - {av.site}:
             self.assumptions.run_time_lists |= inner
             self.assumptions.known_length -= inner | {av.site}
@@ -376,7 +376,7 @@ class Speculation:
         Refuted: a key is known only at run time, or paths meet on which the keys differ.
         Next: the dict or set exists at run time; of the caller's dicts, all that have strings as keys.
         """
-        if isinstance(av, DictValue) and av.home is not None and not self.assumptions.tabled:
+        if has_known_keys(av) and av.home is not None and not self.assumptions.tabled:
             self.assumptions.tabled = True
             self._read_again("promote", "a dict of the caller has keys that are known only at run time")
         sites = set(av.sites) if isinstance(av, (DictValue, KnownSet)) else set()

@@ -34,7 +34,7 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.alternatives import present
 from scriptc.frontend.values.frame import Frame
-from scriptc.frontend.values.predicates import has_alternatives, is_known, is_plain_tuple, is_tensor
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_made_list, is_plain_tuple, is_tensor
 from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import is_run_time, materialize
 from scriptc.ir.analysis import is_fresh, shares_memory
@@ -248,7 +248,7 @@ def assign(reader: Reader, target: ast.expr, value: AbstractValue) -> None:
             ):
                 made = materialize(reader, value)
                 value = apply_op(reader, "alias", value, hint=name) if is_fresh(made) or shares_memory(made) else value
-            if isinstance(value, ListValue) and value.value is not None and not value.value.name:
+            if is_made_list(value) and value.value is not None and not value.value.name:
                 value.value.name = name
             bind_name(reader, name, value)
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
@@ -293,7 +293,7 @@ def unpack(reader: Reader, targets: list[ast.expr], value: AbstractValue) -> Non
     starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
     if starred and has_alternatives(value) and is_plain_tuple(value):
         value = ListValue(any_length(reader, value))  # of several lengths
-    if starred and isinstance(value, ListValue) and is_run_time(reader, value):
+    if starred and is_made_list(value) and is_run_time(reader, value):
         items = unpacked_around(reader, value, starred[0], len(targets) - starred[0] - 1)
     else:
         items = unpacked(reader, value, None if starred else len(targets))

@@ -18,7 +18,6 @@ from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
     Known,
-    KnownLengthListValue,
     ListValue,
     RangeValue,
     RuntimeValue,
@@ -29,7 +28,9 @@ from scriptc.frontend.values.element_types import is_laid_out_anew
 from scriptc.frontend.values.predicates import (
     has_alternatives,
     has_kinds,
+    has_known_length,
     is_known,
+    is_made_list,
     is_made_sequence,
     is_tensor,
     ssa_value,
@@ -121,13 +122,13 @@ def pick(reader: Reader, owner: AbstractValue, items: list[AbstractValue], index
         chosen = items[index]
         return (
             new_list(reader, chosen, (reader.position.loc, "slice"))
-            if isinstance(owner, ListValue)
+            if is_made_list(owner)
             else TupleValue(chosen)
         )
     try:
         return items[index]
     except IndexError:
-        name = "list" if isinstance(owner, ListValue) else "tuple"
+        name = "list" if is_made_list(owner) else "tuple"
         reader.emit.raise_error("IndexError", f"{name} index out of range")
 
 
@@ -155,7 +156,7 @@ def range_item(reader: Reader, numbers: RangeValue, index: AbstractValue) -> Abs
 
 def splice_list(reader: Reader, owner: ListValue, start: Any, stop: Any, value: AbstractValue) -> None:
     """owner[start:stop] = value"""
-    if isinstance(owner, KnownLengthListValue):
+    if has_known_length(owner):
         first, last = (
             require_known(reader, RuntimeValue(bound), "a bound of a list of different types")
             for bound in (start, stop)
@@ -163,7 +164,7 @@ def splice_list(reader: Reader, owner: ListValue, start: Any, stop: Any, value: 
         new = reader.iterate(value)
         edit(reader, owner, lambda items: items.__setitem__(slice(first, last), new))
         return
-    other = value if isinstance(value, ListValue) else reader.call(Known(list), [value], {})
+    other = value if is_made_list(value) else reader.call(Known(list), [value], {})
     added = materialize(reader, other)
     assert isinstance(added.type, ListType)
     target = reader.speculation.mutate(owner)
