@@ -448,6 +448,6 @@ if hasattr(ast, "TypeAlias"):
 
 
 def rejection(key: str, /, **details: object) -> tuple[str, str]:
-    """The reason and the rewrite of a row."""
+    """Return the reason and the rewrite of a row."""
     reason, rewrite = REJECTIONS[key]
     return reason.format(**details), rewrite.format(**details)

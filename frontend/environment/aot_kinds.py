@@ -30,7 +30,7 @@ _SCALARS = {bool: "bool", int: "i64", float: "f64"}
 
 
 def generalized(spec: Spec) -> Spec:
-    """A spec in which numbers are not part of the signature."""
+    """Return a spec in which numbers are not part of the signature."""
     match spec:
         case ConstantSpec(bool() | int() | float() as number) if type(number) in _SCALARS:
             return ScalarSpec(_SCALARS[type(number)])
@@ -56,7 +56,8 @@ def kept_kinds(av: AbstractValue) -> list[Any]:
 
 
 def is_kept(spec: Spec) -> bool:
-    """Whether a state can keep values of a spec: its leaves are tensors, numbers, strings, and lists of one kind of these."""
+    """Return whether a state can keep values of a spec: leaves are tensors, numbers, strings, and lists of one kind
+    of these."""
     match spec:
         case ListSpec(elem, cls):
             return cls is list and (elem is None or isinstance(elem, (TensorSpec, ScalarSpec)))
@@ -74,7 +75,7 @@ def refuse_kept(slot: Slot, key: str, **details: object) -> NoReturn:
 
 
 def keep_value(reader: Reader, at: Any, slot: Slot, value: AbstractValue) -> None:
-    """Set the leaves of a slot that a build keeps, whatever kind the value has."""
+    """Set a slot that a build keeps, by its leaves, whatever kind the value has."""
     held = frozen(settle(reader, value, reader.heap.contents))
     try:
         if more := [k for k in kept_kinds(held) if k not in slot.kinds]:

@@ -33,7 +33,7 @@ _MOST_KINDS = 8
 
 
 def kept_value(reader: Reader, at: Any, slot: Slot, signature: Signature) -> AbstractValue:
-    """What a slot holds at entry where one specialisation serves all kinds of values that it may have."""
+    """Return the value of a slot at entry where one specialization serves all kinds of values of the slot."""
     name, key = f"state.{slot.name}", slot.place.key
     obj = ABSENT if slot.container is None else slot.container[key]
     if slot.container is None and hasattr(type(slot.place.owner), key):
@@ -67,13 +67,13 @@ def slot_spec(reader: Reader, obj: Any, name: str, signature: Signature) -> Spec
 
 
 def other_place(reader: Reader, obj: Any) -> str:
-    """What the place is called where an object was found first."""
+    """Return the name of the place where an object was found first."""
     slots = [s for s in reader.state.slots.values() if s.container is not None]
     return next((s.name for s in slots if s.container[s.place.key] is obj), "an argument")
 
 
 def scratch(reader: Reader, spec: Any, name: str) -> tuple[AbstractValue, Block]:
-    """A value of a kind, as if it were an argument of a block of its own."""
+    """Return a value of a kind, as if it were an argument of a block of its own."""
     saved, reader.emit.body = reader.emit.body, Block()
     try:
         return (Unbound() if spec is ABSENT else argument(reader, spec, name, kept=True)), reader.emit.body
@@ -90,7 +90,7 @@ def initial_leaves(reader: Reader, plan: Plan, spec: Any, obj: Any, name: str) -
 
 
 def find_written(reader: Reader) -> dict[int, Place]:
-    """Return the places of the tensors outside that the code writes to and that are no slots yet, by their ids."""
+    """Return whether the code writes to tensors outside that are not slots yet."""
     found: dict[int, Place] = {}
     for op in reader.emit.module.walk():
         if op.name == "param" and writes_to(op.result):

@@ -70,14 +70,14 @@ _SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
 
 
 def _symbol(name: str) -> str:
-    """A name as the IR's text can hold it."""
+    """Return a name as the text of the IR can hold it."""
     return re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
 def argument(
     reader: Reader, spec: Spec, name: str, home: CallerLocation | None = None, *, kept: bool = False
 ) -> AbstractValue:
-    """The abstract value of an argument, of what lives at `home`, or of what a build keeps; dynamic leaves become
+    """Return the abstract value of an argument, of a place outside, or of what a build keeps. Dynamic leaves become
     parameters."""
     match spec:
         case ConstantSpec(obj):
@@ -110,7 +110,7 @@ def argument(
 
 
 def placed_argument(reader: Reader, spec: Spec, name: str, home: CallerLocation | None, kept: bool) -> AbstractValue:
-    """A value that has a place. It is noted before its parts, which may refer to it."""
+    """Return a value that has a place. The value is noted before its parts, which may refer to it."""
     place = PlaceSpec(len(reader.environment.objects))
     home = home or (None if kept else CallerLocation(place))
     held: dict[Any, AbstractValue] = {}
@@ -142,7 +142,7 @@ def placed_argument(reader: Reader, spec: Spec, name: str, home: CallerLocation 
 
 
 def numbered(reader: Reader, value: Value) -> Value:
-    """A parameter that another reading can know; counted as `Signature` does."""
+    """Return a parameter that another reading can know, counted as `Signature` counts."""
     reader.speculation.arg_places[value] = reader.speculation.places
     reader.speculation.places += 1
     return value
@@ -155,12 +155,12 @@ def parameter(reader: Reader, type: Type, name: str) -> Value:
 
 
 def argument_site(reader: Reader, name: str) -> tuple[str, str]:
-    """Where readings note what is put into a container: at one place for all names of an object."""
+    """Return the site at which readings note the items of a container: one site for all names of an object."""
     return "argument", reader.environment.same_as.get(name, name)
 
 
 def fill_spec(reader: Reader, spec: Spec, name: str) -> Spec:
-    """The spec of an argument in which containers have room for what earlier readings put into them."""
+    """Return the spec of an argument whose containers have room for what earlier readings put into them."""
     site = argument_site(reader, name)
     found = [reader.assumptions.elements.get(TableSite(site, part)) for part in ("key", "item")]
     key, item = (None if t is None else spec_of_type(t) for t in found)
@@ -190,7 +190,8 @@ def fill_spec(reader: Reader, spec: Spec, name: str) -> Spec:
 
 
 def same_containers(specs: Iterable[ArgSpec], arguments: Mapping[str, Any]) -> dict[str, str]:
-    """The names of lists, dicts and sets of any length among arguments, each with the first name of the same object."""
+    """Return the names of lists, dicts and sets of any length among arguments, each with the first name of the same
+    object."""
     names: dict[str, str] = {}
     first: dict[int, str] = {}
 
@@ -209,21 +210,22 @@ _PARTS: dict[type[Spec], tuple[str, ...]] = {ListSpec: ("item",), MapSpec: ("key
 
 
 def _named(spec: Spec, name: str) -> Iterator[tuple[Spec, str]]:
-    """The parts of a spec, and what their parameters are called."""
+    """Yield the parts of a spec, and the names of their parameters."""
     items: tuple[Spec, ...] = getattr(spec, "items", ())
     names = spec.names if isinstance(spec, ObjectSpec) else range(len(items))
     yield from ((item, f"{name}_{n}") for item, n in zip(items, names, strict=True))
 
 
 def _is_table(spec: DictSpec) -> bool:
-    """Whether a dict with known keys may also be one with run-time keys: one that is empty, or of tensors of one type."""
+    """Return whether a dict with known keys may also be one with run-time keys: an empty one, or one of tensors of
+    one type."""
     return all(isinstance(k, str) for k in spec.keys) and all(
         isinstance(i, TensorSpec) and i == spec.items[0] for i in spec.items
     )
 
 
 def _type_of(spec: Spec | None) -> Type:
-    """The type of an argument at run time."""
+    """Return the type of an argument at run time."""
     match spec:
         case None:
             return NEVER

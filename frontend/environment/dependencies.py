@@ -20,7 +20,7 @@ _met = _Met()
 
 @contextmanager
 def noted() -> Iterator[None]:
-    """Notes what is met meanwhile."""
+    """Note, within the context, every object that is read."""
     outer, _met.objects = _met.objects, {}
     try:
         yield
@@ -34,13 +34,13 @@ def meet(obj: Any) -> None:
 
 
 def forget(obj: Any) -> None:
-    """It was made on the way, from what was met."""
+    """Forget an object that was made from noted objects."""
     if _met.objects is not None:
         _met.objects.pop(id(obj), None)
 
 
 def meet_this_process() -> None:
-    """What is read holds in this process alone: no later one finds it again."""
+    """Note that the code holds in this process alone: no later process finds it again."""
     meet(_OF_THIS_PROCESS)
 
 
@@ -48,5 +48,5 @@ _OF_THIS_PROCESS = object()  # which has no name
 
 
 def objects() -> Collection[Any]:
-    """What was met so far."""
+    """Return the objects noted so far."""
     return (_met.objects or {}).values()

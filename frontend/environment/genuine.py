@@ -23,7 +23,7 @@ _SOURCE_OF_CALLS = torch.nn.modules.module.__file__
 
 @functools.cache
 def _folders() -> tuple[str, ...]:
-    """Where the code of torch, Python and scriptc lies, that of other packages in the same place apart."""
+    """Return the folders of the code of torch, Python and scriptc, without other packages in the same place."""
     import sysconfig  # most starts compile nothing and do not ask
 
     own = os.path.dirname(os.path.dirname(__file__))  # the front end

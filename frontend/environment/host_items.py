@@ -40,7 +40,8 @@ _FEW = 8  # items of a list outside that may be one of several
 
 
 def _constant_kind(obj: Any) -> Any:
-    """Equal for constants of one type; None for what is no number, string or tuple of these."""
+    """Return a key that is equal for constants of one type; None for other values than numbers, strings and tuples of
+    these."""
     if type(obj) is tuple:
         kinds = tuple(map(_constant_kind, obj))
         return None if None in kinds else kinds
@@ -48,7 +49,7 @@ def _constant_kind(obj: Any) -> Any:
 
 
 def known_keywords(reader: Reader, named: dict[Any, Any]) -> dict[str, AbstractValue]:
-    """The items of a dict outside, as the arguments that `**` makes of them."""
+    """Return the items of a dict outside, as the arguments that `**` makes of them."""
     watch(reader, named, deep=False)
     return {key: known_item(reader, Known(named), key) for key in named}
 
@@ -76,7 +77,7 @@ def known_item(reader: Reader, owner: Known, key: Any) -> AbstractValue:
 
 
 def missing_item(reader: Reader, obj: dict[Any, Any], key: Any) -> AbstractValue:
-    """What a dict outside gives for a key that it does not have."""
+    """Return what a dict outside gives for a key that it does not have."""
     reader.environment.guard("DICT_MISSING", obj, key, None)
     if type(obj) is Counter:
         return Known(0)
@@ -86,7 +87,7 @@ def missing_item(reader: Reader, obj: dict[Any, Any], key: Any) -> AbstractValue
 
 
 def note_queues(reader: Reader, obj: list[Any]) -> None:
-    """Where the deques in a list outside live."""
+    """Note where the deques in a list outside live."""
     reader.environment.found |= {id(o): (obj, i) for i, o in enumerate(obj) if type(o) is deque}
 
 
@@ -117,7 +118,7 @@ def submodule_item(reader: Reader, owner: Known, key: Any) -> AbstractValue:
 
 
 def known_items(reader: Reader, owner: Known) -> list[AbstractValue]:
-    """The items of a known object that can be iterated."""
+    """Return the items of a known object that can be iterated."""
     if (walked := special(reader, owner, "__iter__", [])) is not None:
         return reader.iterate(walked)
     obj = owner.obj
@@ -150,8 +151,8 @@ def known_items(reader: Reader, owner: Known) -> list[AbstractValue]:
 
 
 def outside_table(reader: Reader, av: Known, key: AbstractValue) -> AbstractValue:
-    """A dict of numbers or strings, or of tuples of these, that lives outside as a run-time dict, made once in a call;
-    itself where the key is known."""
+    """Return a dict outside, of numbers, strings or tuples of these, as a run-time dict that is made once in a call;
+    the dict itself where the key is known."""
     is_plain = isinstance(av.obj, dict) and not hasattr(av.obj, "__missing__")
     if is_known_key(key) or type_of_key(reader, key) is None or not is_plain:
         return av
@@ -172,8 +173,8 @@ def outside_table(reader: Reader, av: Known, key: AbstractValue) -> AbstractValu
 
 
 def outside_list(reader: Reader, av: Known, index: AbstractValue) -> AbstractValue | None:
-    """A list or tuple of numbers or strings, or of tuples of these, that lives outside as one of run time, made once in a
-    call; None where the index is known, or can be."""
+    """Return a list or tuple outside, of numbers, strings or tuples of these, as a run-time list that is made once in
+    a call; None where the index is known, or can be."""
     obj = av.obj
     at = ssa_value(index)
     if type(obj) not in (list, tuple) or at is None or at.type != INT:
@@ -195,8 +196,9 @@ def outside_list(reader: Reader, av: Known, index: AbstractValue) -> AbstractVal
 def outside_item(
     reader: Reader, av: Known, index: AbstractValue, absent: Callable[[], AbstractValue] | None = None
 ) -> AbstractValue | None:
-    """An item of a short list, tuple or dict outside (of functions, modules, members of an enum) at an index of run time;
-    None where this cannot be one of its items. `absent`: what stands for one that is not there."""
+    """Return an item of a short list, tuple or dict outside, of functions, modules or members of an enum, at a
+    run-time index; None where the index cannot be one of its items. `absent`: the result for an item that is not
+    there."""
     obj = av.obj
     if isinstance(obj, dict):
         found = type(obj) is dict and is_run_time_key(reader, index)
@@ -215,8 +217,8 @@ def outside_item(
 
 
 def is_run_time_key(reader: Reader, index: AbstractValue, *types: Type) -> bool:
-    """Whether nothing makes an index known, which is of one of some types. A string that is no argument itself comes from
-    a list: not worth a reading for each list."""
+    """Return whether nothing makes an index known that is of one of some types. A string that is no argument comes
+    from a list, which is not worth a reading for each list."""
     value = ssa_value(index)
     if value is None or value.type not in (types or KEY_TYPES):
         return False
@@ -242,7 +244,7 @@ def one_of_items(
 
 
 def outside_subscript(reader: Reader, owner: Known, index: AbstractValue) -> AbstractValue:
-    """owner[index] as Python's own types do it, which a class of the user's may inherit."""
+    """Return `owner[index]` as Python's own types define it, which a user's class may inherit."""
     table = outside_table(reader, owner, index)
     if isinstance(table, RuntimeValue):
         return table_get(reader, table, index)

@@ -53,7 +53,8 @@ def scripted(obj: Any) -> FunctionType | None:
 
 
 def is_called_in_python(cls: type) -> bool:
-    """Whether calls of a class's objects are code to follow: its users', or torch.nn's (weight_norm is such a hook)."""
+    """Return whether calls of a class's objects run code to follow: the user's, or torch.nn's (weight_norm is such a
+    hook)."""
     call = inspect.getattr_static(cls, "__call__", None)
     module = getattr(call, "__module__", None) or ""
     return isinstance(call, FunctionType) and (not is_library(module) or module.startswith("torch.nn."))
@@ -67,7 +68,7 @@ def uncompiled(obj: Any) -> Any:
 
 
 def without_numpy(obj: Any) -> Any:
-    """NumPy's scalars that Python's numbers equal are taken as these; those of float32 compute otherwise."""
+    """Return a scalar of NumPy as the Python number that it equals; float32 scalars compute otherwise and stay."""
     if not is_instance(obj, "numpy", "generic"):
         return obj
     bits = obj.dtype.itemsize * 8
@@ -82,7 +83,7 @@ _KINDS = dict(
 
 
 def type_name(dtype: str) -> str:
-    """The name of the type of old of a tensor on the CPU: torch.FloatTensor."""
+    """Return the legacy type name of a CPU tensor, such as `torch.FloatTensor`."""
     return f"torch.{_KINDS[dtype]}Tensor"
 
 
@@ -97,7 +98,7 @@ def torch_dtype(name: str) -> torch.dtype:
 
 
 def refuse_tensor(t: torch.Tensor) -> str | None:
-    """Why a tensor cannot take part in compiled code, None if it can."""
+    """Return why a tensor cannot take part in compiled code; None where it can."""
     if type(t) not in (torch.Tensor, torch.nn.Parameter) and not isinstance(t, torch.nn.Buffer):
         return f"it is a {type(t).__name__}, a subclass of Tensor"
     if isinstance(t, torch._subclasses.FakeTensor):

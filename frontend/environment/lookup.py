@@ -45,7 +45,8 @@ def find_source(reader: Reader, func: FunctionType) -> Source:
 
 
 def outside_value(reader: Reader, obj: Any, container: Any, key: Any, name: str, *, guarded: bool) -> AbstractValue:
-    """A value found in a dict or cell outside: tensors are read at each call, all else is baked in under a guard."""
+    """Return a value found in a dict or cell outside. Tensors are read at each call; other objects are baked in under
+    a guard."""
     if (slot := reader.state.slots.get((id(container), key))) is not None:
         return slot_value(reader, slot)
     if isinstance(obj, torch.Tensor):
@@ -72,7 +73,7 @@ def live_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key: Any, 
 def parameter_outside(
     reader: Reader, tensor: Any, container: dict[Any, Any], key: Any, name: str, spec: TensorSpec
 ) -> RuntimeValue:
-    """A tensor that lives outside the call, read at each call."""
+    """Return a tensor that lives outside the call, read at each call."""
     param = reader.environment.param_of.get(id(tensor))
     if param is None:
         count = reader.environment.names_of_params.get(name, 0)
@@ -96,7 +97,7 @@ def parameter_outside(
 
 
 def free_name(reader: Reader, frame: Frame, func: FunctionType, name: str) -> AbstractValue:
-    """A name that the function does not bind: captured, global or builtin."""
+    """Return the value of a name that the function does not bind: captured, global or builtin."""
     if name in func.__code__.co_freevars:
         cell = (func.__closure__ or ())[func.__code__.co_freevars.index(name)]
         try:
@@ -132,14 +133,14 @@ def in_own_code(reader: Reader) -> bool:
 
 
 def live_place(reader: Reader, tensor: AbstractValue) -> Live | None:
-    """Where a tensor that lives outside the call does so; None for others."""
+    """Return where a tensor lives that is read at each call; None for other values."""
     op = defining_op(tensor)
     name = op.attrs["name"] if op is not None and op.name == "param" else None
     return next((v for v in reader.environment.live if v.name == name), None)
 
 
 def is_from_nothing(tensor: AbstractValue) -> bool:
-    """Whether neither an argument nor a weight has a part in a tensor."""
+    """Return whether a tensor depends on neither an argument nor a weight."""
     assert isinstance(tensor, RuntimeValue)
     todo, seen = [tensor.value], set()
     while todo:
@@ -154,7 +155,7 @@ def is_from_nothing(tensor: AbstractValue) -> bool:
 
 
 def module_attribute(reader: Reader, module: torch.nn.Module, name: str) -> AbstractValue:
-    """An attribute of an nn.Module, found where Module.__getattr__ finds it."""
+    """Return an attribute of an nn.Module, found where Module.__getattr__ finds it."""
     refuse_torchscript(reader, module)
     own = module.__dict__
     watch_object(reader, module)
@@ -199,13 +200,13 @@ def refuse_torchscript(reader: Reader, module: torch.nn.Module) -> None:
 
 
 def module_path(reader: Reader, module: torch.nn.Module, name: str) -> str:
-    """The name of a parameter from the root module, as state_dict spells it."""
+    """Return the name of a parameter from the root module, as state_dict spells it."""
     prefix = reader.environment.module_paths.get(id(module))
     return name if not prefix else f"{prefix}.{name}"
 
 
 def class_attribute(reader: Reader, obj: Any, cls: type, found: Any, name: str) -> AbstractValue:
-    """An attribute that a class of the object defines: properties are called, functions bound."""
+    """Return an attribute that a class of the object defines: properties are called, functions bound."""
     owner = next((c for c in cls.__mro__ if name in c.__dict__), cls)
     raw = owner.__dict__.get(name, found)
     watch_object(reader, obj)
@@ -237,7 +238,8 @@ def has_fixed_attribute(obj: Any, name: str) -> bool:
 
 
 def guard_class_attribute(reader: Reader, cls: type, name: str) -> None:
-    """Guards an attribute of a class; of one that its own class has (`__name__`), only that this still has it."""
+    """Guard an attribute of a class. Of an attribute that the metaclass defines (`__name__`), guard only that it is
+    still there."""
     for holder in (cls, type(cls)):
         watch_class_attribute(reader, holder, name)
         if static_attribute(holder, name) is not ABSENT:
@@ -245,7 +247,7 @@ def guard_class_attribute(reader: Reader, cls: type, name: str) -> None:
 
 
 def made_here(reader: Reader, obj: Any) -> Known:
-    """A list or module that was made of another's items: no guard need watch it."""
+    """Note a list or module made of another's items, which no guard need watch, and return it."""
     reader.environment.keep.append(obj)
     reader.environment.made |= {
         id(obj),
@@ -257,14 +259,14 @@ def made_here(reader: Reader, obj: Any) -> Known:
 
 
 def element(reader: Reader, av: AbstractValue, name: str = "item") -> AbstractValue:
-    """What is found where a guard sees that it is replaced, as in a class; a tensor is read at each call."""
+    """Return what is found in an object that a guard watches, as in a class. A tensor is read at each call."""
     if is_known(av) and isinstance(av.obj, torch.Tensor):
         return live_tensor(reader, av.obj, {name: av.obj}, name, name)
     return as_python(reader, av.obj) if type(av) is Known else av
 
 
 def guard_children(reader: Reader, module: torch.nn.Module) -> None:
-    """The children of a container, their number included, are baked in."""
+    """Guard the children of a container, their number included."""
     children = module._modules
     reader.environment.guard("DICT_KEYS_ARE", children, None, tuple(children))
     for name, child in children.items():

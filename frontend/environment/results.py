@@ -147,7 +147,7 @@ def factory_of(made: Made) -> Any:
 
 
 def spec_of_type(t: Type) -> Spec:
-    """The spec of values in a container."""
+    """Return the spec of values in a container."""
     match t:
         case ListType():
             return ListSpec(None if t.elem == NEVER else spec_of_type(t.elem), tuple if t.is_tuple else list)
@@ -176,7 +176,7 @@ def spec_of_type(t: Type) -> Spec:
 
 
 def is_value_of(spec: Spec, value: Any) -> bool:
-    """Whether a result may be the value of an alternative."""
+    """Return whether a result may be the value of an alternative."""
     match spec:
         case TensorSpec(dtype, sizes):
             return isinstance(value, torch.Tensor) and dtype_name(value.dtype) == dtype and value.dim() == len(sizes)

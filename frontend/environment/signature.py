@@ -35,7 +35,7 @@ _SCALARS = {int: "i64", float: "f64", bool: "bool", str: "str"}
 
 
 def has_place(value: Any) -> bool:
-    """Whether a value is counted among those that may have to be known at compile time."""
+    """Return whether a value is counted among those that may have to be known at compile time."""
     if type(value) is list:
         return bool(value) and all(type(v) is str for v in value)
     return type(value) in (int, float, str)
@@ -68,7 +68,8 @@ class Signature:
         self.objects: dict[int, int] = {}  # places of the objects met so far, by id
 
     def of(self, arguments: Mapping[str, Any]) -> list[ArgSpec]:
-        """Return one spec per parameter; UnsupportedArgument where a value cannot be passed to compiled code."""
+        """Return one spec per parameter; raise UnsupportedArgument where a value cannot be passed to compiled
+        code."""
         return [ArgSpec(name, self.spec(value, name)) for name, value in arguments.items()]
 
     def spec(self, value: Any, name: str) -> Spec:
@@ -96,12 +97,13 @@ class Signature:
         return ConstantSpec(value)
 
     def place(self) -> tuple[int, bool]:
-        """The place of the next value that may have to be known, and whether it does."""
+        """Return the place of the next value that may have to be known, and whether it must."""
         self.places += 1
         return self.places - 1, self.places - 1 in self.known
 
     def queue(self, value: deque[Any], name: str) -> Spec:
-        """A deque whose items are of one type, or may be None; any other is known by identity, which allows no use of it."""
+        """Return the spec of a deque whose items are of one type, or may be None. Any other deque is known by
+        identity, which allows no use of it."""
         found, elem = self.common(list(value), name)
         if found and id(value) not in self.objects:
             self.objects[id(value)] = len(self.objects)
@@ -109,7 +111,7 @@ class Signature:
         return PlaceSpec(self.objects[id(value)]) if found else ConstantSpec(value)
 
     def structure(self, value: Any, name: str) -> Spec:
-        """A list, dict or object by its parts."""
+        """Return the spec of a list, dict or object by its parts."""
         if id(value) in self.objects:
             return PlaceSpec(self.objects[id(value)])
         self.objects[id(value)] = len(self.objects)
@@ -124,7 +126,7 @@ class Signature:
 
     @contextmanager
     def known_keys(self) -> Iterator[None]:
-        """Within, keys of dicts are part of the signature."""
+        """Make keys of dicts part of the signature, within the context."""
         self.tables = False
         try:
             yield
@@ -133,7 +135,8 @@ class Signature:
 
     # ---- lists, dicts and sets of any length ----
     def container(self, value: Any, name: str) -> Spec | None:
-        """The spec of a list, dict or set whose items are of one type, or may be None; None for all else."""
+        """Return the spec of a list, dict or set whose items are of one type, or may be None; None for other
+        values."""
         if type(value) is list:
             found, elem = self.common(value, name)
             by_items = self.parted and len(value) <= _SHORT and not isinstance(elem, ScalarSpec)
@@ -148,7 +151,7 @@ class Signature:
         return None
 
     def common(self, values: list[Any], name: str, *, keys: bool = False) -> tuple[bool, Spec | None]:
-        """Whether values are of one type, and that type; None where there are no values."""
+        """Return whether values are of one type, and that type; None where there are no values."""
         result: Spec | None = None
         for i, value in enumerate(values):
             elem = self.item(value, f"{name}[{i}]", keys)
@@ -158,7 +161,7 @@ class Signature:
         return True, result
 
     def item(self, value: Any, name: str, key: bool) -> Spec | None:
-        """The type of an item, or key; None for what run-time containers do not hold."""
+        """Return the type of an item or key; None for values that run-time containers do not hold."""
         if type(value) in _SCALARS:
             return ScalarSpec(_SCALARS[type(value)])
         if type(value) is tuple and not value:
@@ -183,7 +186,7 @@ class Signature:
 
 
 def _is_looked_up(keys: Collection[Any]) -> bool:
-    """Whether a dict has keys that one looks up, rather than names of parts."""
+    """Return whether a dict has keys that are looked up, rather than names of parts."""
     return len(keys) > _MANY or not any(isinstance(key, str) for key in keys)
 
 
@@ -194,7 +197,7 @@ def _is_constant(key: Any) -> bool:
 
 
 def _merged(a: Spec, b: Spec) -> Spec | None:
-    """The spec of values of both; None where there is none."""
+    """Return the spec of values of both specs; None where there is none."""
     if a == b:
         return a
     match a, b:
@@ -219,7 +222,7 @@ def _merged(a: Spec, b: Spec) -> Spec | None:
 
 
 def _any_length(a: Spec, b: Spec) -> Spec | None:
-    """The spec of tuples of any length that fits both."""
+    """Return the spec of tuples of any length that fits both specs."""
     parts = [part for s in (a, b) for part in (s.items if isinstance(s, TupleSpec) else (s.elem,)) if part is not None]  # type: ignore[attr-defined]
     elem: Spec | None = parts[0]
     for part in parts[1:]:

@@ -25,7 +25,7 @@ ABSENT = object()
 
 
 def own_setter(obj: Any) -> FunctionType | None:
-    """The `__setattr__` of an object's class, where that is Python code other than nn.Module's."""
+    """Return the `__setattr__` of an object's class, where it is Python code other than nn.Module's."""
     found = type(obj).__setattr__
     return found if isinstance(found, FunctionType) and found is not torch.nn.Module.__setattr__ else None
 

@@ -212,7 +212,7 @@ class PlaceSpec(Spec):
 
 
 def same_known(a: Any, b: Any) -> bool:
-    """Whether two Python objects are the same for code that was specialised on one of them."""
+    """Return whether two Python objects are the same for code that was specialized on one of them."""
     if type(a) is not type(b):
         return False
     if isinstance(a, float):
@@ -225,7 +225,7 @@ def same_known(a: Any, b: Any) -> bool:
 
 
 def describe(spec: Spec) -> str:
-    """A spec as a person writes a type: f32[?, 16], list[f32[?, ?]], int."""
+    """Return a spec as people write a type: f32[?, 16], list[f32[?, ?]], int."""
     match spec:
         case TensorSpec(dtype, sizes):
             return f"{dtype}[{', '.join('?' if n is None else str(n) for n in sizes)}]"
@@ -266,7 +266,7 @@ LEAVES = (TensorSpec, ScalarSpec, ListSpec, MapSpec, SetSpec, InstanceSpec)
 
 
 def is_leaf(spec: Spec) -> bool:
-    """Whether values of a spec are one parameter, or result, of the entry function."""
+    """Return whether values of a spec are one parameter, or result, of the entry function."""
     return isinstance(spec, LEAVES)
 
 
@@ -288,7 +288,7 @@ def parts(spec: Spec, value: Any) -> Iterator[tuple[Spec, Any]]:
 
 
 def leaves(spec: Spec) -> Iterator[Spec]:
-    """The dynamic leaves in order."""
+    """Yield the dynamic leaves in order."""
     if is_leaf(spec):
         yield spec
     for item in getattr(spec, "items", ()) if not is_leaf(spec) else ():
@@ -296,7 +296,7 @@ def leaves(spec: Spec) -> Iterator[Spec]:
 
 
 def placed(spec: Spec, value: Any) -> Iterator[Any]:
-    """The objects with a place that an argument is or holds, in order."""
+    """Yield the objects with a place that an argument is or holds, in order."""
     if isinstance(spec, (DictSpec, ObjectSpec, ItemsSpec, QueueSpec)):
         yield value
     for item, part in parts(spec, value):
@@ -304,7 +304,7 @@ def placed(spec: Spec, value: Any) -> Iterator[Any]:
 
 
 def values_of(spec: Spec, value: Any) -> Iterator[Any]:
-    """The values of the dynamic leaves in order."""
+    """Yield the values of the dynamic leaves in order."""
     if is_leaf(spec):
         yield value
     else:

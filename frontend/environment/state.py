@@ -59,7 +59,7 @@ MODULE_TABLES = ("_parameters", "_buffers", "_modules")
 
 
 def open_items(reader: Reader, obj: Any, spec: Spec, loc: Loc) -> None:
-    """The items of a list of several kinds that is changed are slots too."""
+    """Make the items of a changed list of several kinds slots too."""
     if isinstance(obj, list) and isinstance(spec, ConstantSpec) and id(obj) in reader.assumptions.changed:
         reader.environment.guard("LIST_LENGTH_IS", obj, None, len(obj))
         reader.speculation.add_item_slots(obj, loc)
@@ -77,7 +77,8 @@ def plain_slot_spec(obj: Any, name: str, signature: Signature) -> Spec:
 
 
 def slot_value(reader: Reader, slot: Slot) -> AbstractValue:
-    """What a slot holds here; AttributeError at run time on paths on which it has been deleted, or never set."""
+    """Return what a slot holds here; raise AttributeError at run time on paths that deleted the attribute, or never
+    set it."""
     av = reader.heap.contents[slot.ident]
     if is_unbound(av):
         return class_value_of(reader, slot)
@@ -88,7 +89,7 @@ def slot_value(reader: Reader, slot: Slot) -> AbstractValue:
 
 
 def class_value_of(reader: Reader, slot: Slot) -> AbstractValue:
-    """What reading an attribute gives that the object itself no longer has."""
+    """Return the class's attribute that reading gives once the object itself lost its own."""
     cls, name = type(slot.place.owner), slot.place.key
     found = next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), ABSENT)
     if found is ABSENT:
@@ -109,7 +110,7 @@ def attribute_slot(reader: Reader, obj: Any, name: str) -> Slot | None:
 
 
 def has_slot(reader: Reader, slot: Slot) -> AbstractValue:
-    """hasattr() of an attribute that is a slot."""
+    """Return `hasattr()` of an attribute that is a slot."""
     av = reader.heap.contents[slot.ident]
     if is_unbound(av):
         return Known(hasattr(type(slot.place.owner), slot.place.key))
@@ -120,7 +121,7 @@ def has_slot(reader: Reader, slot: Slot) -> AbstractValue:
 
 
 def store_outside(reader: Reader, obj: Any, name: str, value: AbstractValue) -> None:
-    """obj.name = value for an object outside."""
+    """Execute `obj.name = value` for an object outside."""
     setter = own_setter(obj)
     if setter is None:
         store_plain(reader, obj, name, value)
@@ -131,7 +132,7 @@ def store_outside(reader: Reader, obj: Any, name: str, value: AbstractValue) -> 
 
 
 def store_plain(reader: Reader, obj: Any, name: str, value: AbstractValue) -> None:
-    """obj.name = value as object and nn.Module do it."""
+    """Execute `obj.name = value` as object and nn.Module do."""
     raw = next((c.__dict__[name] for c in type(obj).__mro__ if name in c.__dict__), None)
     if isinstance(raw, property) and raw.fset is not None:
         reader.call(Known(raw.fset), [Known(obj), value], {})
@@ -165,7 +166,8 @@ def delete_attribute(reader: Reader, obj: Any, name: str) -> None:
 
 
 def own_slot(reader: Reader, obj: Any, name: str, raw: Any) -> Slot | None:
-    """The slot of an attribute that is about to change; None where it will be one in the next reading."""
+    """Return the slot of an attribute that is about to change; None where the attribute becomes one in the next
+    reading."""
     own = getattr(obj, "__dict__", None)
     if isinstance(obj, (type, ModuleType)) or not isinstance(own, dict) or hasattr(type(raw), "__set__"):
         what = "a class" if isinstance(obj, type) else f"a {type(obj).__name__}"
@@ -181,7 +183,7 @@ def own_slot(reader: Reader, obj: Any, name: str, raw: Any) -> Slot | None:
 
 
 def check_registered(reader: Reader, module: torch.nn.Module, name: str, value: AbstractValue) -> None:
-    """What nn.Module asks of values for the names of its parameters, buffers and modules."""
+    """Check what nn.Module checks of values for the names of its parameters, buffers and modules."""
     kinds = list(value.alternatives.values()) if has_alternatives(value) else [value]
     held = {table: name in vars(module)[table] for table in MODULE_TABLES}
     if held["_modules"] or any(is_known(k) and isinstance(k.obj, torch.nn.Module) for k in kinds):
@@ -212,7 +214,7 @@ def check_registered(reader: Reader, module: torch.nn.Module, name: str, value: 
 
 
 def is_parameter(reader: Reader, av: AbstractValue) -> bool:
-    """Whether a value is an nn.Parameter that lives outside."""
+    """Return whether a value is an nn.Parameter that lives outside."""
     op = defining_op(av)
     if op is None or op.name != "param":
         return False
@@ -224,7 +226,7 @@ def is_parameter(reader: Reader, av: AbstractValue) -> bool:
 
 
 def change_outside(reader: Reader, obj: Any) -> None:
-    """A list or dict outside is about to change: this reading took it as it was, the next one reads it live."""
+    """Have a list or dict outside, which is about to change, read at each call from the next reading on."""
     kind = type(obj).__name__
     if (
         id(obj) not in reader.environment.found
@@ -238,7 +240,7 @@ def change_outside(reader: Reader, obj: Any) -> None:
 
 
 def open_queue(reader: Reader, obj: deque[Any]) -> None:
-    """A deque outside, which changes without anybody asking it, is read live from the next reading on."""
+    """Have a deque outside read at each call from the next reading on. Reading a deque may change it."""
     container, key = reader.environment.found.get(id(obj), (None, None))
     if not Signature().common(list(obj), "")[0]:
         reader.reject("queue_of_kinds")
@@ -259,8 +261,8 @@ def items_changed(
     old: dict[Any, AbstractValue],
     new: dict[Any, AbstractValue],
 ) -> None:
-    """Sets what an object or dict of the caller, or one that a slot was given, holds from here on. The items of a deque
-    are a list that is changed in place."""
+    """Set what an object or dict holds from here on that is the caller's, or that a slot was given. The items of a
+    deque are a list that is changed in place."""
     if is_object(av) and av.cls is Deque:
         return
     if av.home is not None:
@@ -288,7 +290,7 @@ def items_changed(
 
 
 def item_slot(reader: Reader, obj: Any, index: AbstractValue) -> Slot | None:
-    """The slot of an item of a list outside whose items are of different kinds."""
+    """Return the slot of an item of a list outside whose items are of different kinds."""
     if not isinstance(obj, list) or not is_known(index) or type(index.obj) is not int:
         return None
     return reader.state.slots.get((id(obj), index.obj if index.obj >= 0 else index.obj + len(obj)))
@@ -299,7 +301,7 @@ def has_item_slots(reader: Reader, obj: list[Any]) -> bool:
 
 
 def is_plain_attribute(owner: AbstractValue, name: str) -> bool:
-    """Whether an attribute is just what an object outside holds itself."""
+    """Return whether an attribute is just what an object outside holds itself."""
     if not is_known(owner):
         return False
     found = getattr(type(owner.obj), name, ABSENT)
@@ -326,7 +328,7 @@ def set_slot(reader: Reader, slot: Slot, value: AbstractValue) -> None:
 
 
 def kept_in(reader: Reader, heap: dict[Ident, AbstractValue]) -> Iterator[tuple[str, AbstractValue]]:
-    """What lives on after the call: names of places, and what they hold."""
+    """Yield the names of places that outlive the call, and what they hold."""
     for slot in reader.state.slots.values():
         yield slot.name, heap[slot.ident]
     for holder in reader.environment.objects:
@@ -341,7 +343,7 @@ def owner_name(av: HeapValue, key: Any) -> str:
 
 
 def check_alone(reader: Reader, value: AbstractValue, name: str) -> None:
-    """Objects and dicts made here are built anew from what they hold, so they may have one place alone."""
+    """Reject an object or dict made here that would be kept in two places: each place builds the object anew."""
     mine = set(identities(settle(reader, value, reader.heap.contents)))
     for other, held in kept_in(reader, reader.heap.contents) if mine else ():
         if other != name and mine & set(identities(settle(reader, held, reader.heap.contents))):
@@ -349,7 +351,7 @@ def check_alone(reader: Reader, value: AbstractValue, name: str) -> None:
 
 
 def check_returned(reader: Reader, value: AbstractValue, heap: dict[Ident, AbstractValue]) -> None:
-    """The same of what is returned; `heap` is that of the return."""
+    """Reject an object that is both returned and kept; `heap` is the heap at the return."""
     mine = set(identities(settle(reader, value, heap)))
     for name, held in kept_in(reader, heap) if mine else ():
         if mine & set(identities(settle(reader, held, heap))):
@@ -357,7 +359,7 @@ def check_returned(reader: Reader, value: AbstractValue, heap: dict[Ident, Abstr
 
 
 def holder_of(place: Place) -> Any:
-    """The dict or list that holds the value of a place now; None where there is none."""
+    """Return the dict or list that holds the value of a place now; None where there is none."""
     if place.is_item:
         return place.owner
     tables = [vars(place.owner)]
@@ -370,6 +372,6 @@ _PASS_ON = ("contiguous", "call")  # their results may be objects that existed b
 
 
 def is_new(reader: Reader, av: AbstractValue) -> bool:
-    """Whether a tensor is an object that an op of its own has made, so that no other value is that object."""
+    """Return whether `tensor` is the fresh result of its defining op, so that no other value is that object."""
     made = defining_op(av) if is_tensor(av) else None
     return made is not None and not made.has("FETCHES") and not made.has("CONTROL") and made.name not in _PASS_ON

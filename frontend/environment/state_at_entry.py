@@ -19,7 +19,7 @@ from scriptc.frontend.values.abstract import AbstractValue, CallerLocation, Iden
 
 
 def open_slots(reader: Reader, signature: Signature) -> None:
-    """Makes the slots of this reading; what they hold at entry becomes parameters."""
+    """Make the slots of this reading. Their values at entry become parameters."""
     opened: set[Any] = set()
     while more := [at for at in reader.assumptions.state if at not in opened]:
         for at in more:
@@ -60,7 +60,7 @@ def present_value(reader: Reader, slot: Slot, signature: Signature) -> AbstractV
 
 
 def absent(reader: Reader, slot: Slot) -> AbstractValue:
-    """What an attribute is that the object itself does not have: that of its class, or nothing."""
+    """Return the value of an attribute that the object itself lacks: the class's, or none."""
     owner, name = slot.place.owner, slot.place.key
     tables = [vars(owner)]
     if isinstance(owner, torch.nn.Module):

@@ -171,7 +171,7 @@ def watch(reader: Reader, obj: Any, deep: bool = True) -> None:
 
 
 def note_order(obj: Any) -> None:
-    """The order of a set of strings follows from their hashes, which differ from process to process."""
+    """Note that the order of a set of strings was read, which differs from process to process."""
     if isinstance(obj, (set, frozenset)) and len(obj) > 1 and not all(isinstance(o, (int, float)) for o in obj):
         meet_this_process()
 
@@ -234,7 +234,7 @@ def watch_instance(reader: Reader, obj: Any) -> None:
 
 
 def made_by_python(reader: Reader, result: Any) -> Known:
-    """The result of a function of watched arguments: what it made is nobody else's."""
+    """Return the result of a function of watched arguments. No other object holds what the function made."""
     if isinstance(result, str) and _ADDRESS.search(result):
         reader.reject("text_of_address", text=result)
     if type(result) not in _CONSTANTS and isinstance(result, _MADE) and not is_watched(reader, result):
@@ -273,7 +273,7 @@ def _is_of_python(module_name: str | None) -> bool:
 
 
 def call_in_python(reader: Reader, function: Callable[..., Any], *args: Any, **kwargs: Any) -> AbstractValue:
-    """Python's own result on known values, which are guarded; what Python raises is raised at run time."""
+    """Return Python's own result on known values, which are guarded. An exception of Python is raised at run time."""
     watch_for(reader, function, (*args, *kwargs.values()))
     try:
         result = function(*args, **kwargs)

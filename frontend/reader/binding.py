@@ -33,7 +33,7 @@ class Spread:
 
 
 def spread_argument(reader: Reader, av: AbstractValue) -> list[AbstractValue | Spread]:
-    """What a starred argument gives."""
+    """Return the arguments that a starred argument gives."""
     found = present(reader, av, "TypeError", "argument after * must be an iterable, not NoneType")
     if not has_alternatives(found):
         return [*reader.iterate(found)]
@@ -65,7 +65,7 @@ def read_arguments(reader: Reader, node: ast.Call) -> tuple[list[AbstractValue |
 def known_texts(
     reader: Reader, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> tuple[Sequence[AbstractValue], dict[str, AbstractValue]]:
-    """Arguments of torch, whose strings are equations, modes and the like."""
+    """Return arguments of torch whose strings, such as equations and modes, are known."""
 
     def known(av: AbstractValue) -> AbstractValue:
         return Known(require_known(reader, av, "a string that torch is given")) if is_run_time_text(av) else av
@@ -103,7 +103,7 @@ def bind_parameters(
     kw_defaults: Sequence[AbstractValue | None],
     name: str,
 ) -> None:
-    """Binds arguments to parameters as Python does; its TypeErrors are raised at run time."""
+    """Bind arguments to parameters as Python does. Its TypeErrors are raised at run time."""
     params = [a.arg for a in (*spec.posonlyargs, *spec.args)]
     kwargs = dict(kwargs)
     bound: dict[str, AbstractValue] = dict(zip(params, args, strict=False))

@@ -96,7 +96,7 @@ _signature = functools.lru_cache(maxsize=1 << 12)(inspect.signature)  # of funct
 
 @functools.cache
 def _tensor_parameters(function: FunctionType) -> frozenset[str]:
-    """The parameters of a decomposition that are annotated as tensors."""
+    """Return the parameters of a decomposition that are annotated as tensors."""
     parameters = _signature(function).parameters.values()
     return frozenset(p.name for p in parameters if p.annotation == "Tensor" and p.kind != p.VAR_POSITIONAL)
 
@@ -119,7 +119,7 @@ def read_call(reader: Reader, node: ast.Call) -> AbstractValue:
 
 @reads(Reshape)
 def read_reshape(reader: Reader, node: Reshape) -> AbstractValue:
-    """x.squeeze_(...), where x is the only name of a tensor made here."""
+    """Read `x.squeeze_(...)`, where `x` is the only name of a tensor made here."""
     assert isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
     owner = reader.evaluate(node.value.func.value)
     if not is_new_and_held(reader, owner, names=1):
@@ -133,7 +133,7 @@ def read_reshape(reader: Reader, node: Reshape) -> AbstractValue:
 def call_spread(
     reader: Reader, func: AbstractValue, args: Sequence[AbstractValue | Spread], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """The call for each sequence that a starred argument may be."""
+    """Return the call for each sequence that a starred argument may be."""
     at = next((i for i, a in enumerate(args) if isinstance(a, Spread)), None)
     if at is None:
         return reader.call(func, [a for a in args if not isinstance(a, Spread)], kwargs)
@@ -201,7 +201,7 @@ def known_whole(reader: Reader, av: AbstractValue) -> AbstractValue:
 def call_inplace(
     reader: Reader, func: Bound, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """x.op_(...) is x.copy_(x.op(...))."""
+    """Return `x.op_(...)`, which is `x.copy_(x.op(...))`."""
     plain = Bound(func.owner, func.name[:-1])
     if plain.name in RESHAPES and is_new_and_held(reader, func.owner, names=0):
         return call_bound(reader, plain, args, kwargs)
@@ -277,7 +277,7 @@ def call_known(
 def handle(
     reader: Reader, handler: Any, name: str, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """A function of the op library: Python code over abstract values."""
+    """Call a handler of the library: Python code over abstract values."""
     if name != "isinstance" and any(has_alternatives(a) for a in (*args, *kwargs.values())):
         n, names = len(args), [*kwargs]
         return split_all(
@@ -300,7 +300,7 @@ def handle(
 def call_evaluated(
     reader: Reader, obj: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """A method named through Tensor, or a builtin of known values, run at compile time."""
+    """Call a method named through Tensor, or run a builtin on known values at compile time."""
     if getattr(obj, "__objclass__", None) in torch.Tensor.__mro__[:2] and args and is_tensor(args[0]):
         return call_bound(reader, Bound(args[0], obj.__name__), args[1:], kwargs)
     if args and (found := call_unbound(reader, obj, args[0], args[1:], kwargs)) is not None:
@@ -362,7 +362,8 @@ def call_decomposition(
 def with_tensors(
     reader: Reader, function: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> tuple[Sequence[AbstractValue], dict[str, AbstractValue]]:  # fmt: skip
-    """Arguments of a decomposition: what it takes as a Tensor must be one, else eager raises TypeError."""
+    """Return the arguments of a decomposition; raise TypeError, as eager does, where a tensor parameter gets no
+    tensor."""
     names, name = _tensor_parameters(function), function.__name__
 
     def checked(name_of: str, av: AbstractValue) -> AbstractValue:
@@ -374,7 +375,7 @@ def with_tensors(
 
 
 def sure_tensor(reader: Reader, av: AbstractValue, message: str) -> AbstractValue:
-    """The value where it is a tensor; where it is of another kind, TypeError."""
+    """Return the value where it is a tensor; raise TypeError where it is of another kind."""
     held = av.alternatives if has_alternatives(av) else {0: av}
     others = [tag for tag, a in held.items() if not is_tensor(a)]
     if others:
@@ -387,14 +388,14 @@ def sure_tensor(reader: Reader, av: AbstractValue, message: str) -> AbstractValu
 
 
 def round_to(reader: Reader, av: AbstractValue, dtype: str) -> AbstractValue:
-    """What is float32 in a result, in a half type."""
+    """Return a result with its float32 parts in a half type."""
     if is_made_tuple(av):
         return TupleValue([round_to(reader, item, dtype) for item in av.items], av.cls)
     return apply_op(reader, "cast", av, dtype=dtype) if is_tensor(av) and tensor_type(av).dtype == "f32" else av
 
 
 def write_into(reader: Reader, out: AbstractValue, result: AbstractValue) -> AbstractValue:
-    """What a call with `out` returns: `out`, behind the writes."""
+    """Return `out` of a call with `out=`, after the writes."""
     if is_none(out):
         return result
     if not is_tensor(out):
@@ -412,7 +413,7 @@ def write_into(reader: Reader, out: AbstractValue, result: AbstractValue) -> Abs
 
 
 def spelled(reader: Reader, name: str) -> str:
-    """A callable as the program spells it, so that it can be found there."""
+    """Return a callable as the program spells it, so that users can find it there."""
     func = reader.position.node.func if isinstance(reader.position.node, ast.Call) else None
     return ast.unparse(func) if isinstance(func, (ast.Name, ast.Attribute)) else name
 
@@ -420,7 +421,7 @@ def spelled(reader: Reader, name: str) -> str:
 def call_aten(
     reader: Reader, op: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """torch.ops.aten.name.overload: what the library has under that name, else what torch calls by it."""
+    """Call `torch.ops.aten.name.overload`: what the library has under that name, else what torch calls by it."""
     schema = op._schema if isinstance(op, torch._ops.OpOverload) else aten.overload_of(op, len(args), kwargs)._schema
     name = schema.name.removeprefix("aten::")
     args, kwargs = aten.by_schema(schema, args, kwargs)
@@ -447,7 +448,7 @@ def call_aten(
 def call_module(
     reader: Reader, module: torch.nn.Module, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """module(...): its forward, between its own forward hooks."""
+    """Return `module(...)`: its forward, between its own forward hooks."""
     refuse_torchscript(reader, module)
     guard_hooks(reader, module, ("_backward_hooks", "_backward_pre_hooks"))
     for hook in own_hooks(reader, module, "_forward_pre_hooks", kwargs):
@@ -467,7 +468,7 @@ def call_module(
 def own_hooks(
     reader: Reader, module: torch.nn.Module, name: str, kwargs: dict[str, AbstractValue]
 ) -> list[AbstractValue]:
-    """The hooks of one kind that a module has; which these are is guarded."""
+    """Return the hooks of one kind that a module has, under a guard."""
     table = module.__dict__.get(name)
     if table is None:
         reader.emit.raise_error("AttributeError", f"'{type(module).__name__}' object has no attribute '{name}'")
@@ -502,7 +503,7 @@ def guard_hooks(
 def call_function(
     reader: Reader, func: FunctionType, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """Follows a Python function: its body runs in place."""
+    """Follow a Python function: read its body in place."""
     wrapped = getattr(func, "__wrapped__", None)
     if func.__code__ is _CONTEXT_MANAGER and isinstance(wrapped, FunctionType):
         return ManagerValue(wrapped, args, kwargs)

@@ -41,7 +41,7 @@ Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
 def display(reader: Reader, nodes: Sequence[ast.expr]) -> list[tuple[bool, AbstractValue]]:
-    """What stands in a list, tuple or set display, and whether it is starred."""
+    """Return the values in a list, tuple or set display, each with whether it is starred."""
     parts = [(isinstance(n, ast.Starred), n.value if isinstance(n, ast.Starred) else n) for n in nodes]
     return [(starred, reader.evaluate(n)) for starred, n in parts]
 
@@ -51,7 +51,7 @@ def elements(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]]) -> lis
 
 
 def is_grown(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]]) -> bool:
-    """Whether something starred has a length that is known only at run time."""
+    """Return whether a starred value has a length that is known only at run time."""
     several = [has_alternatives(av) and is_plain_tuple(av) for _, av in parts]  # tuples of several lengths
     return any(
         starred and (many or is_run_time(reader, av)) for (starred, av), many in zip(parts, several, strict=True)
@@ -100,7 +100,7 @@ def read_dict_comp(reader: Reader, node: ast.DictComp) -> AbstractValue:
 def known_comprehension(
     reader: Reader, node: Comprehension, elt: ast.expr, sequence: AbstractValue, site: Any
 ) -> list[AbstractValue] | None:
-    """The items of a dict or set comprehension; None where it becomes a run-time one."""
+    """Return the items of a dict or set comprehension; None where it becomes a run-time one."""
     if site in reader.assumptions.tables:
         return None
     items = known_items_of(reader, node.generators, elt, written_out(reader, sequence))
@@ -110,7 +110,7 @@ def known_comprehension(
 
 
 def written_out(reader: Reader, sequence: AbstractValue) -> AbstractValue:
-    """The numbers of a short range written out."""
+    """Return the numbers of a short range written out."""
     if isinstance(sequence, RangeValue):
         bounds = [b.obj for b in (sequence.start, sequence.stop, sequence.step) if is_known(b)]
         if len(bounds) == 3 and len(range(*bounds)) > _SHORT:
@@ -132,7 +132,7 @@ def read_generator_exp(reader: Reader, node: ast.GeneratorExp) -> AbstractValue:
 def comprehension(
     reader: Reader, node: Comprehension, elt: ast.expr, site: Any, sequence: AbstractValue | None = None
 ) -> AbstractValue:
-    """A list comprehension: the loop that it abbreviates, with names of its own."""
+    """Read a list comprehension: the loop that it abbreviates, with names of its own."""
     first = node.generators[0]
     sequence = reader.evaluate(first.iter) if sequence is None else sequence
     in_library = reader.position.frame.func is not None and is_library(
@@ -155,7 +155,7 @@ def comprehended(
     add: AbstractValue,
     sequence: AbstractValue,
 ) -> AbstractValue:
-    """The loop that calls `add` with what a comprehension gives for each item."""
+    """Read the loop that calls `add` with the value of a comprehension for each item."""
     first = node.generators[0]
     result = "·result"
     append = ast.Expr(ast.Call(ast.Name("·append", ast.Load()), elts, []))
@@ -189,7 +189,7 @@ def comprehended(
 def known_items_of(
     reader: Reader, generators: list[ast.comprehension], elt: ast.expr, sequence: AbstractValue
 ) -> list[AbstractValue] | None:
-    """The items of a comprehension; None, and nothing is built, where their number is known only at run time."""
+    """Return the items of a comprehension; None, with nothing built, where their number is known only at run time."""
     take_back = attempt(reader)
     ended = False
     with reader.emit.builder.at(Block()) as block:
@@ -236,7 +236,7 @@ def known_inner(reader: Reader, generators: list[ast.comprehension], elt: ast.ex
 
 
 def silent_test(reader: Reader, node: ast.expr) -> AbstractValue:
-    """The truth of an expression where asking takes no code; else a value that is not known."""
+    """Return the truth of an expression where asking builds no code; else a value that is not known."""
     take_back = attempt(reader)
     with reader.emit.builder.at(Block()) as block:
         try:
@@ -250,7 +250,7 @@ def silent_test(reader: Reader, node: ast.expr) -> AbstractValue:
 
 
 def attempt(reader: Reader) -> Callable[[Block], None]:
-    """What forgets all that is built from now on, in a block that is then not used."""
+    """Return a function that forgets all that is built from now on, in a block that is then not used."""
     before, noted = snapshot(reader), [(x, len(x)) for x in reader.position.leavings()]
 
     def take_back(block: Block) -> None:
@@ -263,7 +263,8 @@ def attempt(reader: Reader) -> Callable[[Block], None]:
 
 
 def with_target(reader: Reader, scope: Scope, target: ast.expr, item: AbstractValue, run: Any) -> AbstractValue:
-    """What `run` gives while the target of a comprehension is bound. `scope`: its variables, for what is made in it."""
+    """Return what `run` gives while the target of a comprehension is bound. `scope`: its variables, for functions
+    made in it."""
     frame, names, saved = reader.position.frame, assigned([target]), dict(reader.position.frame.locals)
     assign(reader, target, item)
     scope |= {name: frame.locals[name] for name in names}
@@ -279,13 +280,13 @@ def with_target(reader: Reader, scope: Scope, target: ast.expr, item: AbstractVa
 
 
 def is_filtered(av: GeneratorValue) -> bool:
-    """Whether a loop may ask for its items one by one, though it leaves some out: one `for` with `if`."""
+    """Return whether a loop may ask for its items one by one, though it leaves some out: one `for` with `if`."""
     generators = av.node.generators
     return len(generators) == 1 and bool(generators[0].ifs)
 
 
 def within(reader: Reader, av: GeneratorValue, run: Callable[[], AbstractValue]) -> AbstractValue:
-    """run() where the generator stands."""
+    """Return `run()`, read where the generator stands."""
     reader.position.frames.append(av.frame)
     av.frame.generators += 1
     reader.position.generators.append(len(reader.position.watches))
@@ -303,7 +304,7 @@ def within(reader: Reader, av: GeneratorValue, run: Callable[[], AbstractValue])
 def stages(
     reader: Reader, av: GeneratorValue
 ) -> tuple[Callable[[AbstractValue], AbstractValue], Callable[[AbstractValue], AbstractValue]]:
-    """Whether a generator expression of one `for` keeps an item, and what it makes of it."""
+    """Return the test of a generator expression of one `for`, and its value, for an item."""
     generator = av.node.generators[0]
     test = ast.copy_location(ast.BoolOp(ast.And(), generator.ifs), av.node) if generator.ifs[1:] else generator.ifs[0]
 
@@ -323,7 +324,7 @@ def stages(
 
 
 def walk_generator(reader: Reader, av: GeneratorValue, site: Any) -> Walk:
-    """Items are made as they are asked for where the generator has one `for` without `if`."""
+    """Return how a generator expression is walked. Items are made on demand where it has one `for` without `if`."""
     node, target = av.node, av.node.generators[0].target
     element = lambda: reader.evaluate(node.elt)  # noqa: E731
     inside = lambda run: within(reader, av, run)  # noqa: E731

@@ -15,7 +15,7 @@ from scriptc.frontend.values.verb import Verb
 
 
 def items_of(reader: Reader, av: HeapValue) -> dict[Any, AbstractValue]:
-    """What an object, dict or list of known length holds now."""
+    """Return what an object, dict or list of known length holds now."""
     if is_record(av):
         return fields_of(reader, av)
     content = reader.heap.contents.get(av.ident)
@@ -42,7 +42,7 @@ def set_items(
 
 
 def edit(reader: Reader, av: KnownLengthListValue, change: Callable[[list[AbstractValue]], Any]) -> Any:
-    """Changes a list of known length as `change` changes its items; the value is what that returns."""
+    """Change a list of known length as `change` changes its items; return what `change` returns."""
     items = av.items
     try:
         result = change(items)

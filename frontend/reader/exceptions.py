@@ -108,7 +108,7 @@ def run_try(reader: Reader, node: ast.Try) -> bool:
 
 
 def excepting(reader: Reader, node: ast.Try) -> bool:
-    """A `try` without its `finally`."""
+    """Read a `try` without its `finally`."""
     if not node.handlers:
         return reader.run(node.body)
     live = reader.position.frame.live
@@ -133,7 +133,7 @@ def excepting(reader: Reader, node: ast.Try) -> bool:
 
 
 def run_handlers(reader: Reader, handlers: Sequence[ast.ExceptHandler], e: AbstractValue, names: Names) -> bool:
-    """The first handler that fits; the exception goes on where none does."""
+    """Read the first handler that fits; the exception goes on where none does."""
     if not handlers:
         raise_value(reader, e)
     first, *rest = handlers
@@ -163,7 +163,7 @@ def handler(reader: Reader, node: ast.ExceptHandler, e: AbstractValue) -> bool:
 
 
 def classes_of(reader: Reader, av: AbstractValue) -> list[type[BaseException]]:
-    """The classes that a handler names."""
+    """Return the classes that a handler names."""
     found = require_known(reader, av, "the class of an exception")
     classes = list(found) if isinstance(found, tuple) else [found]
     for cls in classes:
@@ -180,8 +180,8 @@ def classes_of(reader: Reader, av: AbstractValue) -> list[type[BaseException]]:
 def guarded(
     reader: Reader, live: Names, names: Names, run: Callable[[], bool], handle: Callable[[AbstractValue], bool]
 ) -> bool:
-    """run(), or as far as it gets and then handle(exception), which finds the names `live` as they were left.
-    `names` are joined behind both."""
+    """Read `run()`, and `handle(exception)` where it raises, which finds the names `live` as they were left. `names`
+    are joined after both."""
     mark, before = Ident().serial, snapshot(reader)
     watch = Watch(reader.position.frame, live, mark)
     reader.position.watches.append(watch)
@@ -221,7 +221,7 @@ def guarded(
 def cells_for(
     reader: Reader, plans: dict[Hashable, Plan], before: Env, envs: Sequence[Env]
 ) -> dict[Hashable, list[Value]]:
-    """Cells for what each plan hands over, holding what it is in front of the body."""
+    """Return cells for the values that each plan hands over, set to the values before the body."""
     found: dict[Hashable, list[Value]] = {}
     for key, plan in plans.items():
         values = list(plan.flatten(reader, held_in(reader, before, key, envs)))
@@ -237,7 +237,7 @@ def set_cells(
     reader: Reader, sites: Sequence[Site], plans: dict[Hashable, Plan], cells: dict[Hashable, list[Value]],
     envs: Sequence[Env],
 ) -> None:  # fmt: skip
-    """Writes what changed at each site. A change of an object is one of all that may hold it."""
+    """Write what changed at each site. A change of an object changes all values that may hold it."""
     saved = reader.emit.builder
     for site in sites:
         reader.emit.builder = Builder.before(site.op)
@@ -254,9 +254,10 @@ def finishing(
     reader: Reader, written: Names, live: Names, names: Names, run: Callable[[], bool], last: Callable[[], bool],
     caught: Callable[[AbstractValue], bool],
 ) -> bool:  # fmt: skip
-    """run(), then last() on each way out of it but exceptions, for which it is caught(exception).
+    """Read `run()`, then `last()` on each way out of it but exceptions, which `caught(exception)` handles.
 
-    written: names that run() assigns; live: those that last() reads; names: those that are read behind it."""
+    written: names that run() assigns; live: those that last() reads; names: those that are read after it.
+    """
     pending = Final(len(reader.position.frame.loops))
 
     def body() -> bool:
@@ -289,8 +290,8 @@ def ways_out(
     reader: Reader, pending: Final, returning: Names, jumping: Names, run: Callable[[], None],
     behind: Callable[[str, AbstractValue | None], None],
 ) -> None:  # fmt: skip
-    """run(), and behind(way, what is returned) where `pending` is left by return, break or continue. Names that behind()
-    reads: on return, and on break and continue."""
+    """Read `run()`, and `behind(way, returned)` where return, break or continue leaves it. The arguments also name
+    what behind() reads: on return, and on break and continue."""
 
     def attempt(ways: Sequence[str]) -> bool:
         if not ways:
@@ -310,8 +311,8 @@ def ways_out(
 
 
 def putting_off(reader: Reader, run: Callable[[], bool], leaving: Leaving) -> bool:
-    """run(), whose end return, break and continue lead to as well, to be gone on with later. What run() assigns is in the
-    heap."""
+    """Read `run()`, to whose end return, break and continue lead as well, and go on later. The heap holds what run()
+    assigns."""
     pending = Final(len(reader.position.frame.loops))
 
     def whole(done: str, ends: list[Exit]) -> bool:
@@ -341,7 +342,7 @@ def putting_off(reader: Reader, run: Callable[[], bool], leaving: Leaving) -> bo
 
 
 def go_on(reader: Reader, leaving: Leaving) -> bool:
-    """Leaves as was put off."""
+    """Leave in the way that was put off."""
     left, returned = reader.heap.contents.pop(leaving.way), reader.heap.contents.pop(leaving.returned)
     value = without_flag(returned)
 

@@ -82,7 +82,7 @@ def read_compare(reader: Reader, node: ast.Compare) -> AbstractValue:
 
 
 def chain(reader: Reader, left: AbstractValue, rest: list[tuple[ast.cmpop, ast.expr]]) -> AbstractValue:
-    """`a < b < c`: b is evaluated once, c only if a < b."""
+    """Return `a < b < c`: `b` is evaluated once, `c` only if `a < b`."""
     (op, node), *more = rest
     right = reader.evaluate(node)
     result = reader.compare(type(op).__name__, left, right)
@@ -107,7 +107,7 @@ def boolean(reader: Reader, is_and: bool, nodes: Sequence[ast.expr]) -> Abstract
 
 
 def test(reader: Reader, node: ast.expr) -> AbstractValue:
-    """The truth of an expression: what an `if` asks, so that `and` and `or` may join values of any types."""
+    """Return the truth of an expression: what an `if` asks, so that `and` and `or` may join values of any types."""
     match node:
         case ast.BoolOp(op=op, values=[first, *rest]):
             value = reader.test(first)
@@ -172,7 +172,7 @@ def read_dict(reader: Reader, node: ast.Dict) -> AbstractValue:
 
 
 def merge_dict(reader: Reader, made: AbstractValue, av: AbstractValue) -> AbstractValue:
-    """`**av` in the display of a dict."""
+    """Execute `**av` in the display of a dict."""
     if not is_dict_like(av):
         reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object is not a mapping")
     return reader.call(reader.attribute(made, "update"), [av], {})

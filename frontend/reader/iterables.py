@@ -27,12 +27,12 @@ def known_bounds(av: RangeValue) -> tuple[int, int, int] | None:
 
 
 def is_short(count: AbstractValue) -> bool:
-    """Whether so many items are taken one by one."""
+    """Return whether so many items are taken one by one."""
     return is_known(count) and count.obj <= LONG
 
 
 def spend(reader: Reader, av: GeneratorValue | ZipValue | ReversedValue | IteratorValue) -> None:
-    """Notes that an iterator is walked: it has no items behind that, or only some."""
+    """Note that an iterator is walked: afterwards it has no items, or only some."""
     if av.ident in reader.heap.contents:
         reader.reject("iterator_walked_again")
     reader.heap.contents[av.ident] = Known(True)
@@ -41,7 +41,8 @@ def spend(reader: Reader, av: GeneratorValue | ZipValue | ReversedValue | Iterat
 
 
 def checked_iterable(reader: Reader, av: AbstractValue, quality: str = "iterable") -> AbstractValue:
-    """What `iter()` takes, without None: what cannot be walked raises where an iterator over it is made."""
+    """Return what `iter()` takes, without None. A value that cannot be walked raises where an iterator over it is
+    made."""
     av = present(reader, av, "TypeError", f"'NoneType' object is not {quality}")
     if has_alternatives(av) and not all(map(is_walked, av.alternatives.values())):
         split(reader, av, lambda a: checked_iterable(reader, a, quality))
@@ -64,5 +65,5 @@ def known_numbers(reader: Reader, numbers: range) -> list[AbstractValue]:
 
 
 def item_at(reader: Reader, owner: AbstractValue, index: int) -> AbstractValue:
-    """The item at an index known to be in range."""
+    """Return the item at an index in bounds."""
     return reader.subscript(owner, Known(index))

@@ -54,7 +54,7 @@ from scriptc.ir.types import ListType, OptionalType, TupleType
 
 
 def zipped_rows(node: ast.Call) -> ast.expr | None:
-    """The rows of zip(*rows), where nothing else is given."""
+    """Return the rows of `zip(*rows)`, where nothing else is given."""
     match node:
         case ast.Call(args=[ast.Starred(rows)], keywords=[] | [ast.keyword("strict", ast.Constant(False))]):
             return rows
@@ -62,7 +62,7 @@ def zipped_rows(node: ast.Call) -> ast.expr | None:
 
 
 def iterate(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
-    """All items of a sequence of known length."""
+    """Return all items of a sequence of known length."""
     av = unrolled_ranges(reader, av)
     walk = reader.iteration(av, None)
     if walk.items is not None and walk.limit is None:
@@ -79,7 +79,7 @@ def iterate(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
 
 
 def transposed(reader: Reader, av: AbstractValue) -> AbstractValue:
-    """zip(*av) of a sequence whose length is known only at run time."""
+    """Return `zip(*av)` of a sequence whose length is known only at run time."""
     rows = av if is_made_list(av) else reader.call(Known(list), [av], {})
     held = materialize(reader, rows).type
     assert isinstance(held, ListType)
@@ -112,7 +112,7 @@ def iteration(reader: Reader, av: AbstractValue, site: Any) -> Walk:
 
 
 def walk_several(reader: Reader, av: OneOf) -> Walk:
-    """Over one of several sequences, each item of which is that of the sequence that it is."""
+    """Return how one of several sequences is walked."""
     found = av.alternatives.values()
     if not all(sequence_items(a) is not None or is_made_list(a) or is_tensor(a) for a in found):
         for alternative in found:
@@ -130,7 +130,7 @@ def walk_several(reader: Reader, av: OneOf) -> Walk:
 
 
 def chosen_item(reader: Reader, items: Sequence[AbstractValue], at: AbstractValue) -> AbstractValue:
-    """The item of a known tuple at a place known only at run time, which lies within it."""
+    """Return the item of a known tuple at a run-time index in bounds."""
     if not items:
         reader.emit.raise_error("IndexError", "tuple index out of range")
     if len(items) == 1:
@@ -146,7 +146,7 @@ def chosen_item(reader: Reader, items: Sequence[AbstractValue], at: AbstractValu
 
 
 def current_items(av: KnownLengthListValue) -> Iterator[AbstractValue]:
-    """The items one by one; as in Python, the loop that walks a list may change it."""
+    """Yield the items one by one. As in Python, the loop that walks a list may change it."""
     i = 0
     while i < len(av.items):
         yield av.items[i]
@@ -154,7 +154,7 @@ def current_items(av: KnownLengthListValue) -> Iterator[AbstractValue]:
 
 
 def walk_queue(reader: Reader, av: ObjectValue, walk: Walk) -> Walk:
-    """Over a deque, as over its items, but that it must not change meanwhile."""
+    """Return how a deque is walked: as its items are, but the deque must not change meanwhile."""
     began = reader.items_of(av)["_changes"]
 
     def check() -> None:
@@ -178,7 +178,7 @@ def walk_queue(reader: Reader, av: ObjectValue, walk: Walk) -> Walk:
 
 
 def iterated_object(reader: Reader, av: ObjectValue | Known) -> AbstractValue:
-    """What the __iter__ of an object returns, where that is iter() of something."""
+    """Return what the __iter__ of an object returns, where that is `iter()` of something."""
     if is_object(av) and av.cls is SequenceIterator:
         return rest_of(reader, av)
     found = special(reader, av, "__iter__", [])
@@ -190,7 +190,8 @@ def iterated_object(reader: Reader, av: ObjectValue | Known) -> AbstractValue:
 
 
 def rest_of(reader: Reader, av: ObjectValue) -> AbstractValue:
-    """What an iterator has not given yet. Who walks it may stop early, so that it is not asked again."""
+    """Return the items that an iterator has not given yet. Who walks them may stop early, so the iterator is not
+    asked again."""
     items = reader.items_of(av)
     if isinstance(items["at"], Moved):
         reader.reject("iterator_walked_again")
@@ -205,7 +206,7 @@ def rest_of(reader: Reader, av: ObjectValue) -> AbstractValue:
 
 
 def asked_items(reader: Reader, av: ObjectValue) -> Iterator[AbstractValue]:
-    """The items that an iterator over a sequence of known length still has, each taken when it is asked for."""
+    """Yield the items that an iterator over a sequence of known length still has, each when it is asked for."""
     sequence = reader.items_of(av)["sequence"]
     known = reader.iterate(sequence)
     while (at := require_known(reader, reader.items_of(av)["at"], "how far an iterator has come")) < len(known):
@@ -225,7 +226,7 @@ def walk_list(reader: Reader, av: ListValue) -> Walk:
 
 
 def row_of(reader: Reader, tensor: AbstractValue, index: AbstractValue) -> AbstractValue:
-    """tensor[i] for a counter that lies within it, so that no check is needed."""
+    """Return `tensor[i]` for a counter in bounds, which needs no check."""
     op = reader.emit.builder.op(
         "select", [materialize(reader, tensor), materialize(reader, index)], reader.position.loc, proved=True, dim=0
     )
@@ -287,7 +288,7 @@ def walk_zip(reader: Reader, av: ZipValue, site: Any) -> Walk:
 
 
 def limited_rows(reader: Reader, walks: list[Walk]) -> Iterator[list[AbstractValue]]:
-    """The rows of a zip of known sequences and others, each made when it is asked for."""
+    """Yield the rows of a zip of known sequences and others, each made when it is asked for."""
     for i, row in enumerate(zip(*(w.items for w in walks if w.items is not None), strict=False)):
         known = iter(row)
         at = RuntimeValue(materialize(reader, Known(i)))
@@ -295,7 +296,8 @@ def limited_rows(reader: Reader, walks: list[Walk]) -> Iterator[list[AbstractVal
 
 
 def length_of(walk: Walk) -> AbstractValue:
-    """How many items a walk by an index that starts at zero has by now, or one over known items without a limit."""
+    """Return the current number of items of a walk by an index that starts at zero, or of one over known items
+    without a limit."""
     if walk.items is not None:
         return Known(len(list(walk.items)))
     if walk.length is not None:
@@ -305,25 +307,25 @@ def length_of(walk: Walk) -> AbstractValue:
 
 
 def enumerated(reader: Reader, start: AbstractValue, i: int, item: AbstractValue) -> AbstractValue:
-    """An item of enumerate."""
+    """Return an item of enumerate."""
     return TupleValue([reader.binary("Add", start, Known(i)), item])
 
 
 def known_rows(reader: Reader, rows: list[Sequence[AbstractValue]], lengths: list[int]) -> Iterator[AbstractValue]:
-    """The items of a zip of known sequences, and behind the last what a strict one raises."""
+    """Yield the items of a zip of known sequences, and after the last raise what a strict zip raises."""
     yield from (TupleValue(r) for r in rows)
     check_equal(reader, [Known(n) for n in lengths])
 
 
 def check_equal(reader: Reader, lengths: Sequence[AbstractValue]) -> None:
-    """What zip(strict=True) asks when one of its sequences has ended."""
+    """Check what zip(strict=True) checks when one of its sequences has ended."""
     for i, length in enumerate(lengths[1:]):
         equal = reader.compare("Eq", lengths[0], length)
         check_that(reader, equal, "ValueError", f"zip() argument {i + 2} is shorter or longer than argument 1")
 
 
 def count_walk(reader: Reader, walk: Walk) -> Walk:
-    """A walk by an index that starts at zero; over items that no list can hold it stays as it is."""
+    """Return a walk by an index that starts at zero. A walk over items that no list can hold stays as it is."""
     if walk.items is not None and walk.limit is None:
         items = list(walk.items)
         made = new_list(reader, items, (reader.position.loc, "zip"))

@@ -71,7 +71,7 @@ def run_while(reader: Reader, node: ast.While) -> bool:
 
 
 def goes_on(reader: Reader, node: ast.While) -> bool:
-    """Whether the condition of a loop holds, at compile time."""
+    """Return whether the condition of a loop holds, at compile time."""
     found = require_known(
         reader, reader.test(node.test), "the condition of a loop whose body needs its numbers at compile time"
     )
@@ -129,8 +129,8 @@ def run_for(reader: Reader, node: ast.For) -> bool:
 
 
 def loop_of_loops(reader: Reader, node: ast.For, av: GeneratorValue) -> bool:
-    """A loop over a generator expression of several `for`: a loop over each, so that items are made as they are asked
-    for."""
+    """Read a loop over a generator expression of several `for` as a loop over each, so that items are made on
+    demand."""
     first, *rest = av.node.generators
     name = f"·inner {len(rest)}"
     inner = ast.GeneratorExp(av.node.elt, rest)
@@ -150,13 +150,13 @@ def loop_of_loops(reader: Reader, node: ast.For, av: GeneratorValue) -> bool:
 
 
 def take_item(reader: Reader, node: ast.For, item: AbstractValue, names: frozenset[str]) -> bool:
-    """The body of a loop, for one item."""
+    """Read the body of a loop for one item."""
     assign(reader, node.target, item)
     return reader.run(node.body)
 
 
 def filter_of(reader: Reader, av: GeneratorValue) -> Callable[[ast.For, AbstractValue, frozenset[str]], bool]:
-    """The body of a loop over a generator expression, for an item that this may leave out."""
+    """Return the body of a loop over a generator expression, for an item that the expression may leave out."""
     keep, make = stages(reader, av)
 
     def take(node: ast.For, item: AbstractValue, names: frozenset[str]) -> bool:
@@ -170,7 +170,7 @@ def filter_of(reader: Reader, av: GeneratorValue) -> Callable[[ast.For, Abstract
 
 
 def is_asked(reader: Reader, av: AbstractValue) -> bool:
-    """Whether a sequence is an iterator over what has a length known only at run time."""
+    """Return whether a sequence is an iterator over a sequence whose length is known only at run time."""
     return (
         is_object(av)
         and av.cls is SequenceIterator
@@ -181,7 +181,7 @@ def is_asked(reader: Reader, av: AbstractValue) -> bool:
 def asking_loop(
     reader: Reader, node: ast.For, names: frozenset[str], iterator: AbstractValue, breaks: LoopTarget | None
 ) -> bool:
-    """A loop over an iterator, which its body may ask as well, and which has more items behind a `break`."""
+    """Read a loop over an iterator, which its body may ask as well, and which has more items after a `break`."""
 
     def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
         reader.branch(reader.call(Known(has_next), [iterator], {}), lambda: True, leave, frozenset())
@@ -194,7 +194,7 @@ def growing_loop(
     reader: Reader, node: ast.For, names: frozenset[str], plan: Walk, breaks: LoopTarget | None,
     take: Callable[[ast.For, AbstractValue, frozenset[str]], bool],
 ) -> bool:  # fmt: skip
-    """A loop over lists whose lengths its body changes: Python asks for the length before each item."""
+    """Read a loop over lists whose lengths its body changes: Python asks for the length before each item."""
     at = f"·at {node.lineno}:{node.col_offset}"
     reader.position.frame.locals[at] = Known(0)
 
@@ -212,7 +212,7 @@ def with_else(
     reader: Reader, node: ast.For | ast.While, names: frozenset[str], loop: Callable[[LoopTarget | None], bool],
     finish: Callable[[], None] | None = None,
 ) -> bool:  # fmt: skip
-    """A loop, what it asks when it ends by itself, and its `else`: a break leaves all of them."""
+    """Read a loop, what it asks when it ends by itself, and its `else`. A break leaves all of them."""
 
     def end() -> bool:
         if finish is not None:
@@ -238,8 +238,9 @@ def dynamic_loop(
     breaks: LoopTarget | None,
     site: object = None,
 ) -> bool:
-    """A loop in the IR. Its body is read under an assumption on what the names hold when an iteration begins,
-    and read again only if an iteration's end disagrees. `breaks` says where a break goes if not behind this loop."""
+    """Build a loop of the IR. Its body is read under an assumption on what the names hold when an iteration begins,
+    and read again only if the end of an iteration disagrees. `breaks`: where a break leads, if not behind this
+    loop."""
     frame, label = reader.position.frame, reader.emit.fresh_label()
     bound_values = [integer(reader, b) for b in bounds] if bounds else []
     mark, before = Ident().serial, snapshot(reader)
@@ -331,8 +332,8 @@ def dynamic_loop(
 def unroll_instead(
     reader: Reader, site: object, bounds: tuple[AbstractValue, AbstractValue, AbstractValue] | None
 ) -> None:
-    """No type holds what the iterations of a loop make, but each may be known where it is known how many there are: a list
-    of dims that grows, say. Returns where it is not."""
+    """Unroll a loop for whose results there is no type, if each result may be known by the number of iterations: a
+    list of dims that grows, say. Return where it cannot."""
     numbers = [b.obj for b in bounds or () if is_known(b)]
     few = len(numbers) == 3 and len(range(*numbers)) <= _FEW
     if site is not None and (few or site in reader.speculation.decided):
@@ -351,8 +352,8 @@ def unrolled(
     reader: Reader, node: ast.For | ast.While, advance: Callable[[], bool], names: frozenset[str],
     plan: Walk | None = None, body: Callable[[], bool] | None = None,
 ) -> bool:  # fmt: skip
-    """A loop whose iterations are known: its body once for each time that `advance` says there is another one; of
-    these run the ones that are below the limit of the plan."""
+    """Read the body of a loop once for each time that `advance` gives an iteration. The iterations below the limit of
+    the plan run."""
     body = body or (lambda: reader.run(node.body))
     limit, finish = (plan.limit, plan.finish) if plan is not None else (None, None)
     count = 0
@@ -406,7 +407,7 @@ def unrolled(
 
 
 def _has_lengths(key: Hashable, plan: Plan, envs: Sequence[Env]) -> bool:
-    """Whether what iterations leave in a list of numbers, whose length must be known, has several lengths."""
+    """Return whether iterations leave several lengths in a list of numbers whose length must be known."""
     if not isinstance(key, Ident) or not isinstance(plan, OneOfPlan):
         return False
     held = [env[key] for env in envs if key in env]
@@ -424,7 +425,7 @@ set.drop set.flip""".split()
 
 
 def _changes_length(op: Op, lists: Sequence[Value]) -> bool:
-    """Whether an op, or one inside it, may change the length of one of the lists, dicts or sets."""
+    """Return whether an op, or one inside it, may change the length of one of the lists, dicts or sets."""
     if op.name in _LENGTHS and any(_may_be_one(op.operands[0], value) for value in lists):
         return True
     return any(_changes_length(inner, lists) for region in op.regions for inner in region.ops)

@@ -56,7 +56,7 @@ def run_within(reader: Reader, manager: AbstractValue, node: ast.With, enter: Ca
 
 
 def without_grad(reader: Reader, body: Callable[[], bool]) -> bool:
-    """A body in which names are bound to new tensors without gradients. Those that were there before keep theirs."""
+    """Read a body in which names are bound to new tensors without gradients. Older tensors keep theirs."""
     held = (ssa_value(av) for av in reader.position.frame.locals.values())
     saved, reader.emit.graded = reader.emit.graded, {value for value in held if value is not None}
     try:
@@ -77,14 +77,14 @@ def suppressing(
 
 
 def swallow(reader: Reader, e: AbstractValue, answer: AbstractValue) -> bool:
-    """The exception goes on unless the answer is true."""
+    """Let the exception go on unless the answer is true."""
     if is_known(answer):
         return True if answer.obj else raise_value(reader, e)
     return reader.branch(answer, lambda: True, lambda: raise_value(reader, e), frozenset())
 
 
 def managed(reader: Reader, node: ast.With, manager: AbstractValue, enter: Callable[[AbstractValue], bool]) -> bool:
-    """An object with __enter__ and __exit__."""
+    """Read a `with` over an object with __enter__ and __exit__."""
     leave = reader.attribute(manager, "__exit__")
     value = reader.call(reader.attribute(manager, "__enter__"), [], {})
     live = reader.position.frame.live
@@ -105,9 +105,9 @@ def managed(reader: Reader, node: ast.With, manager: AbstractValue, enter: Calla
 
 
 def generated(reader: Reader, node: ast.With, manager: ManagerValue, enter: Callable[[AbstractValue], bool]) -> bool:
-    """A generator that yields once: it is followed as a call, and the body runs where it yields. What the body assigns
-    lives in the heap meanwhile, since it is joined where paths of the generator meet; where the body is left early, the
-    rest of the generator runs first."""
+    """Read a `with` over a generator that yields once: a call whose body runs at the yield. Meanwhile the heap holds
+    what the body assigns, since paths of the generator join it. If the body is left early, the rest of the generator
+    runs first."""
     source = find_source(reader, manager.func)
     assert isinstance(source.node, ast.FunctionDef)
     generator = source.node.body
@@ -153,7 +153,7 @@ def read_yield(reader: Reader, node: ast.Yield) -> AbstractValue:
 
 
 def _yields_once(stmts: Sequence[ast.stmt]) -> bool:
-    """Whether a body yields exactly once, in a place that is always reached."""
+    """Return whether a body yields exactly once, in a place that is always reached."""
     found = [s for s in stmts if any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(s))]
     if len(found) != 1:
         return False

@@ -38,7 +38,7 @@ def run_cases(reader: Reader, subject: AbstractValue, cases: Sequence[ast.match_
 
 
 def case_fits(reader: Reader, subject: AbstractValue, case: ast.match_case) -> AbstractValue:
-    """Whether a case is taken; binds what its pattern captures, as Python does, before the guard is asked."""
+    """Return whether a case is taken; bind what its pattern captures, as Python does, before the guard is asked."""
     matched = matches(reader, subject, case.pattern)
     names = assigned([case.pattern])
 
@@ -51,7 +51,7 @@ def case_fits(reader: Reader, subject: AbstractValue, case: ast.match_case) -> A
 
 
 def matches(reader: Reader, subject: AbstractValue, pattern: ast.pattern) -> AbstractValue:
-    """A bool; captures are kept under hidden names."""
+    """Return whether a pattern matches, as a bool. Captures are kept under hidden names."""
     if has_alternatives(subject):
         return split(reader, subject, lambda s: matches(reader, s, pattern))
     match pattern:

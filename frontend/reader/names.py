@@ -18,7 +18,7 @@ _COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)  # so that names arou
 
 
 def load(reader: Reader, name: str) -> AbstractValue:
-    """The value of a name: local, of an enclosing function, captured, global or builtin."""
+    """Return the value of a name: local, of an enclosing function, captured, global or builtin."""
     frame: Frame | None = reader.position.frame
     own = reader.position.frame
     if name not in own.locals and name not in own.cells and name in local_names(own.source.node):
@@ -47,7 +47,7 @@ def unbound(reader: Reader, name: str, *, free: bool = False) -> NoReturn:
 
 
 def in_function_of_comprehension(frame: Frame) -> bool:
-    """Whether what is read stands in a function that Python makes of a comprehension or generator expression."""
+    """Return whether the node stands in a function that Python makes of a comprehension or generator expression."""
     return frame.generators > 0 or (frame.comprehensions > 0 and _COMPREHENSIONS_ARE_FUNCTIONS)
 
 

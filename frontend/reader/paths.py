@@ -61,7 +61,7 @@ def restore(reader: Reader, env: Env) -> None:
 def branch(
     reader: Reader, condition: AbstractValue, then: Callable[[], bool], orelse: Callable[[], bool], names: Names | None
 ) -> bool:  # fmt: skip
-    """An `if` on a condition known only at run time; `names` are joined behind it, None for all that change."""
+    """Read an `if` on a run-time condition; `names` are joined after it, None for all that change."""
     cond_value = materialize(reader, condition)
     mark, before = Ident().serial, snapshot(reader)
     blocks: list[Block] = []
@@ -90,8 +90,8 @@ def join_blocks(
     reader: Reader, name: str, operands: Sequence[Value], blocks: Sequence[Block], ends: Sequence[tuple[Block, Env]],
     keys: Iterable[Hashable], altered: set[Hashable], mark: float,
 ) -> bool:  # fmt: skip
-    """Builds an op of blocks that were read, and joins behind it the names and objects `keys` of those that reach
-    their ends; of what else they altered, nothing was there before. Whether any reaches its end."""
+    """Build an op of blocks that were read, and join after it the names and objects `keys` of blocks that reach their
+    ends. Return whether any does."""
     envs = [env for _, env in ends]
     plans = plan_joins(reader, joinable(reader, keys), envs, fresh=len(ends) == 1, mark=mark) if ends else {}
     for block, env in ends:
@@ -112,7 +112,7 @@ def join_blocks(
 def choose(
     reader: Reader, condition: AbstractValue, then: Callable[[], AbstractValue], orelse: Callable[[], AbstractValue]
 ) -> AbstractValue:
-    """The value of one of two expressions."""
+    """Return the value of one of two expressions."""
     if is_known(condition):
         return then() if condition.obj else orelse()
 
@@ -139,7 +139,7 @@ def reached(run: Callable[[], bool]) -> bool:
 
 
 def learn(reader: Reader, condition: Value, truth: bool) -> None:
-    """Names whose kind a condition decides hold just that kind from here on."""
+    """Narrow names whose kind a condition decides to that kind from here on."""
     for tag, number, is_it in _facts(condition, truth):
 
         def swap(av: AbstractValue, tag: Value = tag, number: int = number, is_it: bool = is_it) -> AbstractValue:
@@ -159,12 +159,12 @@ def swap_all(reader: Reader, swap: Callable[[AbstractValue], AbstractValue]) -> 
 
 
 def joinable(reader: Reader, keys: Iterable[Hashable]) -> set[Hashable]:
-    """Without the names of variables that live in the heap, whose content is joined by its own key."""
+    """Return the keys without names of variables that live in the heap, whose content is joined by its own key."""
     return set(keys) - reader.position.frame.cells.keys() - declared(reader.position.frame.source.node).keys()
 
 
 def settle(reader: Reader, av: AbstractValue, env: Env) -> AbstractValue:
-    """The value with what its objects hold in `env`."""
+    """Return the value with what its objects hold in `env`."""
 
     def swap(part: AbstractValue) -> AbstractValue:
         if not is_on_heap(part):
@@ -182,7 +182,7 @@ def settle(reader: Reader, av: AbstractValue, env: Env) -> AbstractValue:
 def holding(
     reader: Reader, part: HeapValue, content: AbstractValue | None, env: Env
 ) -> AbstractValue:
-    """An object with what it holds, None for what it was made with."""
+    """Return an object with its content, None for the content that it was made with."""
     if isinstance(content, (Moved, Poison)):
         return part
     made: dict[Any, AbstractValue] = part.made_with
@@ -200,7 +200,8 @@ def holding(
 
 
 def held_in(reader: Reader, env: Env, key: Hashable, envs: Sequence[Env]) -> AbstractValue:
-    """What a name or object holds in `env`; an object that no path but another has changed, what it was made with."""
+    """Return what a name or object holds in `env`. An object that only another path changed holds what it was made
+    with."""
     av = env.get(key)
     if av is None:
         first = next((c for e in envs if key in e for c in _contents(e[key])), None)
@@ -209,7 +210,8 @@ def held_in(reader: Reader, env: Env, key: Hashable, envs: Sequence[Env]) -> Abs
 
 
 def keep_variables(reader: Reader, av: AbstractValue) -> AbstractValue:
-    """What a function returns; there and in all objects, the functions made in it keep its variables as they are now."""
+    """Return what a function returns, with its variables kept as they are now for the functions made in it, there and
+    in all objects."""
     frame, left, seen = reader.position.frame, reader.position.frame.left(), set[Ident]()
     left.locals = reframed(left.locals, frame, left)
 
@@ -236,7 +238,7 @@ def plan_joins(
     reader: Reader, keys: Iterable[Hashable], envs: Sequence[Env], *, force: bool = False, fresh: bool = False,
     mark: float = float("inf"),
 ) -> dict[Hashable, Plan]:  # fmt: skip
-    """How each name and object is joined, in a stable order."""
+    """Return how each name and object is joined, in a stable order."""
     plans: dict[Hashable, Plan] = {}
     for key in sorted(keys, key=_order):
         try:
@@ -254,7 +256,7 @@ def plan_joins(
 
 
 def promote_beside_tables(reader: Reader) -> None:
-    """Dicts with known keys that meet some with run-time keys get such keys too, where they can."""
+    """Give run-time keys to dicts with known keys that meet some with run-time keys, where they can have them."""
     met, reader.kinds.beside_tables = reader.kinds.beside_tables, []
     for display in met:
         reader.speculation.promote(display)
@@ -275,7 +277,7 @@ def poisoned_plan(reader: Reader) -> Plan:
 
 
 def keep_identities(reader: Reader, plans: dict[Hashable, Plan], envs: Sequence[Env], mark: float) -> None:
-    """An object that a path made may not have two names behind the join: it would become two objects."""
+    """Reject an object made on a path that has two names after the join: it would become two objects."""
     for env in envs:
         seen: set[Ident] = set()
         for key in plans:
@@ -296,7 +298,7 @@ def flatten(reader: Reader, plans: dict[Hashable, Plan], env: Env, envs: Sequenc
 def rebind(
     reader: Reader, plans: dict[Hashable, Plan], results: Sequence[Value], envs: Sequence[Env], mark: float
 ) -> None:
-    """Gives joined names and objects the results of the op that joins them."""
+    """Give joined names and objects the results of the op that joins them."""
     values = iter(results)
     kept: set[Ident] = set()
     for key, plan in plans.items():
@@ -322,7 +324,7 @@ def bind_key(reader: Reader, key: Hashable, plan: Plan, values: Iterator[Value])
 
 
 def scoped(reader: Reader, names: Names, run: Callable[[str, list[Exit]], bool]) -> bool:
-    """Runs statements that leave for a label; `run` gets the label and the list in which it notes each leaving."""
+    """Read statements that leave for a label. `run` gets the label and the list in which it notes each leaving."""
     label, exits = reader.emit.fresh_label(), []  # type: ignore[var-annotated]
     mark, before = Ident().serial, snapshot(reader)
     with reader.emit.builder.at(Block()) as block:
@@ -351,7 +353,7 @@ def scoped(reader: Reader, names: Names, run: Callable[[str, list[Exit]], bool])
 
 
 def fill_exits(reader: Reader, exits: Sequence[Exit], plans: dict[Hashable, Plan], envs: Sequence[Env]) -> None:
-    """Gives ops that leave the values that they carry out."""
+    """Give ops that leave the values that they carry out."""
     saved = reader.emit.builder
     for op, env in exits:
         reader.emit.builder = Builder.before(op)
@@ -365,13 +367,13 @@ def splice_block(reader: Reader, block: Block) -> None:
 
 
 def _contents(av: AbstractValue) -> Iterator[Content]:
-    """What an object holds, on one path or another."""
+    """Yield what an object holds, on one path or another."""
     parts = av.alternatives.values() if has_alternatives(av) else [without_flag(av)]
     return (part for part in parts if isinstance(part, Content))
 
 
 def changed(before: Env, env: Env, mark: float) -> set[Hashable]:
-    """Names, and objects that were there before, which hold something else than they did."""
+    """Return the names, and the objects that were there before, that hold something else than they did."""
     return {
         k for k, v in env.items()
         if v is not before.get(k) and (isinstance(k, str) or k.serial < mark)
@@ -383,7 +385,7 @@ def _order(key: Hashable) -> tuple[int, str]:
 
 
 def identities(av: AbstractValue) -> Iterator[Ident]:
-    """The objects that a value is or holds, arguments aside."""
+    """Yield the objects that a value is or holds, arguments aside."""
     home = home_of(av)
     if home is not None and home.place is not None:
         return
@@ -395,7 +397,7 @@ def identities(av: AbstractValue) -> Iterator[Ident]:
 
 
 def _facts(condition: Value, truth: bool) -> Iterator[tuple[Value, int, bool]]:
-    """Which tags equal which numbers, or not, where a condition has a truth value."""
+    """Yield which tags equal which numbers, or not, where a condition has a truth value."""
     op = condition.op
     if op is None:
         return
@@ -426,7 +428,7 @@ def _is_const(value: Value, expected: bool) -> bool:
 
 
 def note_change(reader: Reader, key: str | Ident) -> None:
-    """A name of the function being read, or an object, has changed: a `try` around must know."""
+    """Note for the `try` statements around that a name of this function, or an object, has changed."""
     for watch in reader.position.watches:
         moved = {name: cell for name, cell in watch.frame.cells.items() if cell.serial > watch.mark}
         changed = next((name for name, cell in moved.items() if cell is key), key)

@@ -46,7 +46,7 @@ class RaisedExceptions:
 def exception_of(
     reader: Reader, cls: type, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """cls(*args, **kwargs)"""
+    """Return `cls(*args, **kwargs)` of an exception class."""
     made = ObjectValue(cls, {"args": make_tuple(list(args))})
     init = own_init(cls)
     if init is not None:
@@ -61,7 +61,7 @@ def exception_of(
 
 
 def note_held(reader: Reader, made: ObjectValue) -> None:
-    """Sets what an exception holds that is about to be raised."""
+    """Set what an exception holds that is about to be raised."""
     items = reader.items_of(made)
     if own_init(made.cls) is None:
         if len(items) > 1:
@@ -86,7 +86,7 @@ def set_held(reader: Reader, cls: type, held: AbstractValue) -> None:
 
 
 def hold_again(reader: Reader, av: AbstractValue) -> None:
-    """The same of an exception that is raised again: another one of its class may have been raised since."""
+    """Set what an exception holds that is raised again: another one of its class may have been raised since."""
     for cls, made in av.instances.items() if isinstance(av, CaughtValue) else ():
         set_held(reader, cls, TupleValue(list(made.items.values())))
 
@@ -95,7 +95,7 @@ def hold_again(reader: Reader, av: AbstractValue) -> None:
 
 
 def caught_instance(reader: Reader, e: AbstractValue, classes: Sequence[type]) -> AbstractValue:
-    """The exception that a handler for some classes has got, with what it holds."""
+    """Return the exception that a handler for some classes has got, with what it holds."""
     if not isinstance(e, RuntimeValue):
         return e
     instances: dict[type, ObjectValue] = {}
@@ -121,7 +121,7 @@ def caught_attribute(reader: Reader, e: AbstractValue, name: str) -> AbstractVal
 def attribute_of_one(
     reader: Reader, e: CaughtValue, instances: Sequence[ObjectValue], name: str, only: bool
 ) -> AbstractValue:
-    """The attribute of whichever it is; `only`: it is one of these."""
+    """Return the attribute of whichever class the exception is of; `only`: it is of one of these."""
     if not instances:
         if name in ("args", "add_note", "with_traceback"):
             reader.reject("attribute_of_exception", name=name)
@@ -137,7 +137,7 @@ def attribute_of_one(
 
 
 def own_init(cls: type) -> FunctionType | None:
-    """The __init__ of an exception class, where that is Python code."""
+    """Return the __init__ of an exception class, where it is Python code; else None."""
     found = getattr(cls, "__init__", None)
     return found if isinstance(found, FunctionType) else None
 
@@ -153,7 +153,7 @@ _NO_EXCEPTIONS = (
 
 
 def exception_name(reader: Reader, cls: type[BaseException]) -> str:
-    """What compiled code calls a class; the module declares it if it is not Python's own."""
+    """Return the name of a class in compiled code. The module declares classes that are not Python's own."""
     if cls.__module__ == "builtins":
         return cls.__name__
     found = next((name for name, known in reader.environment.exceptions.items() if known is cls), None)
@@ -173,7 +173,7 @@ def exception_name(reader: Reader, cls: type[BaseException]) -> str:
 def is_exception(
     reader: Reader, av: AbstractValue, classes: Sequence[type[BaseException]], *, exact: bool = False
 ) -> AbstractValue:
-    """Whether an exception is an instance of one of the classes, and if `exact` of none derived from them."""
+    """Return whether an exception is an instance of one of the classes; `exact`: and of none derived from them."""
     if is_object(av):
         return Known(av.cls in classes if exact else issubclass(av.cls, tuple(classes)))
     if not exact and BaseException in classes:

@@ -87,7 +87,7 @@ class RecursiveFunctions:
 
 
 def kinds_of_arguments(reader: Reader, avs: Sequence[AbstractValue]) -> _Signature:
-    """The leaves of arguments: what is known of each, or its kind."""
+    """Return the leaves of arguments: what is known of each, or its kind."""
     return tuple(leaf for av in avs for leaf in kinds_of_leaves(settle(reader, av, {**reader.heap.contents})))
 
 
@@ -107,7 +107,7 @@ def kinds_of_leaves(av: AbstractValue) -> Iterator[Hashable]:
 
 
 def calls_itself(reader: Reader, frame: Frame) -> bool:
-    """Whether the call that `frame` is for cannot be followed: its function is being read for such arguments."""
+    """Return whether the call of `frame` cannot be followed, since its function is being read for such arguments."""
     node = frame.source.node
     frame.signature = kinds_of_arguments(reader, [*frame.locals.values()])
     frame.codes = frozenset(av.node for av in frame.locals.values() if isinstance(av, (Closure, GeneratorValue)))
@@ -129,7 +129,7 @@ def calls_itself(reader: Reader, frame: Frame) -> bool:
 
 
 def call_recursive(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AbstractValue:
-    """A call of an IR function; `frame` has the arguments bound."""
+    """Call an IR function; `frame` has the arguments bound."""
     places = list(captured(frame))
     given: Env = {**{f"·{i} {name}": f.locals[name] for i, (f, name) in enumerate(places)}, **frame.locals}
     shared = list(shared_variables(reader, frame))
@@ -166,7 +166,7 @@ def read_function(
     reader: Reader, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
     shared: Sequence[Ident],
 ) -> None:  # fmt: skip
-    """Reads the body until what it returns is what its own calls were taken to return."""
+    """Read the body until its result is what its own calls were assumed to return."""
     state = (
         reader.emit.builder,
         reader.position.frames,
@@ -230,8 +230,8 @@ def read_body(
     reader: Reader, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
     shared: Sequence[Ident], block: Block,
 ) -> tuple[dict[Hashable, Plan] | None, list[ObjectValue | DictValue]]:  # fmt: skip
-    """One reading into `block`: how what it returns is handed over, None where it does not return; and the objects
-    among its arguments."""
+    """Read the body once into `block`. Return how the result is handed over, None where the body never returns, and
+    the objects among its arguments."""
     frame = Frame(outline.source, outline.func, None, outer=outline.outer)
     values = iter(block.args)
     rebuilt = {
@@ -301,7 +301,7 @@ def emit_call(
 
 
 def as_made(reader: Reader, settled: ObjectValue | DictValue) -> ObjectValue | DictValue:
-    """An object as it was made, where `settled` has what it holds now."""
+    """Return an object as it was made, where `settled` has what it holds now."""
     content = reader.heap.contents.get(settled.ident)
     if isinstance(content, Content):
         settled = replace(settled, items=content.first)
@@ -312,7 +312,8 @@ def as_made(reader: Reader, settled: ObjectValue | DictValue) -> ObjectValue | D
 
 
 def captured(frame: Frame) -> Iterator[Place]:
-    """Variables of functions around that functions inside them read, where they are not known as a whole."""
+    """Yield the variables of functions around that functions inside them read, where they are not known as a
+    whole."""
     seen: set[Frame] = set()
     pending = [frame.outer, *(c.frame for av in frame.locals.values() if isinstance(c := av, Closure))]
     while pending:
@@ -335,7 +336,7 @@ def shared_variables(reader: Reader, frame: Frame) -> Iterator[Ident]:
 
 
 def same_elements(reader: Reader, a: ListType, b: ListType) -> None:
-    """Two lists that may be one."""
+    """Return whether two lists may be one."""
     pass
 
     before = a.elem, b.elem
@@ -345,7 +346,7 @@ def same_elements(reader: Reader, a: ListType, b: ListType) -> None:
 
 
 def _narrows(around: _Signature, inside: _Signature) -> bool:
-    """Whether a call is for other known values than the call around it, so that recursion may end by them."""
+    """Return whether a call is for other known values than the call around it, so that recursion may end by them."""
     if len(around) != len(inside):
         return True
     return any(
@@ -360,7 +361,8 @@ def _types(plans: dict[Hashable, Plan]) -> Iterator[Any]:
 
 
 def _keys(plans: dict[Hashable, Plan] | None, objects: list[ObjectValue | DictValue]) -> dict[Hashable, str] | None:
-    """Equal for results that are handed over alike; objects among the arguments are named by their places."""
+    """Return keys that are equal for results handed over alike. Objects among the arguments are named by their
+    places."""
     if plans is None:
         return None
     places = {str(o.ident.serial): i for i, o in enumerate(objects)}
@@ -369,7 +371,7 @@ def _keys(plans: dict[Hashable, Plan] | None, objects: list[ObjectValue | DictVa
 
 
 def erased(av: AbstractValue) -> AbstractValue:
-    """The value without what an IR function is not specialised on: sizes of tensors, numbers."""
+    """Return the value without what an IR function is not specialized on: sizes of tensors, numbers."""
 
     def swap(part: AbstractValue) -> AbstractValue:
         if is_tensor(part):
@@ -389,14 +391,14 @@ def is_settled_object(av: AbstractValue) -> TypeGuard[ObjectValue | DictValue]:
 
 
 def _replaced_within(av: AbstractValue, swap: Any) -> AbstractValue:
-    """As `replaced`, going into objects and dicts, which must be settled."""
+    """Return `replaced`, applied inside settled objects and dicts as well."""
     if is_settled_object(av):
         return replace(av, items={k: _replaced_within(v, swap) for k, v in av.items.items()})
     return replaced(av, swap)
 
 
 def objects_in(av: AbstractValue) -> Iterator[ObjectValue | DictValue]:
-    """The objects and dicts that a settled value leads to."""
+    """Yield the objects and dicts that a settled value leads to."""
     if is_settled_object(av):
         yield av
     for part in parts_of(av):
@@ -404,7 +406,7 @@ def objects_in(av: AbstractValue) -> Iterator[ObjectValue | DictValue]:
 
 
 def has_argument(av: AbstractValue) -> bool:
-    """Whether a value is, or leads to, an object or dict that is an argument of the entry."""
+    """Return whether a value is, or leads to, an object or dict that is an argument of the entry."""
     home = home_of(av)
     return home is not None and home.place is not None or any(map(has_argument, parts_of(av)))
 

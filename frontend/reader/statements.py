@@ -73,7 +73,7 @@ def run_statement(reader: Reader, stmt: ast.stmt) -> bool:
 
 
 def poison(reader: Reader, stmt: ast.stmt) -> bool:
-    """What a statement in error would have bound or returned is not reported again."""
+    """Poison what a statement in error would have bound or returned, so that no second error reports it."""
     reader.diagnostics.poisoned = True
     for name in assigned([stmt]):
         reader.position.frame.locals[name] = Poison()
@@ -303,7 +303,7 @@ def unpack(reader: Reader, targets: list[ast.expr], value: AbstractValue) -> Non
 
 
 def with_rest(reader: Reader, items: list[AbstractValue], at: int, count: int) -> list[AbstractValue]:
-    """Known items as `count` targets take them, of which the one at a place is starred."""
+    """Return known items as `count` targets take them, of which the one at a place is starred."""
     after = count - at - 1
     if len(items) < count - 1:
         reader.emit.raise_error(
@@ -314,7 +314,7 @@ def with_rest(reader: Reader, items: list[AbstractValue], at: int, count: int) -
 
 
 def unpacked_around(reader: Reader, value: ListValue, before: int, after: int) -> list[AbstractValue]:
-    """What `*_, rest, *_` takes from a list whose length is known only at run time."""
+    """Return what `*_, rest, *_` takes from a list whose length is known only at run time."""
     length = reader.call(Known(len), [value], {})
     enough = reader.compare("GtE", length, Known(before + after))
     message = [Known(f"not enough values to unpack (expected at least {before + after}, got "), length, Known(")")]
@@ -341,7 +341,7 @@ def counted_items(reader: Reader, value: AbstractValue, length: Value, count: in
 
 
 def unpacked(reader: Reader, value: AbstractValue, count: int | None) -> list[AbstractValue]:
-    """The items of a value that is unpacked into `count` targets, None where any number will do."""
+    """Return the items of a value that is unpacked into `count` targets, None where any number will do."""
     value = present(reader, value, "TypeError", "cannot unpack non-iterable NoneType object")
     refuse_item_sets(reader, value)
     found = unpacked_items(reader, value, count)
@@ -356,7 +356,7 @@ def unpacked(reader: Reader, value: AbstractValue, count: int | None) -> list[Ab
 
 
 def inline(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AbstractValue:
-    """Runs the body of a called function in place; the value is what it returns."""
+    """Read the body of a called function in place; return its result."""
     frame.label = reader.emit.fresh_label()
     mark, before = Ident().serial, dict(reader.heap.contents)
     with reader.emit.builder.at(Block()) as block:
@@ -392,7 +392,7 @@ def inline(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AbstractVa
 
 
 def enter(reader: Reader, frame: Frame) -> None:
-    """Variables that inner functions assign live in the heap."""
+    """Move variables that inner functions assign to the heap."""
     require_room(reader.position.stack_left, frame.source.node, frame.source.loc(frame.source.node, frame.inlined_at))
     for name in shared_names(frame.source.node):
         cell = frame.cells[name] = Ident(name)

@@ -97,7 +97,7 @@ def is_known_place(index: AbstractValue) -> bool:
 
 
 def is_never_known(reader: Reader, index: AbstractValue) -> bool:
-    """Whether an index, or a bound of a slice, depends on what no reading can know."""
+    """Return whether an index, or a bound of a slice, depends on a value that no reading can know."""
     parts = slice_parts(index) if is_slice(index) else [index]
     values = [v for v in map(ssa_value, parts) if v is not None and v.type == INT]
     return any(knowable(reader, v) is None for v in values)
@@ -133,7 +133,7 @@ def pick(reader: Reader, owner: AbstractValue, items: list[AbstractValue], index
 
 
 def fetched(reader: Reader, list_value: Value, index: Value) -> AbstractValue:
-    """An item of a run-time list."""
+    """Return an item of a run-time list."""
     found = reader.emit.build("list.get", [list_value, index])
     if found.type == NEVER:  # nothing was ever put into the list
         reader.emit.effect("unreachable", ())
@@ -155,7 +155,7 @@ def range_item(reader: Reader, numbers: RangeValue, index: AbstractValue) -> Abs
 
 
 def splice_list(reader: Reader, owner: ListValue, start: Any, stop: Any, value: AbstractValue) -> None:
-    """owner[start:stop] = value"""
+    """Execute `owner[start:stop] = value`."""
     if has_known_length(owner):
         first, last = (
             require_known(reader, RuntimeValue(bound), "a bound of a list of different types")

@@ -115,12 +115,12 @@ def _holds(cell: CellType, value: object) -> bool:
 
 
 def _on_disk(code: CodeType) -> CodeType:
-    """Code of modules that Python has frozen into itself, as collections.abc, stands in a file too."""
+    """Return the file of a module that Python has frozen into itself, such as collections.abc."""
     frozen, _, name = code.co_filename.rstrip(">").partition(" ")
     file = getattr(sys.modules.get(name), "__file__", None) if frozen == "<frozen" else None
     return code.replace(co_filename=file) if file else code
 
 
 def statements_of(node: FunctionNode) -> list[ast.stmt]:
-    """The body; that of a lambda returns its value."""
+    """Return the body of a function; the body of a lambda returns its value."""
     return [ast.copy_location(ast.Return(node.body), node.body)] if isinstance(node, ast.Lambda) else node.body

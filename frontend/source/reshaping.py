@@ -16,7 +16,7 @@ class Reshape(ast.NamedExpr):
 
 
 def mark(function: ast.FunctionDef | ast.Lambda) -> None:
-    """Replaces such calls of a function's own variables, where they are what a statement evaluates first."""
+    """Replace reshaping calls on a function's own variables, where a statement evaluates them first."""
     for inner in [n for n in ast.walk(function) if isinstance(n, ast.FunctionDef)]:
         arguments = {n.arg for n in ast.walk(inner.args) if isinstance(n, ast.arg)}
         own = ({*bindings(inner.body)} | arguments) - declared(inner).keys()
@@ -26,7 +26,7 @@ def mark(function: ast.FunctionDef | ast.Lambda) -> None:
 
 
 def _statements(nodes: Iterable[ast.AST]) -> Iterator[ast.stmt]:
-    """Those of a function, not of functions inside."""
+    """Yield the statements of a function, without those of functions inside it."""
     for node in nodes:
         if isinstance(node, ast.stmt):
             yield node

@@ -17,7 +17,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
 def assigned(nodes: Iterable[ast.AST]) -> Names:
-    """Names that the statements bind, not counting those of functions and comprehensions inside."""
+    """Return the names that the statements bind, without those of functions and comprehensions inside."""
     return _NONE.union(*map(_assigned_by, nodes))
 
 
@@ -27,7 +27,7 @@ def _assigned_by(node: ast.AST) -> Names:
 
 
 def bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """`assigned` without its memory, for who changes the statements."""
+    """Return `assigned` without its cache, for callers that change the statements."""
     for node in nodes:
         if isinstance(node, ast.FunctionDef):
             yield node.name
@@ -53,8 +53,8 @@ def bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def used(node: ast.AST | None) -> Names:
-    """Names that an expression or simple statement reads, its comprehensions and lambdas included, but for their own
-    variables. `del x` raises where x is unbound, so it reads x."""
+    """Return the names that an expression or simple statement reads, its comprehensions and lambdas included, but for
+    their own variables. `del x` raises where x is unbound, so it reads x."""
     if node is None:
         return _NONE
     if isinstance(node, ast.Name):
@@ -90,7 +90,8 @@ class _Pass:
         return out
 
     def guarded(self, stmts: list[ast.stmt], caught: Names, out: Names, brk: Names, cont: Names) -> Names:
-        """Statements any of which may be where an exception leaves, to where the names `caught` are live."""
+        """Treat every statement within the context as one that an exception may leave, to where the names `caught`
+        are live."""
         saved, self.kept = self.kept, self.kept | caught
         found = self.block(stmts, out, brk, cont)
         self.kept = saved
@@ -160,14 +161,14 @@ class _Pass:
 
 @lru_cache(maxsize=4096)
 def captured_names(node: ast.FunctionDef | ast.Lambda) -> Names:
-    """Names that functions inside a function read."""
+    """Return the names that functions inside a function read."""
     inner = [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
     return frozenset().union(*map(used, inner))
 
 
 @lru_cache(maxsize=4096)
 def liveness(node: ast.FunctionDef | ast.Lambda) -> Liveness:
-    """Liveness of the statements of a function."""
+    """Return the liveness of the statements of a function."""
     if isinstance(node, ast.Lambda):
         return Liveness()
     run = _Pass(captured_names(node))
@@ -177,7 +178,7 @@ def liveness(node: ast.FunctionDef | ast.Lambda) -> Liveness:
 
 @lru_cache(maxsize=4096)
 def declared(node: ast.FunctionDef | ast.Lambda) -> dict[str, type[ast.Global] | type[ast.Nonlocal]]:
-    """Names that a function declares `global` or `nonlocal`."""
+    """Return the names that a function declares `global` or `nonlocal`."""
     found: dict[str, type[ast.Global] | type[ast.Nonlocal]] = {}
     pending: list[ast.AST] = [] if isinstance(node, ast.Lambda) else [*node.body]
     while pending:
@@ -191,7 +192,7 @@ def declared(node: ast.FunctionDef | ast.Lambda) -> dict[str, type[ast.Global] |
 
 @lru_cache(maxsize=4096)
 def local_names(node: ast.FunctionDef | ast.Lambda) -> Names:
-    """Names that a function's own statements bind, those shared with inner functions apart."""
+    """Return the names that a function's own statements bind, without those shared with inner functions."""
     if isinstance(node, ast.Lambda):
         return frozenset()
     return assigned(node.body) - declared(node).keys() - shared_names(node)
@@ -199,7 +200,7 @@ def local_names(node: ast.FunctionDef | ast.Lambda) -> Names:
 
 @lru_cache(maxsize=4096)
 def shared_names(node: ast.FunctionDef | ast.Lambda) -> Names:
-    """Variables of a function that functions inside it assign, or generator expressions: others run these."""
+    """Return the variables of a function that functions or generator expressions inside it assign."""
     if isinstance(node, ast.Lambda):
         return _NONE
     inner = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node]
@@ -212,7 +213,7 @@ def shared_names(node: ast.FunctionDef | ast.Lambda) -> Names:
 
 @lru_cache(maxsize=4096)
 def read_inside(node: ast.FunctionDef | ast.Lambda) -> Names:
-    """Names in the functions that stand inside a function."""
+    """Return the names in the functions that stand inside a function."""
     inner = [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
     return frozenset(name.id for n in inner for name in ast.walk(n) if isinstance(name, ast.Name))
 
@@ -227,7 +228,7 @@ def _bound_by_generators(node: ast.AST) -> Iterator[str]:
 
 
 def has_leave(stmts: list[ast.stmt], kind: type[ast.Break] | type[ast.Continue]) -> bool:
-    """Whether a `break` or `continue` in the statements belongs to the loop whose body they are."""
+    """Return whether a `break` or `continue` in the statements belongs to the loop whose body they are."""
     for stmt in stmts:
         if isinstance(stmt, kind):
             return True
@@ -247,7 +248,7 @@ def has_leave(stmts: list[ast.stmt], kind: type[ast.Break] | type[ast.Continue])
 
 
 def listed(names: list[str]) -> str:
-    """Names of arguments, as Python lists them."""
+    """Return names of arguments, as Python lists them."""
     quoted = [repr(n) for n in names]
     if len(quoted) > 2:
         quoted = [", ".join(quoted[:-1]) + ",", quoted[-1]]
