@@ -72,7 +72,7 @@ class Entry(Contract):
 
     module: Module
     kept: list[Kept]  # ahead of time, in the place of `values` and `stores`
-    met: Collection[Any]  # objects outside that the entry depends on
+    dependencies: Collection[Any]  # objects outside that the code depends on
 
 
 def read(
@@ -248,7 +248,7 @@ def _read_once(
     guards, kept = list(outside.guards.values()), kept_places(reader)
     return Entry(
         specs, found, outside.live, guards, outside.values, signature.texts, stores, outside.exceptions,
-        module=reader.emit.module, kept=kept, met=dependencies.objects(),
+        module=reader.emit.module, kept=kept, dependencies=dependencies.objects(),
     )  # fmt: skip
 
 

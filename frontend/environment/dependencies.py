@@ -15,33 +15,34 @@ class _Met(threading.local):
     objects: dict[int, Any] | None = None  # by id; None while nothing is read
 
 
-_met = _Met()
+_recorded = _Met()
 
 
 @contextmanager
 def noted() -> Iterator[None]:
     """Note, within the context, every object that is read."""
-    outer, _met.objects = _met.objects, {}
+    outer, _recorded.objects = _recorded.objects, {}
     try:
         yield
     finally:
-        _met.objects = outer
+        _recorded.objects = outer
 
 
-def meet(obj: Any) -> None:
-    if _met.objects is not None:
-        _met.objects[id(obj)] = obj
+def record_dependency(obj: Any) -> None:
+    """Note that the code depends on an object outside."""
+    if _recorded.objects is not None:
+        _recorded.objects[id(obj)] = obj
 
 
 def forget(obj: Any) -> None:
     """Forget an object that was made from noted objects."""
-    if _met.objects is not None:
-        _met.objects.pop(id(obj), None)
+    if _recorded.objects is not None:
+        _recorded.objects.pop(id(obj), None)
 
 
-def meet_this_process() -> None:
+def record_this_process() -> None:
     """Note that the code holds in this process alone: no later process finds it again."""
-    meet(_OF_THIS_PROCESS)
+    record_dependency(_OF_THIS_PROCESS)
 
 
 _OF_THIS_PROCESS = object()  # which has no name
@@ -49,4 +50,4 @@ _OF_THIS_PROCESS = object()  # which has no name
 
 def objects() -> Collection[Any]:
     """Return the objects noted so far."""
-    return (_met.objects or {}).values()
+    return (_recorded.objects or {}).values()

@@ -26,7 +26,7 @@ from weakref import ReferenceType
 
 import torch
 
-from scriptc.frontend.environment.dependencies import meet_this_process
+from scriptc.frontend.environment.dependencies import record_this_process
 from scriptc.frontend.environment.host_objects import is_instance, is_library, is_own
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.caller_signature import signed_function
@@ -173,7 +173,7 @@ def watch(reader: Reader, obj: Any, deep: bool = True) -> None:
 def note_order(obj: Any) -> None:
     """Note that the order of a set of strings was read, which differs from process to process."""
     if isinstance(obj, (set, frozenset)) and len(obj) > 1 and not all(isinstance(o, (int, float)) for o in obj):
-        meet_this_process()
+        record_this_process()
 
 
 def refuse_text(reader: Reader, objects: Iterable[Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scriptc.frontend.environment.dependencies import meet_this_process
+from scriptc.frontend.environment.dependencies import record_this_process
 from scriptc.frontend.environment.host_objects import holds_tensor
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.reader.protocol import Reader
@@ -35,7 +35,7 @@ def call_memoised(
     if all(map(is_known_throughout, (*args, *kwargs.values()))):
         given = [require_known(reader, a, "an argument") for a in args]
         named = {name: require_known(reader, av, "an argument") for name, av in kwargs.items()}
-        meet_this_process()  # its result need not follow from its arguments
+        record_this_process()  # its result need not follow from its arguments
         result = call_in_python(reader, function, *given, **named)
         found = require_known(reader, result, "a result")
         reader.environment.made.discard(id(found))  # the cache holds the result, and gives it to others

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING
 
-from scriptc.frontend.environment.dependencies import meet
+from scriptc.frontend.environment.dependencies import record_dependency
 from scriptc.frontend.source.reshaping import mark
 from scriptc.ir.loc import Loc
 
@@ -44,7 +44,7 @@ _sources: dict[tuple[CodeType, str, str], Source] = {}  # code objects of one te
 
 def source_of(func: FunctionType) -> Source:
     """Return the parsed source of a function, read once. Raise SourceError where there is none that compiles to its code."""
-    meet(func)
+    record_dependency(func)
     code = _on_disk(func.__code__)
     key = code, func.__qualname__, code.co_filename
     found = _sources.get(key)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from scriptc.frontend.environment.dependencies import meet
+from scriptc.frontend.environment.dependencies import record_dependency
 from scriptc.frontend.environment.specs import PlaceSpec
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
@@ -60,7 +60,7 @@ class Known(AbstractValue):
     obj: Any
 
     def __post_init__(self) -> None:
-        meet(self.obj)
+        record_dependency(self.obj)
 
 
 @dataclass(eq=False, slots=True)

@@ -77,7 +77,7 @@ def translated_again(contract: Contract, source_ir: str, options: Options) -> Tr
 
     The result equals that of the `translate` that read the IR.
     """
-    return _translated(Entry(**contract.parts(), module=parse_module(source_ir), kept=[], met=()), options, Stages())
+    return _translated(Entry(**contract.parts(), module=parse_module(source_ir), kept=[], dependencies=()), options, Stages())
 
 
 def _translated(entry: Entry, options: Options, stages: Stages, path: Callable[[str], str] = str) -> Translated:

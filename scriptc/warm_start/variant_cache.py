@@ -200,7 +200,7 @@ def _watched_dicts(variant: Variant) -> Iterator[Any]:
     """
     own = (guard for guard in variant.contract.guards if not is_library_guard(guard))
     yield from (guard.container for guard in own if isinstance(guard.container, dict))
-    for obj in variant.translated.entry.met:
+    for obj in variant.translated.entry.dependencies:
         if object_paths.has_state(obj):
             yield vars(obj)
             yield from (vars(obj)[table] for table in _TABLES if isinstance(obj, torch.nn.Module))
@@ -227,7 +227,7 @@ def _serialized(target: Target, variant: Variant) -> bytes:
 
     Raises Nameless where an object has neither a path nor a description.
     """
-    dependencies = variant.translated.entry.met
+    dependencies = variant.translated.entry.dependencies
     paths = object_paths.Paths(target)
     paths.follow((g.container, g.key, g.expected) for g in variant.contract.guards)
     library_guards = summarize(filter(is_library_guard, variant.contract.guards), paths)
