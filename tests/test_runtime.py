@@ -21,7 +21,9 @@ from torch import Tensor
 from scriptc.backend_c.toolchain import find_compiler
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = "core layout stage iter check convert copy view join reduce index slots list dict move team str utf8".split()
+SOURCES = (
+    "core layout iter_staging iter check convert copy view join reduce index slots list dict copy_elements team str utf8"
+).split()
 FLAGS = [
     "-std=gnu11",
     "-march=native",
