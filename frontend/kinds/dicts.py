@@ -138,7 +138,6 @@ def dict_length(reader: Reader, owner: DictValue) -> AbstractValue:
     return Known(len(reader.items_of(owner)))
 
 
-
 @contains.of(DictValue)
 def dict_contains(reader: Reader, owner: DictValue, item: AbstractValue) -> AbstractValue:
     if not is_function_table(reader, owner, item):
@@ -204,7 +203,6 @@ def table_length(reader: Reader, owner: RuntimeValue) -> AbstractValue:
     return RuntimeValue(reader.emit.build("dict.len", [owner.value]))
 
 
-
 @contains.of(DictType, SetType)
 def table_contains(reader: Reader, owner: RuntimeValue, item: AbstractValue) -> AbstractValue:
     return has_key(reader, owner, item)
@@ -252,7 +250,6 @@ def view_truth(reader: Reader, owner: ViewValue) -> AbstractValue:
 @verbs.length.of(ViewValue)
 def view_length(reader: Reader, owner: ViewValue) -> AbstractValue:
     return verbs.length(reader, owner.table)
-
 
 
 @contains.of(ViewValue)

@@ -217,7 +217,6 @@ def known_length(reader: Reader, owner: Known) -> AbstractValue:
     return call_in_python(reader, len, owner.obj)
 
 
-
 @verbs.unary.of(Known)
 def known_unary(reader: Reader, owner: Known, name: str) -> AbstractValue:
     return call_in_python(reader, UNARY[name], owner.obj)

@@ -223,7 +223,6 @@ def list_length(reader: Reader, owner: ListValue) -> AbstractValue:
     return RuntimeValue(reader.emit.build("list.len", [materialize(reader, owner)]))
 
 
-
 @contains.of(ListValue)
 def list_contains(reader: Reader, owner: ListValue, item: AbstractValue) -> AbstractValue:
     if owner.items is None and not is_empty_list(owner):

@@ -157,7 +157,6 @@ def object_length(reader: Reader, owner: ObjectValue) -> AbstractValue:
     return found
 
 
-
 @verbs.call.of(ObjectValue)
 def call_object(
     reader: Reader, func: ObjectValue, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]

@@ -56,7 +56,6 @@ def range_length(reader: Reader, owner: RangeValue) -> AbstractValue:
     return reader.call(Known(lists.range_length), [owner.start, owner.stop, owner.step], {})
 
 
-
 @contains.of(RangeValue)
 def range_contains(reader: Reader, owner: RangeValue, item: AbstractValue) -> AbstractValue:
     return reader.call(Known(lists.in_range), [item, owner.start, owner.stop, owner.step], {})

@@ -118,7 +118,6 @@ def text_length(reader: Reader, owner: RuntimeValue) -> AbstractValue:
     return RuntimeValue(reader.emit.build("str.len", [owner.value]))
 
 
-
 @verbs.unary.of(INT, FLOAT, BOOL)
 def number_unary(reader: Reader, owner: RuntimeValue, name: str) -> AbstractValue:
     if owner.type == FLOAT:

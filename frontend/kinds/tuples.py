@@ -133,7 +133,6 @@ def tuple_length(reader: Reader, owner: TupleValue) -> AbstractValue:
     return Known(len(owner.items))
 
 
-
 @contains.of(TupleValue)
 def tuple_contains(reader: Reader, owner: TupleValue, item: AbstractValue) -> AbstractValue:
     return is_among(reader, item, owner.items)

@@ -113,8 +113,6 @@ def complex_(r: Reader, real: AbstractValue, imag: AbstractValue) -> AbstractVal
     return apply_op(r, "complex", real, imag)
 
 
-
-
 def item(r: Reader, tensor: AbstractValue) -> AbstractValue:
     """Return the element of a tensor as a Python number."""
     if not is_complex_tensor(tensor):
