@@ -1,4 +1,4 @@
-"""What is walked once: zip, enumerate, reversed, iterators over known sequences, generator expressions."""
+"""Iterators, which are walked once: zip, enumerate, reversed, iterators over known sequences, generator expressions."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class AbstractValue:
 
 @dataclass(frozen=True)
 class Structure:
-    """How a value is put together. Values with equal keys differ in their parts alone, of which `make` makes another."""
+    """The form of a value that has parts. Values with equal keys differ in their parts alone, of which `make` makes another."""
 
     key: Hashable
     parts: Sequence[AbstractValue]

@@ -1,4 +1,4 @@
-"""What is often asked of abstract values: which kind they are of, what they are at run time, where they live."""
+"""Predicates over abstract values: their kind, their form at run time, and where they live."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a sequence is walked: by its known items, or by an index."""
+"""Walks over sequences: by known items, or by an index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scriptc.ir.core import Value
 
 @dataclass
 class Walk:
-    """How a sequence is walked. `items`: known, one by one, of which those come whose index is below `limit`, where there
+    """A walk over a sequence. `items`: known, one by one, of which those come whose index is below `limit`, where there
     is one. Else `count` bounds an index (None: the sequence is empty) and `item` gives the value at it. `length` asks anew
     for the number of items, where that of `lists` may change."""
 
