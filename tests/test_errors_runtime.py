@@ -197,3 +197,12 @@ def test_out_is_not_resized() -> None:
         made(torch.ones(3, 4), torch.empty(3, dtype=torch.int64))
     with pytest.raises(scriptc.CompileError, match="another rank"):
         made(torch.ones(3, 4), torch.empty(()))
+
+
+def inverted(x: float) -> float:
+    return ~x  # type: ignore[operator]
+
+
+def test_a_unary_operator_that_a_number_lacks_raises() -> None:
+    with pytest.raises(TypeError, match="bad operand type for unary ~: 'float'"):
+        scriptc.compile(inverted, optimize=0)(1.5)
