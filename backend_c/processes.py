@@ -44,13 +44,13 @@ def run(command: Sequence[str], env: Mapping[str, str], text: str | None = None)
     """Run a command in a process group of its own, with `text` as its input. Raises subprocess.TimeoutExpired."""
     limit = _time_limit()
     given, told = subprocess.PIPE if text is not None else subprocess.DEVNULL, subprocess.PIPE
-    with unforkable:  # a child would keep the pipes open whose ends are awaited here
+    # A forked child would keep the pipes open whose ends are awaited here. An interrupt must find each process that started.
+    with unforkable, _lock:
         process = subprocess.Popen(
             command, stdin=given, stdout=told, stderr=told, encoding="utf-8", errors="replace", env=env, start_new_session=True
         )
+        _running[process.pid] = process
     with process:
-        with _lock:
-            _running[process.pid] = process
         try:
             out, err = process.communicate(text, timeout=limit)
         except BaseException:

@@ -15,6 +15,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -109,6 +110,7 @@ def _clear_leftovers(folder):
 
 
 _running = set()  # compilers, each the first of a process group
+_interrupted = threading.Event()  # a compiler that starts now must end at once
 
 
 def _run(command):
@@ -123,6 +125,8 @@ def _run(command):
         start_new_session=True,
     ) as process:  # fmt: skip
         _running.add(process)
+        if _interrupted.is_set():  # between the start of the compiler and the line above, nobody could end it
+            _end(process)
         try:
             errors = process.communicate(timeout=limit)[1]
         except subprocess.TimeoutExpired:
@@ -148,11 +152,13 @@ def _ended_on_interrupt():
 
     They end before anything waits for these threads.
     """
+    _interrupted.clear()
     try:
         yield
     except Exception:
         raise
     except BaseException:
+        _interrupted.set()
         for process in tuple(_running):
             _end(process)
         raise
