@@ -1,4 +1,4 @@
-"""How values enter and leave ops that own regions. Only this file knows `if`, `loop`, `try` and `scope`; passes ask it.
+"""Values that enter and leave ops that own regions. Only this file knows `if`, `loop`, `try` and `scope`; passes ask it.
 
 A region argument is one value that enters or leaves a region op: of a loop, a carried argument and its result; of other
 ops, a result; of `fuse`, each argument too. Its operands are all values that may become it.

@@ -87,7 +87,7 @@ def parse_case(case: Case) -> list[str]:
 
 
 def rows_case(case: Case) -> list[str]:
-    """What the interpreter gives for each call; test_rows_in_c.py compares C with it."""
+    """Return the results of the interpreter for each call; test_rows_in_c.py compares C with it."""
     module = read_as_printed(case)
     verify(module)
     (name,) = module.funcs

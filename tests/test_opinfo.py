@@ -1,4 +1,4 @@
-"""What tests/measure/results.md does not except agrees with eager, on PyTorch's first sample of it or fewer of them.
+"""Functions that tests/measure/results.md does not except agree with eager, on PyTorch's first sample of it or fewer of them.
 
 `python -m tests.opinfo`, `tests.coreaten` and `tests.moduleinfo` run all samples, and with `--report` write that page.
 """

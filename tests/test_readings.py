@@ -1,4 +1,4 @@
-"""How often a function is read, and for which reasons. Decompositions of ours must not need a second reading to know what
+"""The number of readings of a function, and their reasons. Decompositions of ours must not need a second reading to know what
 they count."""
 
 from __future__ import annotations

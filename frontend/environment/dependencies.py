@@ -1,4 +1,4 @@
-"""The objects outside that a reading meets: whatever becomes known at compile time, and each function whose source is read.
+"""The objects outside that a reading depends on: all that becomes known at compile time, and functions that are read.
 
 A build that is remembered for later processes holds as long as these are what they were (`scriptc.warm_start`).
 """
@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 
-class _Met(threading.local):
+class _Recorded(threading.local):
     objects: dict[int, Any] | None = None  # by id; None while nothing is read
 
 
-_recorded = _Met()
+_recorded = _Recorded()
 
 
 @contextmanager

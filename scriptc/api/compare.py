@@ -277,7 +277,7 @@ def _compare_values(path: str, value: str, a: torch.Tensor, e: torch.Tensor, pre
 
 
 class _Precise:
-    """The same call in float64, which runs when an output is first needed. Some models do not run in float64."""
+    """A float64 run of the same call, started when an output is first needed. Some models do not run in float64."""
 
     def __init__(self, eager: Any, receiver: torch.nn.Module | None, args: Any, kwargs: Any):
         self.eager, self.receiver, self.args, self.kwargs = eager, receiver, args, kwargs

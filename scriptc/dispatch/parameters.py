@@ -23,7 +23,7 @@ def parameters(target: Target, args: list[ArgSpec]) -> tuple[bridge.Param, ...]:
 
 
 def keyword_only_from(target: Target) -> int | None:
-    """How many parameters may be given by position, None for all."""
+    """Return how many parameters may be given by position; None for all."""
     kinds = [p.kind for p in target.signature.parameters.values()]
     return kinds.index(inspect.Parameter.KEYWORD_ONLY) if inspect.Parameter.KEYWORD_ONLY in kinds else None
 
