@@ -70,6 +70,8 @@ def _guards_of_objects():
     yield GuardSpec(Guard.ITERATION_GIVES, deque([1]), None, (1, 2)), None
     ordered = OrderedDict(a=1, b=2)
     yield GuardSpec(Guard.DICT_KEYS_ARE, ordered, None, ("a", "b")), lambda: ordered.move_to_end("a")
+    for change in ("clear", "popitem", "setdefault", "update", "__ior__"):
+        yield _guard_of_ordered_dict(change)
     slotted = Slotted()
     slotted.a = 1
     yield GuardSpec(Guard.ATTRIBUTE_IS, slotted, "a", 1), lambda: setattr(slotted, "a", 2)
@@ -83,6 +85,16 @@ def _guards_of_objects():
     yield GuardSpec(Guard.FUNCTION_IS, function, None, parts(function)), lambda: setattr(function, "__defaults__", (2,))
     bare = lambda: 1  # noqa: E731
     yield GuardSpec(Guard.FUNCTION_IS, bare, None, parts(bare)), lambda: setattr(bare, "__code__", Base.method.__code__)
+
+
+def _guard_of_ordered_dict(change):
+    """Return a guard that holds until an OrderedDict gets or loses an item by the method `change`, and that change."""
+    if change in ("clear", "popitem"):
+        held = OrderedDict(a=1)
+        return GuardSpec(Guard.DICT_HAS, held, "a"), getattr(held, change)
+    empty = OrderedDict()
+    args = ("a", 1) if change == "setdefault" else ({"a": 1},)
+    return GuardSpec(Guard.DICT_EMPTY, empty), lambda: getattr(empty, change)(*args)
 
 
 def _guards_of_what_seldom_changes():

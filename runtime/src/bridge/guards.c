@@ -162,12 +162,15 @@ static uint64_t version_of(const guard *g)
     return g->of_type ? type_version(g->container) : dict_version(g->container);
 }
 
-/* Return whether a guard holds as long as its container has the version at which the guard held. */
+/* Return whether a guard holds as long as its container has the version at which the guard held.
+ *
+ * Reordering an OrderedDict does not change its version. */
 static bool follows_version(const guard *g)
 {
     if (!g->container || g->of_type)
         return g->container != NULL;
-    return PyDict_Check(g->container) && !is_ordered_dict(g->container) && g->kind != G_REQUIRES_GRAD_IS;
+    return PyDict_Check(g->container) && g->kind != G_REQUIRES_GRAD_IS &&
+           !(g->kind == G_DICT_KEYS_ARE && is_ordered_dict(g->container));
 }
 
 void guards_watch(guard *guards, int n)
