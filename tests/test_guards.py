@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import pickle
 import threading
 from collections import OrderedDict, deque
@@ -584,13 +583,3 @@ def test_threads_call_at_once() -> None:
     for t in threads:
         t.join()
     assert not failures, failures[0]
-
-
-def test_guards_of_one_container_stand_together():
-    """The bridge checks adjacent guards of one dict or class by one version."""
-    compiled = scriptc.compile(torch.nn.Linear(2, 2))
-    compiled(torch.ones(2))
-    (spec,) = (compiled._dispatcher.spec(v) for v in compiled._dispatcher.variants)
-    containers = [id(guard.container) for guard in spec.guards]
-    runs = [container for container, _ in itertools.groupby(containers)]
-    assert len(runs) == len(set(runs)) < len(containers)

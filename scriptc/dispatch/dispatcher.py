@@ -6,7 +6,7 @@ import itertools
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from scriptc.dispatch.fork_handlers import Lock
@@ -187,7 +187,7 @@ class Dispatcher:
             params=parameters(self.target, entry.args),
             result=entry.result,
             live=tuple(bridge.Live(v.container, v.key, v.spec) for v in live),
-            guards=tuple(map(_guard, _grouped((*itertools.starmap(Guard, self.target.guards), *entry.guards)))),
+            guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
             stores=tuple(_store(s) for s in entry.stores),
             random=variant.random,
             positional=keyword_only_from(self.target),
@@ -219,14 +219,6 @@ def _store(store: specs.Store) -> bridge.Store:
     is_argument = isinstance(store.owner, specs.PlaceSpec)
     owner, place = (None, store.owner.number) if is_argument else (store.owner, None)
     return bridge.Store(owner, place, store.key, store.path, store.direct, store.forms)
-
-
-def _grouped(guards: Iterable[Guard]) -> list[Guard]:
-    """Return the guards with those of one container side by side, as the bridge checks a run of them by one version."""
-    groups: dict[int, list[Guard]] = {}
-    for guard in guards:
-        groups.setdefault(id(guard.container), []).append(guard)
-    return [guard for group in groups.values() for guard in group]
 
 
 def _guard(guard: Guard) -> GuardSpec:
