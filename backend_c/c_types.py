@@ -45,7 +45,7 @@ def c_type(t: Type) -> str:
     if isinstance(t, ElemType):
         return C_TYPES[t.dtype]
     if isinstance(t, PtrType):
-        return ("uint8_t" if t.dtype == "bool" else C_TYPES[t.dtype]) + " *"  # GCC does not vectorise over bool arrays
+        return ("uint8_t" if t.dtype == "bool" else C_TYPES[t.dtype]) + " *"  # GCC does not vectorize over bool arrays
     if t not in _SCALARS:
         raise InternalError(f"no C type for {t}")
     return _SCALARS[t]

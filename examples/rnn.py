@@ -85,7 +85,7 @@ def write_sources(compiled: Callable[..., Tensor]) -> None:
         ("rnn.c", compiled.c_source()),
     ):
         (OUT / name).write_text(text)
-    print(f"\nWhat it was compiled to: {OUT / 'rnn.read.ir'} (as read), {OUT / 'rnn.ir'} (optimised), {OUT / 'rnn.c'}")
+    print(f"\nWhat it was compiled to: {OUT / 'rnn.read.ir'} (as read), {OUT / 'rnn.ir'} (optimized), {OUT / 'rnn.c'}")
 
 
 def main() -> None:

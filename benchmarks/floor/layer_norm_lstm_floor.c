@@ -1,4 +1,4 @@
-/* layer_norm_lstm_floor.c - an LSTM by hand whose products and cell state are normalised.
+/* layer_norm_lstm_floor.c - an LSTM by hand whose products and cell state are normalized.
  * weights: w_ih [4 HIDDEN, INPUT], w_hh [4 HIDDEN, HIDDEN]; scale and shift of the norms of both products [4 HIDDEN] and of
  * the cell state [HIDDEN]. */
 #include "floor.h"

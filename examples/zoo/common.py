@@ -14,7 +14,7 @@ import scriptc
 
 def prepared(net: nn.Module, seed: int = 0) -> nn.Module:
     """The net in evaluation mode with random weights, the same for a seed. Signals keep their scale through the layers
-    (He's initialisation), and running statistics are not the neutral ones, so that batch norms matter."""
+    (He's initialization), and running statistics are not the neutral ones, so that batch norms matter."""
     generator = torch.Generator().manual_seed(seed)
     for module in net.modules():
         if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)):

@@ -289,7 +289,7 @@ uintptr_t sc_stack_end(uintptr_t here, size_t room);
 
 /* ---- objects (sc_core.c) ---- */
 const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ names in eager's messages */
-void *sc_object(sc_ctx *cx, int kind); /* in the live list, counted once, else uninitialised; MemoryError */
+void *sc_object(sc_ctx *cx, int kind); /* in the live list, counted once, else uninitialized; MemoryError */
 void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes); /* as the allocator: 0 frees, NULL after MemoryError */
 void sc_free(sc_ctx *cx, sc_obj *obj); /* the last reference is gone */
 
@@ -300,7 +300,7 @@ static inline void sc_retain(void *obj) { /* NULL is allowed, as in release */
 static inline void sc_release(sc_ctx *cx, void *obj) {
     if (obj && ((sc_obj *)obj)->refs != SC_IMMORTAL && --((sc_obj *)obj)->refs <= 0) sc_free(cx, (sc_obj *)obj);
 }
-/* Uninitialised, contiguous. Raises RuntimeError on negative sizes, on overflow and, in eager's words, when memory
+/* Uninitialized, contiguous. Raises RuntimeError on negative sizes, on overflow and, in eager's words, when memory
  * ends; only where an object itself, not its data, cannot be had, that is a MemoryError. */
 sc_tensor *sc_empty(sc_ctx *cx, int dtype, int rank, const int64_t *size);
 sc_tensor *sc_empty_strided(sc_ctx *cx, int dtype, int rank, const int64_t *size, const int64_t *stride);

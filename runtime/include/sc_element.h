@@ -1,5 +1,5 @@
 /* sc_element.h - what loops over elements are made of: wrapping integer arithmetic, as tensors have it, on any C integer
- * type, and the types of half-precision elements. All of it is defined for all inputs and vectorises. */
+ * type, and the types of half-precision elements. All of it is defined for all inputs and vectorizes. */
 #ifndef SC_ELEMENT_H
 #define SC_ELEMENT_H
 
@@ -46,7 +46,7 @@ static inline int64_t sc_mod_i64(int64_t a, int64_t b) {
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-/* Towards zero. By zero: 0, as above. */
+/* Toward zero. By zero: 0, as above. */
 static inline int64_t sc_div_i64(int64_t a, int64_t b) {
     if (b == 0 || b == -1) return b == 0 ? 0 : (int64_t)(0 - (uint64_t)a);
     return a / b;

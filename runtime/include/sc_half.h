@@ -1,6 +1,6 @@
 /* sc_half.h - float16 and bfloat16 as bit patterns, to and from float. Rounding is to nearest even, NaN stays NaN
- * and overflow gives infinity. Branch-free, so loops over these functions vectorise on any target; where the
- * compiler has a native half type whose conversions vectorise, that is used. */
+ * and overflow gives infinity. Branch-free, so loops over these functions vectorize on any target; where the
+ * compiler has a native half type whose conversions vectorize, that is used. */
 #ifndef SC_HALF_H
 #define SC_HALF_H
 

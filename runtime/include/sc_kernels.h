@@ -126,7 +126,7 @@ SC_KERNEL sc_tensor *sc_topk(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t 
 /* i64: of the k-th from 1 on; 1 along dim */
 SC_KERNEL sc_tensor *sc_kthvalue(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim);
 
-/* ---- sc_norm.c: softmax and normalisation ---- */
+/* ---- sc_norm.c: softmax and normalization ---- */
 SC_KERNEL sc_tensor *sc_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype); /* of x in dtype */
 SC_KERNEL sc_tensor *sc_log_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype);
 /* weight and bias may be NULL */
@@ -247,8 +247,8 @@ SC_KERNEL sc_str *sc_tensor_text(sc_ctx *cx, const sc_tensor *x, int64_t precisi
 SC_KERNEL double sc_lgamma(double x);
 SC_KERNEL double sc_digamma(double x);
 SC_KERNEL double sc_zeta(double s, double q); /* Hurwitz */
-SC_KERNEL double sc_igamma(double a, double x); /* regularised, lower */
-SC_KERNEL double sc_igammac(double a, double x); /* regularised, upper */
+SC_KERNEL double sc_igamma(double a, double x); /* regularized, lower */
+SC_KERNEL double sc_igammac(double a, double x); /* regularized, upper */
 SC_KERNEL double sc_erfinv(double y);
 SC_KERNEL double sc_erfcx(double x);
 SC_KERNEL double sc_ndtr(double x);
@@ -308,7 +308,7 @@ SC_KERNEL sc_tensor *sc_linear_rows_anew(sc_ctx *cx, sc_list *rows, const sc_ten
 SC_KERNEL sc_tensor *sc_linear_items_anew(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
                                           const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure);
 
-/* ---- sc_linalg.c: factorisations and what they solve, of float and double, over the last two dims; batch dims broadcast.
+/* ---- sc_linalg.c: factorizations and what they solve, of float and double, over the last two dims; batch dims broadcast.
  * The results' matrices stand in columns. info: i32, 0 where all went well ---- */
 /* Pivots are LAPACK's, i32 from 1; info: the first of them that is zero, from 1. */
 SC_KERNEL int sc_linalg_lu(sc_ctx *cx, const sc_tensor *x, sc_tensor **lu, sc_tensor **pivots, sc_tensor **info);

@@ -9,7 +9,7 @@
  *
  * (docs/guide/benchmarks.md names the inputs with these errors. Without contraction log2 and log10 have 1.8, the others as
  * above to a few tenths.)
- * sin, cos and tan read a small table: GCC vectorises them only where its tuning thinks well of gathers, which toolchain.py and
+ * sin, cos and tan read a small table: GCC vectorizes them only where its tuning thinks well of gathers, which toolchain.py and
  * the levels of packages ask for.
  * The polynomials are Lawson minimax fits by tools/minimax.py. The rest, and double, is libm's. */
 #ifndef SC_MATH_H

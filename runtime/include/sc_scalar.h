@@ -312,7 +312,7 @@ SC_SCALAR int sc_math_pow(sc_ctx *cx, double a, double b, double *out) {
     return isinf(*out) ? SC_RAISE(cx, "OverflowError", "math range error") : 0;
 }
 
-/* round(x): halves go to the even neighbour. */
+/* round(x): halves go to the even neighbor. */
 SC_SCALAR int sc_float_round(sc_ctx *cx, double a, int64_t *out) {
     return sc_float_to_int(cx, rint(a), out);
 }

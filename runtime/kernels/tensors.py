@@ -219,7 +219,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_tensor *", "sc_group_norm",
                "sc_ctx *cx, const sc_tensor *x, int64_t groups, const sc_tensor *weight, const sc_tensor *bias, "
                "double eps"),
-        about="softmax and normalisation",
+        about="softmax and normalization",
         needs="sc_core sc_copy sc_team sc_view",
         hot=9,
     ),
@@ -305,7 +305,7 @@ SOURCES: tuple[Source, ...] = (
                "sc_tensor **vh, sc_tensor **info",
                "In descending order; u and vh are empty without `vectors`, square with `full`. info: also -4 where "
                "x has a NaN."),
-        about="factorisations and what they solve, of float and double, over the last two dims; batch dims "
+        about="factorizations and what they solve, of float and double, over the last two dims; batch dims "
               "broadcast. The results' matrices stand in columns. info: i32, 0 where all went well",
         needs="sc_core sc_copy sc_gemm sc_layout sc_copy_elements sc_team sc_view",
         unless="SC_WITHOUT_CONTRACTIONS",

@@ -1,7 +1,7 @@
 /* sc_iter.c - pointwise iteration: shapes, the results' strides, and loops in the order of memory.
  *
  * Results get the strides that eager's TensorIterator gives them. The common cases (everything contiguous in one
- * shape; numbers; a bias along the last dimensions) are recognised first and set up in tens of nanoseconds. */
+ * shape; numbers; a bias along the last dimensions) are recognized first and set up in tens of nanoseconds. */
 #include "sc_internal.h"
 
 /* Contiguous, and with strides that do not grow from one dimension to the next, even where a dimension has one element:

@@ -1,5 +1,5 @@
 /* sc_iter_staging.c - pointwise iteration for generated code whose operands are not all contiguous in the inner loop. That code
- * has one loop, with steps of 1, which vectorises; other operands pass through small buffers, piece by piece. A piece is
+ * has one loop, with steps of 1, which vectorizes; other operands pass through small buffers, piece by piece. A piece is
  * a part of a row, or several rows where they are short. What is one element for a whole long row (a bias by channel, a
  * mean that is kept as a dimension) is spread once per row. */
 #include "sc_internal.h"

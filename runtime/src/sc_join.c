@@ -96,7 +96,7 @@ static bool all_are_parts(const sc_list *l, int d, int dtype) {
     return true;
 }
 
-/* Some neighbouring parts: a row of all of them at a time, so that the result is written from front to back. */
+/* Some neighboring parts: a row of all of them at a time, so that the result is written from front to back. */
 static void cat_rows(const cat_part *parts, int n, int64_t rows, size_t item, char *to, size_t pitch) {
     for (int64_t r = 0; n && r < rows; r++) {
         char *at = to + (size_t)r * pitch;

@@ -1,4 +1,4 @@
-/* sc_linalg.c - factorisations of matrices, and what is solved by them, in float and double. Batches of matrices are copied
+/* sc_linalg.c - factorizations of matrices, and what is solved by them, in float and double. Batches of matrices are copied
  * into columns, as LAPACK has them and as eager gives its results, and worked on one by one: a piece of a batch by each
  * thread. Pivots and signs are LAPACK's. */
 #include <math.h>

@@ -105,18 +105,18 @@ static const void *norm_at(const sc_tensor *t, int64_t i) {
     return t ? (const char *)t->data + (size_t)i * sc_dtype_size(t->dtype) : NULL;
 }
 
-static void normalise_rows(const norm_rows *r, sc_tensor *out, int64_t first, int64_t last) {
+static void normalize_rows(const norm_rows *r, sc_tensor *out, int64_t first, int64_t last) {
     for (int64_t i = first; i < last; i++) {
         const void *x = norm_at(r->x, i * r->n);
         void *to = (char *)out->data + (size_t)(i * r->n) * sc_dtype_size(out->dtype);
         int64_t channel = r->groups ? i % r->groups * r->channels : 0;
         const void *w = norm_at(r->weight, channel), *b = norm_at(r->bias, channel);
         if (out->dtype == SC_F32)
-            r->groups ? norm_normalise_group_f32(x, r->channels, r->n / r->channels, r->eps, w, b, to)
-                      : norm_normalise_row_f32(x, r->n, r->eps, w, b, to);
+            r->groups ? norm_normalize_group_f32(x, r->channels, r->n / r->channels, r->eps, w, b, to)
+                      : norm_normalize_row_f32(x, r->n, r->eps, w, b, to);
         else
-            r->groups ? norm_normalise_group_f64(x, r->channels, r->n / r->channels, r->eps, w, b, to)
-                      : norm_normalise_row_f64(x, r->n, r->eps, w, b, to);
+            r->groups ? norm_normalize_group_f64(x, r->channels, r->n / r->channels, r->eps, w, b, to)
+                      : norm_normalize_row_f64(x, r->n, r->eps, w, b, to);
     }
 }
 
@@ -125,7 +125,7 @@ typedef struct norm_job { const norm_rows *rows; sc_tensor *out; } norm_job;
 static void norm_part(void *arg, int64_t begin, int64_t end, int worker) {
     const norm_job *job = arg;
     (void)worker;
-    normalise_rows(job->rows, job->out, begin, end);
+    normalize_rows(job->rows, job->out, begin, end);
 }
 
 /* Parameters are of x's dtype, or float where that is a half type. */
@@ -135,7 +135,7 @@ static int check_parameter(sc_ctx *cx, const sc_tensor *x, const sc_tensor *t) {
 }
 
 /* r has sizes and eps; the result is contiguous */
-static sc_tensor *normalise(sc_ctx *cx, norm_rows *r, const sc_tensor *x, const sc_tensor *weight, const sc_tensor *bias) {
+static sc_tensor *normalize(sc_ctx *cx, norm_rows *r, const sc_tensor *x, const sc_tensor *weight, const sc_tensor *bias) {
     int dtype = norm_dtype(x->dtype);
     if (check_parameter(cx, x, weight) || check_parameter(cx, x, bias)) return NULL;
     sc_tensor *in = image_prepared(cx, x, dtype), *w = in && weight ? image_prepared(cx, weight, dtype) : NULL;
@@ -186,7 +186,7 @@ SC_KERNEL sc_tensor *sc_layer_norm(sc_ctx *cx, const sc_tensor *x, const int64_t
         norm_not_implemented(cx, x, "LayerNormKernelImpl");
         return NULL;
     }
-    return normalise(cx, &r, x, weight, bias);
+    return normalize(cx, &r, x, weight, bias);
 }
 
 static int check_channels(sc_ctx *cx, const char *what, const sc_tensor *t, const sc_tensor *x) {
@@ -217,6 +217,6 @@ SC_KERNEL sc_tensor *sc_group_norm(sc_ctx *cx, const sc_tensor *x, int64_t group
         return NULL;
     }
     norm_rows r = {.n = channels / groups * inner, .groups = groups, .channels = channels / groups, .eps = eps};
-    sc_tensor *out = normalise(cx, &r, x, weight, bias);
+    sc_tensor *out = normalize(cx, &r, x, weight, bias);
     return image_channels_last(x) ? image_to_channels_last(cx, out) : out;
 }

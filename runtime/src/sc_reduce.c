@@ -1,7 +1,7 @@
 /* sc_reduce.c - sums, products, extremes and their positions.
  *
  * The input is brought to one of four types (float, double, int64, bytes) and its dimensions are sorted into kept and
- * folded ones, fastest first. Either REDUCE_LANES elements of a contiguous row or REDUCE_LANES neighbouring columns are accumulated
+ * folded ones, fastest first. Either REDUCE_LANES elements of a contiguous row or REDUCE_LANES neighboring columns are accumulated
  * side by side. After REDUCE_BLOCK rows an accumulator is added to a second one, that to a third one after REDUCE_BLOCK
  * of those, and so on; a contiguous row is cut into short ones, whose results are folded in turn. The error of a sum grows with
  * the logarithm of its length, not with the length. */
@@ -347,7 +347,7 @@ static int insert_dim(int n, int64_t *size, int64_t *x, int64_t *out, int64_t ne
     return n + 1;
 }
 
-/* Neighbours that step evenly become one dimension. */
+/* Neighbors that step evenly become one dimension. */
 static int fuse_sorted(int n, int64_t *size, int64_t *x, int64_t *out) {
     int to = 0;
     for (int d = 1; d < n; d++) {

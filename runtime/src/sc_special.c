@@ -1,5 +1,5 @@
 /* sc_special.c - special functions in double. Small arguments by power series, large ones by asymptotic series, what is
- * between by recurrence towards them or by the trapezoidal rule, which converges exponentially on these integrands. */
+ * between by recurrence toward them or by the trapezoidal rule, which converges exponentially on these integrands. */
 #include <math.h>
 
 #include "../include/sc_special.h"

@@ -1,4 +1,4 @@
-/* sc_stacked.c - what a loop appends to a list that is only joined afterwards: each tensor is copied to its place in the
+/* sc_stacked.c - what a loop appends to a list that is only joined afterward: each tensor is copied to its place in the
  * result while it is in cache, and its own memory is free for the next. Where tensors turn out to differ, or eager's result
  * would not be contiguous, it is a list after all, and joining that gives eager's result or error. */
 #include "sc_internal.h"

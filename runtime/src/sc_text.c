@@ -46,7 +46,7 @@ static bool text_increment(char *digits) {
     return true;
 }
 
-/* The digits of |x| with so many decimals, if they read back as it: the nearest, or, where x has closer neighbours below than
+/* The digits of |x| with so many decimals, if they read back as it: the nearest, or, where x has closer neighbors below than
  * above, perhaps the next. */
 static bool text_digits_of(char *digits, size_t room, int precision, double x) {
     snprintf(digits, room, "%.*e", precision, x);

@@ -38,7 +38,7 @@ static int miss(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObject *kw
     PyObject *tuple, *dict, *done = NULL;
     if (call_objects(args, nargs, kwnames, &tuple, &dict) == 0)
         done = PyObject_CallFunctionObjArgs(b->on_miss, tuple, dict, NULL);
-    if (done && PyExceptionInstance_Check(done)) { /* raised here, it has no frame of on_miss */
+    if (done && PyExceptionInstance_Check(done)) { /* raised here, so that its traceback has no frame of on_miss */
         PyErr_SetObject((PyObject *)Py_TYPE(done), done);
         Py_CLEAR(done);
     }
@@ -125,7 +125,7 @@ static PyObject *bridge_run_nograd(PyObject *self, PyObject *const *args, Py_ssi
     return run((bridge *)self, args, nargs, kwnames, false);
 }
 
-/* Return whether a variant takes such a call, without running the variant. */
+/* Return whether a variant accepts these arguments, without running the variant. */
 static PyObject *bridge_fits(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     bridge *b = (bridge *)self;
@@ -149,11 +149,11 @@ static PyObject *bridge_add_variant(PyObject *self, PyObject *source)
     if (!v)
         return NULL;
     b->variants[b->n_variants++] = v;
-    move_to_front(b, b->n_variants - 1); /* the call that asked for it comes next */
+    move_to_front(b, b->n_variants - 1); /* the next call is the one that missed */
     Py_RETURN_NONE;
 }
 
-/* Replace all contexts by ones with the counting allocator, whose fail_at-th allocation fails (0: none). */
+/* Replace all contexts by ones with the counting allocator. Its allocation number `fail_at` fails (0: none does). */
 static PyObject *bridge_count_allocations(PyObject *self, PyObject *fail_at)
 {
     bridge *b = (bridge *)self;
@@ -230,7 +230,7 @@ static int bridge_traverse(PyObject *self, visitproc visit, void *arg)
 static int bridge_clear(PyObject *self)
 {
     bridge *b = (bridge *)self;
-    frames_drop(b); /* nobody is in a call; what contexts keep goes before the libraries that made it */
+    frames_drop(b); /* no call is running; contexts are freed before the libraries whose code frees their contents */
     Py_CLEAR(b->on_miss);
     while (b->n_variants)
         variant_free(b->variants[--b->n_variants]);
@@ -268,7 +268,7 @@ static PyGetSetDef getset[] = {
     {"peak_bytes", get_peak, NULL, "Most bytes of blocks in use at once in the last call.", NULL},
     {"asked_bytes", get_asked, NULL, "Most bytes that tensors needed at once in the last call.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
-__extension__ static PyType_Slot slots[] = { /* functions as void *: Python's way */
+__extension__ static PyType_Slot slots[] = { /* a PyType_Slot holds functions as void * */
     {Py_tp_new, bridge_new},           {Py_tp_dealloc, bridge_dealloc}, {Py_tp_traverse, bridge_traverse},
     {Py_tp_clear, bridge_clear},       {Py_tp_methods, methods},        {Py_tp_getset, getset},
     {0, NULL}};
@@ -277,7 +277,7 @@ static PyType_Spec spec = {"scriptc.runtime._bridge.Bridge", sizeof(bridge), 0,
 
 /* ---- what cffi exposes ---- */
 
-/* openmp: torch's own operators run on OpenMP's threads. */
+/* Return the team of the process, with OpenMP's threads if torch's operators run on them (`openmp`). */
 void *sc_bridge_team(int openmp)
 {
     sc_team *team = sc_team_new();
@@ -309,7 +309,7 @@ void sc_bridge_close(void *library)
         dlclose(library);
 }
 
-/* Load a compiled library, which sc_bridge_close unloads. Return NULL and the reason in `error` where that fails. */
+/* Load a compiled library, which sc_bridge_close unloads. On failure, return NULL and write the reason to `error`. */
 const void *sc_bridge_open(const char *path, void **library, char *error, int room)
 {
     const sc_program *(*get)(void) = NULL;

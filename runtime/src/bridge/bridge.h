@@ -24,15 +24,15 @@ typedef struct node {
     int n;
     struct node *child;
     int place;      /* the number of an object among the arguments; -1: none */
-    PyObject *data; /* as bridge.py lowers the data of a NodeKind */
-    PyObject *key_kind; /* bytes: the form of the keys of a dict or set in the letters of sc_dict */
+    PyObject *data; /* the data of a NodeKind, as lowered by bridge.py */
+    PyObject *key_kind; /* bytes: the types of the key's parts, in the letters of sc_dict */
     int64_t size[SC_MAX_RANK]; /* -1: any */
 } node;
 
 enum { MAX_LEAVES = 32,   /* leaves of a tuple in a container */
        MAX_CLASSES = 64,  /* classes of instances within one another */
-       DEEPEST = 4000,    /* instances in a chain of references of a result, ... */
-       BYTES_A_LEVEL = 1024 }; /* ... and the stack that each takes at most */
+       DEEPEST = 4000,    /* longest chain of references between instances of a result ... */
+       BYTES_A_LEVEL = 1024 }; /* ... and the most stack that each takes */
 
 /* Return whether a value of this kind is one value among the arguments or results of an entry. */
 static inline bool is_leaf(const node *n)
@@ -68,7 +68,7 @@ static inline sc_items items_of(const node *list)
 
 typedef struct guard {
     uint8_t kind;
-    bool seldom;      /* the container, a class or dict, nearly never changes */
+    bool seldom;      /* the container, a class or dict, is expected not to change */
     bool of_type;     /* the container is a class */
     int run;          /* in the first guard of a run: the number of guards in the run; else 0 */
     uint64_t version; /* the version of the container at which the run held last; 0: unknown */
@@ -89,10 +89,10 @@ typedef struct live {
     node spec;
 } live;
 
-typedef struct store {         /* a value outside that the entry may set */
+typedef struct store {         /* state of Python's that the entry may assign */
     int place;                 /* the number of the argument that owns it, else -1 */
     PyObject *owner, *key;
-    PyObject *path, *direct;   /* path: keys that lead to the container, NULL for an attribute; direct: or NULL */
+    PyObject *path, *direct;   /* path: keys that lead to the container, NULL for an attribute */
     int n_forms;
     node *forms;
 } store;
@@ -108,28 +108,29 @@ typedef struct variant {
     store *stores;
     node result;
     PyObject *bind, *grad_call; /* or NULL */
-    int random;                 /* whether it draws random numbers */
+    int random;                 /* the entry draws random numbers */
     PyObject *exceptions;       /* dict: exception name -> class */
-    double seconds;             /* inside the entry in the last run; more than any run before the first */
+    double seconds;             /* time of the last run inside the entry; before the first run, longer than any run */
 } variant;
 
-/* Counters that a bridge shares with the tensors it handed out. Tensors may outlive the bridge and die without the GIL. */
+/* Counters that a bridge shares with the tensors that it returned. Tensors may outlive the bridge and be freed without
+ * the GIL. */
 typedef struct counters {
     atomic_long refs, exported;              /* exported: storages that Python holds */
-    bool counting;                           /* contexts use the counting allocator, which fills the rest */
+    bool counting;                           /* contexts use the counting allocator, which updates the fields below */
     atomic_long blocks, allocations, fail_at; /* blocks that contexts hold; fail_at counts down, 0 = never */
 } counters;
 
-#define WORTH_RELEASING 20e-6 /* seconds; letting the GIL go and taking it back costs 0.1 us, and much more when contended */
+#define WORTH_RELEASING 20e-6 /* seconds; to release and reacquire the GIL costs 0.1 us, and much more when contended */
 
 typedef struct held { /* a tensor taken from Python for the duration of a call */
     PyObject *object;
-    sc_dl_managed *managed; /* NULL: lent */
+    sc_dl_managed *managed; /* NULL: the tensor is lent */
     sc_dl_tensor given;
     sc_tensor *tensor;
 } held;
 
-typedef struct seen { /* a Python list, dict or set that was marshalled: passed twice, it must stay one */
+typedef struct seen { /* a marshalled list, dict or set; passed twice, it becomes one object in C */
     PyObject *object;
     sc_value made;
     const node *spec;
@@ -143,27 +144,27 @@ typedef struct frame {
     PyObject **slots;              /* room for the bound arguments */
     PyObject *const *slot;         /* the bound arguments: slots, or the caller's own vector */
     PyObject *flat;                /* tuple that bind() made, or NULL */
-    PyObject *naming;              /* name of the argument being matched, for messages */
+    PyObject *naming;              /* name of the argument that is matched now, for messages */
     held *held;
     seen *lists;
     PyObject **made;               /* objects made for results, kept until the context is unwound */
     int *buckets;                  /* hash table over lists: index + 1 */
     PyObject **places;             /* the objects among the arguments that have a place; borrowed from them */
-    int n_slots, n_args, n_held, n_taken, n_lists, n_made, n_places, cap_places; /* n_taken: held rows filled, maybe by an earlier variant */
+    int n_slots, n_args, n_held, n_taken, n_lists, n_made, n_places, cap_places; /* n_taken: rows of `held` that are filled */
     int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
     int depth;                     /* the depth of the instance that is being made for a result */
-    int deepest;                   /* the largest depth that fits the stack of this thread; 0: not measured */
+    int deepest;                   /* the greatest depth that fits the stack of this thread; 0: not measured */
     bool lent;                     /* tensors may be lent: the GIL is kept */
     PyThreadState *saved;          /* not NULL while the GIL is released */
     bool in_main;                  /* the call runs in the main thread */
-    int *around;                   /* there: the flag of the call that this one runs within, or NULL */
+    int *around;                   /* in the main thread: the flag of the enclosing call, or NULL */
     uint64_t fp_mode;              /* the caller's floating point mode */
     PyObject *stopped;             /* exception of a signal handler, which ends the call, ... */
     sc_error stopped_as;           /* ... and the error that it became */
     PyObject *raised;              /* exception of a warning filter or of sys.stdout */
 } frame;
 
-typedef struct host { /* objects of torch and of bridge.py that the bridge uses, with a reference to each */
+typedef struct host { /* objects of torch and of bridge.py that the bridge uses; it owns a reference to each */
     PyObject *tensor_type, *parameter_type;
     PyObject *function_modes, *dispatch_modes, *autocast, *grad_enabled, *num_threads, *default_dtype;
     PyObject *forward_ad, *forward_ad_key, *requires_grad_key, *leaf_kind;
@@ -198,7 +199,7 @@ void variant_free(variant *v);
 int host_load(host *h, PyObject *namespace);
 int host_traverse(host *h, visitproc visit, void *arg);
 void host_clear(host *h);
-int host_refuses_mode(const host *h); /* -1 when a mode is active that compiled code does not know */
+int host_refuses_mode(const host *h); /* -1 if a mode is active that compiled code does not support */
 bool host_grad_enabled(const host *h);
 
 /* guards.c */
@@ -213,7 +214,7 @@ int match_call(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nar
 int tensor_take(frame *f, PyObject *o, const node *spec, sc_value *out);
 void tensor_let_go(held *h);
 PyObject *tensor_give(frame *f, sc_tensor *t);
-void tensor_note(sc_tensor *t); /* every result once, before the first is given */
+void tensor_note(sc_tensor *t); /* called for every result before tensor_give is called for the first */
 int frame_keep(frame *f, PyObject *o); /* takes the reference */
 
 /* store.c */
@@ -237,18 +238,18 @@ counters *counters_new(void);
 void counters_release(counters *c);
 
 /* interrupt.c */
-void interrupt_begin(frame *f, double now); /* in front of a call; now: in seconds */
+void interrupt_begin(frame *f, double now); /* called before a call; now: in seconds */
 void interrupt_end(frame *f);
 
 /* execute.c */
-PyObject *raised_now(void); /* the exception being raised, as an object that this clears and hands over */
+PyObject *raised_now(void); /* clears the current exception and returns it, a new reference */
 uint64_t enter_python(frame *f);
 void leave_python(frame *f, uint64_t mode);
 PyObject *execute(frame *f, variant *v);
 
 /* openmp.c */
-const sc_lender *openmp_lender(void); /* NULL: no such runtime here */
-size_t sc_bridge_stack_left(void);    /* (bridge.c) bytes of the running thread's stack that may be taken */
+const sc_lender *openmp_lender(void); /* NULL: the process has no OpenMP runtime */
+size_t sc_bridge_stack_left(void);    /* (bridge.c) free bytes of the running thread's stack */
 
 /* profile.c: methods of the type */
 PyObject *bridge_profile_start(PyObject *self, PyObject *args);

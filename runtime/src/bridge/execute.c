@@ -30,7 +30,8 @@ static void raise_object(PyObject *exception)
     Py_DECREF(exception);
 }
 
-/* Enter and leave Python from within an entry: with the GIL, and in the caller's floating point mode. */
+/* Take the GIL and set the caller's floating point mode, so that a running entry can call Python. Return the entry's
+ * mode. */
 uint64_t enter_python(frame *f)
 {
     uint64_t mode = sc_fp_mode();
@@ -47,8 +48,8 @@ void leave_python(frame *f, uint64_t mode)
     sc_fp_set(mode);
 }
 
-/* Call a Python function for the running entry, with the arguments that Py_BuildValue makes of the format. After an exception
- * further calls do nothing: eager would not have produced the rest of the output either. */
+/* Call a Python function for the running entry, with arguments that Py_BuildValue makes from the format. After an
+ * exception, further calls do nothing, since eager would not have produced the rest of the output either. */
 static void tell(frame *f, PyObject *function, const char *format, ...)
 {
     va_list values;
@@ -179,7 +180,7 @@ static PyObject *error_object(const frame *f, const variant *v)
     return exception ? exception : raised_now();
 }
 
-/* Bump the versions of the arguments that were written, for autograd. */
+/* Bump the versions of the written arguments, which autograd compares. */
 static int bump_versions(const frame *f)
 {
     PyObject *written = NULL;
@@ -226,7 +227,7 @@ PyObject *execute(frame *f, variant *v)
     if (generator && take_generator_back(f, generator) < 0)
         return NULL;
     bool fails = f->raised || r < 0;
-    /* what was written before an error stays written, as in eager; so does what the exception holds */
+    /* writes before an error stay, as in eager, and so do writes to objects that the exception holds */
     int kept = bump_versions(f) < 0 || changes_write_back(f, !fails, v) < 0 ? -1 : 0;
     if (fails) {
         PyErr_Clear();

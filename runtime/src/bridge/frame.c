@@ -32,7 +32,7 @@ void counters_release(counters *c)
         free(c);
 }
 
-/* The counting allocator of tests: the C library's, with a ledger, and failing on demand. */
+/* Reallocate a block for tests: count blocks and allocations, and fail at allocation number `fail_at`. */
 static void *counting_realloc(void *user, void *block, size_t old, size_t nbytes)
 {
     counters *c = user;
@@ -76,7 +76,8 @@ frame *frame_acquire(bridge *b)
     return f;
 }
 
-/* Release what matching or a call left. keep_taken: keep tensors for the next variant of the same call. */
+/* Release the values and references that matching or a call left. keep_taken: keep tensors for the next variant of the
+ * same call. */
 void frame_reset(frame *f, bool keep_taken)
 {
     sc_ctx_unwind(f->cx);
@@ -98,7 +99,7 @@ void frame_reset(frame *f, bool keep_taken)
 void frame_release(frame *f)
 {
     frame_reset(f, false);
-    if (f->cx->bytes_cached > f->cx->bytes_peak) /* no more than the last call used at once */
+    if (f->cx->bytes_cached > f->cx->bytes_peak) /* keep at most the peak of the last call */
         sc_ctx_trim(f->cx, f->cx->bytes_peak);
     f->next = f->owner->idle;
     f->owner->idle = f;

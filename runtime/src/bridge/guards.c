@@ -46,7 +46,7 @@ static bool answers(PyObject *f, PyObject *expected)
     return same;
 }
 
-/* Return whether iterating `o` gives just these items, in this order. */
+/* Return whether iterating over `o` gives exactly these items, in this order. */
 static bool gives(PyObject *o, PyObject *expected)
 {
     PyObject *iterator = PyObject_GetIter(o), *item;
@@ -61,10 +61,10 @@ static bool gives(PyObject *o, PyObject *expected)
     return same && iterator && !PyErr_Occurred() && n == tuple_length(expected);
 }
 
-/* Return whether the dict has just these keys, in this order. */
+/* Return whether the dict has exactly these keys, in this order. */
 static bool same_keys(PyObject *dict, PyObject *expected)
 {
-    if (is_ordered_dict(dict)) /* has an order of its own */
+    if (is_ordered_dict(dict)) /* an OrderedDict keeps its order apart from the dict's */
         return PyDict_Size(dict) == tuple_length(expected) && gives(dict, expected);
     Py_ssize_t at = 0, i = 0;
     PyObject *key;
@@ -79,7 +79,7 @@ static bool same_keys(PyObject *dict, PyObject *expected)
 static bool requires_grad(PyObject *tensor, PyObject *expected)
 {
     PyObject *have = tensor ? PyObject_GetAttrString(tensor, "requires_grad") : NULL;
-    Py_XDECREF(have); /* bools outlive this */
+    Py_XDECREF(have); /* True and False are immortal, so the comparison below is safe */
     return have == expected;
 }
 
@@ -91,7 +91,7 @@ static bool same_attribute(PyObject *o, PyObject *name, PyObject *expected)
     return same;
 }
 
-/* Return whether an object has the class and the __dict__ of `expected`, where None is any __dict__. */
+/* Return whether an object has the class and the __dict__ in `expected`; None in place of a __dict__ accepts any. */
 static bool is_object_of(PyObject *o, PyObject *expected)
 {
     PyObject *attributes = tuple_item(expected, 1);
@@ -100,11 +100,11 @@ static bool is_object_of(PyObject *o, PyObject *expected)
     if (attributes == Py_None)
         return true;
     PyObject *have = PyObject_GenericGetDict(o, NULL);
-    Py_XDECREF(have); /* the object keeps it */
+    Py_XDECREF(have); /* the object keeps its __dict__ alive */
     return have == attributes;
 }
 
-/* Return whether a function has the code, defaults and defaults by name of `expected`. */
+/* Return whether a function has the code, the defaults and the keyword defaults in `expected`. */
 static bool is_function_of(PyObject *o, PyObject *expected)
 {
     return function_field_is(o, CODE, tuple_item(expected, 0)) && function_field_is(o, DEFAULTS, tuple_item(expected, 1)) &&

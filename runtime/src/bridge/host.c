@@ -47,7 +47,7 @@ void host_clear(host *h)
         Py_CLEAR(*field(h, i));
 }
 
-/* Return whether f() is truthy, or -1 on an exception. */
+/* Return whether f() is true, or -1 with an exception set. */
 static int ask(PyObject *f)
 {
     PyObject *answer = PyObject_CallNoArgs(f);
@@ -69,7 +69,7 @@ int host_refuses_mode(const host *h)
     if (ask(h->function_modes) == 0 && ask(h->dispatch_modes) == 0 && ask(h->autocast) == 0 && !forward_ad_active(h))
         return 0;
     PyErr_Clear();
-    PyObject *done = PyObject_CallNoArgs(h->refuse_mode); /* looks closer, and raises where it must */
+    PyObject *done = PyObject_CallNoArgs(h->refuse_mode); /* raises if the active mode is not supported */
     Py_XDECREF(done);
     return done ? 0 : -1;
 }

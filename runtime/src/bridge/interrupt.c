@@ -6,12 +6,12 @@
 
 #include <pthread.h>
 
-#define WATCH_EVERY 100e-6 /* seconds; Python code may set another handler between any two calls, but to look takes 0.2 us */
+#define WATCH_EVERY 100e-6 /* seconds; any Python code may set another handler, but reading the handler takes 0.2 us */
 
 static pthread_t main_thread;
-static double watched; /* the time at which the handler was read last */
+static double watched; /* when the handler was last read */
 
-static void note_main_thread(void) { main_thread = pthread_self(); } /* the one that forked is all that a child has */
+static void note_main_thread(void) { main_thread = pthread_self(); } /* after fork, the only thread of the child */
 
 void sc_bridge_main_thread(unsigned long ident)
 {
@@ -19,7 +19,7 @@ void sc_bridge_main_thread(unsigned long ident)
     pthread_atfork(NULL, NULL, note_main_thread);
 }
 
-/* Make an error of compiled code from the class name and the text of an exception. */
+/* Raise a Python exception as an error of compiled code, by its class name and text. */
 static void raise_as_error(frame *f, PyObject *exception)
 {
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(exception), "__name__"), *text = PyObject_Str(exception);
@@ -71,5 +71,5 @@ void interrupt_end(frame *f)
         return;
     sc_sigint_flag(f->around);
     if (f->around && __atomic_load_n(&f->cx->stop, __ATOMIC_RELAXED))
-        __atomic_store_n(f->around, 1, __ATOMIC_RELAXED); /* nobody has asked yet */
+        __atomic_store_n(f->around, 1, __ATOMIC_RELAXED); /* the enclosing call has not polled its flag yet */
 }

@@ -71,7 +71,7 @@ static int take_int(PyObject *o, sc_value *out)
     return -1;
 }
 
-/* Take a str whose characters cannot be read in place. */
+/* Marshal a str whose characters cannot be read in place. */
 __attribute__((noinline, cold)) static int take_copied_str(frame *f, PyObject *o, sc_value *out)
 {
     Py_UCS4 *wide = PyUnicode_AsUCS4Copy(o), most = 0;
@@ -91,7 +91,7 @@ __attribute__((noinline, cold)) static int take_copied_str(frame *f, PyObject *o
     return (out->s = s) ? 1 : (PyErr_NoMemory(), -1);
 }
 
-__attribute__((noinline)) static int take_str(frame *f, PyObject *o, sc_value *out) /* numbers save no registers for it */
+__attribute__((noinline)) static int take_str(frame *f, PyObject *o, sc_value *out) /* out of line: matching a number saves no registers */
 {
     if (!PyUnicode_CheckExact(o))
         return 0;
@@ -115,7 +115,7 @@ static int *bucket_of(frame *f, PyObject *o)
     return &f->buckets[i];
 }
 
-/* Make room for one more list, and keep the table at most half full. */
+/* Make room for one more list. The hash table stays at most half full. */
 static int lists_fit(frame *f)
 {
     if (grow(&f->lists, &f->cap_lists, f->n_lists + 1, sizeof *f->lists) < 0)
@@ -144,8 +144,8 @@ static bool same_node(const node *a, const node *b)
                                    memcmp(a->size, b->size, sizeof a->size) == 0);
 }
 
-/* Find a list, dict or set that was taken before: return 1 and the value. Return 0 and a new row for a new one, -1 where memory
- * ends. */
+/* Look up a list, dict or set among those marshalled before. Return 1 and its value; 0 and a new row if it is new; -1
+ * if there is no memory. */
 static int taken_before(frame *f, const node *n, PyObject *o, sc_value *out, seen **row)
 {
     if (lists_fit(f) < 0)
@@ -162,7 +162,7 @@ static int taken_before(frame *f, const node *n, PyObject *o, sc_value *out, see
     return 1;
 }
 
-/* Take an item of a list. `out` is borrowed from the context; the caller owns a tuple object. */
+/* Marshal an item of a list. `out` is borrowed from the context, but the caller owns a tuple object. */
 static int take_item(frame *f, const node *n, PyObject *o, sc_value *out);
 
 static Py_ssize_t length_of(PyObject *items) { return PyTuple_CheckExact(items) ? tuple_length(items) : list_length(items); }
@@ -172,7 +172,7 @@ static PyObject *item_of(PyObject *items, Py_ssize_t i)
     return PyTuple_CheckExact(items) ? tuple_item(items, i) : list_item(items, i);
 }
 
-/* Fill a new list, which has room, with numbers. No Python code runs here, so the items do not move. */
+/* Fill a new list of sufficient capacity with numbers. No Python code runs here, so the items do not move. */
 static int take_numbers(const node *n, PyObject *o, sc_list *l)
 {
     PyObject *const *items = items_in_place(o);
@@ -196,12 +196,12 @@ static int take_numbers(const node *n, PyObject *o, sc_list *l)
     return 1;
 }
 
-/* Take the items of `items`, a list or tuple, as the list for `o`. */
+/* Marshal the list or tuple `items` as the list that represents `o`. */
 static int take_sequence(frame *f, const node *n, PyObject *o, PyObject *items, sc_value *out)
 {
     seen *row;
     int before = taken_before(f, n, o, out, &row);
-    if (before > 0) { /* the same list again */
+    if (before > 0) { /* the list was passed twice */
         const node *spec = f->lists[*bucket_of(f, o) - 1].spec;
         return same_node(spec, n) || (out->l->len == 0 && spec->kind == n->kind && spec->child->kind == n->child->kind);
     }
@@ -234,14 +234,14 @@ static int take_list(frame *f, const node *n, PyObject *o, sc_value *out)
 
 static int take_leaf(frame *f, const node *n, PyObject *o, sc_value *out);
 
-/* Take the leaves of a key, of a tuple, or of a value that may be None. */
+/* Marshal the leaves of a key, a tuple, or a value that may be None. */
 static int take_leaves(frame *f, const node *n, PyObject *o, sc_value *leaves, int *count, uint32_t *mask)
 {
     if (n->kind == N_OPTIONAL && !is_object(n->child)) {
         leaves[(*count)++].b = o != Py_None;
         if (o != Py_None)
             return take_leaves(f, n->child, o, leaves, count, mask);
-        *count += n->rank; /* the leaves below, which nothing reads */
+        *count += n->rank; /* skip the leaves below, which are not read */
         return 1;
     }
     if (n->kind == N_CONSTANT)
@@ -275,7 +275,7 @@ static int take_item(frame *f, const node *n, PyObject *o, sc_value *out)
     return (out->l = sc_list_tuple(f->cx, mask, count, leaves)) ? 1 : (PyErr_NoMemory(), -1);
 }
 
-/* Take a key and its value into a dict, or an item into a set. */
+/* Marshal a key and its value into a dict, or an item into a set. */
 static int take_pair(frame *f, const node *n, sc_dict *d, PyObject *key, PyObject *item)
 {
     sc_value leaves[MAX_LEAVES] = {{0}}, value = {0};
@@ -292,7 +292,7 @@ static int take_pair(frame *f, const node *n, sc_dict *d, PyObject *key, PyObjec
     return 1;
 }
 
-/* Take a set slot by slot: its layout decides the order that programs see. */
+/* Marshal a set slot by slot, since its layout decides the order in which programs see the items. */
 static int take_slots(frame *f, const node *n, sc_dict *s, const set_fields *o)
 {
     if (!python.sets) {
@@ -398,7 +398,7 @@ static int take_dict(frame *f, const node *n, PyObject *o)
     return r <= 0 ? r : take_keys(f, n, o);
 }
 
-/* Match an object by its class and the names of its attributes. */
+/* Match an object by its class and its attribute names. */
 static int take_object(frame *f, const node *n, PyObject *o)
 {
     if ((PyObject *)Py_TYPE(o) != tuple_item(n->data, 0))
@@ -422,7 +422,7 @@ static int take_items(frame *f, const node *n, PyObject *o)
     return r;
 }
 
-/* Match a deque by its maxlen. Its items are taken as a list, which changes_write_back puts back. */
+/* Match a deque by its maxlen. Its items are marshalled as a list, which changes_write_back writes back. */
 static int take_queue(frame *f, const node *n, PyObject *o)
 {
     if ((PyObject *)Py_TYPE(o) != tuple_item(n->data, 0))
@@ -481,7 +481,7 @@ static int take(frame *f, const node *n, PyObject *o)
     }
 }
 
-/* Return the present object of a live value, borrowed, or NULL where there is none. */
+/* Return the current object of a late-bound value, borrowed, or NULL if there is none. */
 static PyObject *found_at(const live *l)
 {
     if (l->kind == IN_DICT)

@@ -1,9 +1,9 @@
 /* openmp.c - lends a team the threads of the OpenMP runtime that torch runs on.
  *
- * Behind each parallel operator of torch they spin for some milliseconds, and a helper that needs their core gets little of
- * it. The runtime is found by name in the process: the bridge is linked to none. All runtimes that torch is built with
- * (GNU's, LLVM's, Intel's) have GNU's entry point. A region always asks for all threads that torch asks for, because GNU's
- * runtime ends and starts threads when that number changes. */
+ * After each parallel operator of torch these threads spin for some milliseconds, which leaves little of their core to
+ * a thread of ours. The runtime is found by name in the process: the bridge is linked to none. All runtimes that torch
+ * is built with (GNU's, LLVM's, Intel's) have GNU's entry point. A region always asks for all threads that torch asks
+ * for, because GNU's runtime ends and starts threads when that number changes. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #endif
@@ -15,16 +15,16 @@
 
 #if defined(__linux__)
 
-#define STACK_ROOM ((size_t)256 * 1024) /* bytes that pieces of work may need; OMP_STACKSIZE may leave threads less */
+#define STACK_ROOM ((size_t)256 * 1024) /* bytes of stack that work may need; OMP_STACKSIZE may give less */
 
 static struct {
     void (*parallel)(void (*function)(void *), void *data, unsigned threads, unsigned flags);
     int (*thread_number)(void), (*count_threads)(void), (*in_parallel)(void);
 } openmp;
 
-/* The first thread beside the calling one, of the team that served it last: all of a team fall asleep at about the same time. */
+/* The first other thread of the last team. It stands for the team, whose threads fall asleep at about the same time. */
 static _Thread_local struct {
-    bool known, narrow; /* narrow: some stack has too little room */
+    bool known, narrow; /* narrow: the stack of some thread is too small */
     clockid_t clock;
 } mate;
 
@@ -32,7 +32,7 @@ typedef struct job {
     void (*member)(void *arg, int worker);
     void *arg;
     int members;
-    bool known, narrow; /* these and `clock` are written by member 1 alone: stacks of a team are of one size */
+    bool known, narrow; /* these and `clock` are written by member 1 alone, since all stacks of a team have one size */
     clockid_t clock;
 } job;
 
@@ -71,21 +71,21 @@ static double seconds_of(clockid_t clock)
     return clock_gettime(clock, &t) ? -1 : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Return whether the threads of a team are awake. A thread is awake when its CPU time changes between two reads: a read takes
- * longer than the clock's unit. */
+/* Return whether the threads of a team are awake. A thread is awake if its CPU time changes between two reads, since a
+ * read takes longer than the clock's unit. */
 static sc_lender_state state(void)
 {
     if (openmp.in_parallel() || (mate.known && mate.narrow))
         return SC_ASLEEP; /* a nested region would have one thread */
     double before = mate.known ? seconds_of(mate.clock) : -1, after = before >= 0 ? seconds_of(mate.clock) : -1;
-    if (after < 0) { /* that thread has ended */
+    if (after < 0) { /* the thread has ended */
         mate.known = false;
         return SC_UNKNOWN;
     }
     return after > before ? SC_AWAKE : SC_ASLEEP;
 }
 
-/* Find a function as the dynamic linker does for torch: first among global libraries, then in those of torch. */
+/* Look a function up as the dynamic linker does for torch: in global libraries, then in torch's. */
 static bool find(void *function, const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);

@@ -2,10 +2,10 @@
 #include "bridge.h"
 #include "sc_ops.h"
 
-/* ---- first walk: the storages that results share ---- */
+/* ---- first walk: note the storages that results share ---- */
 
-/* Return how deep instances may refer to one another, on the stack that is left to this thread. Both walks ask at the same
- * depth, so that the second reaches no object that the first has not noted. */
+/* Return the longest chain of references between instances that fits the rest of this thread's stack. Both walks use
+ * the same limit, so that the second walk reaches no object that the first has not noted. */
 static int deepest(frame *f)
 {
     if (!f->deepest) {
@@ -18,7 +18,7 @@ static int deepest(frame *f)
 
 static void note(frame *f, const node *n, sc_value v, int depth);
 
-/* Note the leaves of a tuple in a container, with those of nested tuples in line. */
+/* Note the leaves of a tuple in a container, including those of nested tuples. */
 static void note_leaves(frame *f, const node *n, const sc_value **next, int depth)
 {
     if (n->kind == N_OPTIONAL && !is_object(n->child)) {
@@ -51,13 +51,13 @@ static void note(frame *f, const node *n, sc_value v, int depth)
         tensor_note(v.t);
     if (n->kind == N_INSTANCE && v.l && !v.l->written && depth < deepest(f)) {
         const sc_value *next = v.l->items;
-        v.l->written = true; /* seen: objects may refer to one another */
+        v.l->written = true; /* marks the object as seen, since objects may refer to one another */
         for (int i = 0; i < n->n; i++)
             note_leaves(f, &n->child[i], &next, depth + 1);
     }
     if (n->kind == N_LIST && v.l && holds_objects(n->child))
         for (int64_t i = 0; i < v.l->len; i++)
-            note_item(f, n->child, v.l->items[i], depth); /* no bools: these hold no objects */
+            note_item(f, n->child, v.l->items[i], depth); /* not for lists of bools, which hold no objects */
     if (n->kind == N_MAP && v.d && holds_objects(&n->child[1]))
         for (int64_t i = 0; i < v.d->n; i++)
             if (v.d->items[i].hash != SC_HOLE)
@@ -73,13 +73,13 @@ void note_tree(frame *f, const node *n, const sc_value **next)
             note_tree(f, &n->child[i], next);
 }
 
-/* ---- second walk: the objects ---- */
+/* ---- second walk: make the objects ---- */
 
 static PyObject *give(frame *f, const node *n, sc_value v);
 static PyObject *give_tuple(frame *f, const node *n, const sc_value **next, PyObject *(*give_child)(frame *, const node *, const sc_value **));
 
-/* Make an object of its class from the items, and release these. Named tuples and complex take their parts as arguments,
- * torch.return_types one sequence. */
+/* Make an object of the node's class from `items`, and release `items`. Named tuples and complex take their parts as
+ * arguments; torch.return_types take one sequence. */
 static PyObject *of_class(const node *n, PyObject *items)
 {
     if (!items)
@@ -119,19 +119,19 @@ static PyObject *give_item(frame *f, const node *n, sc_value v)
 
 static PyObject *give_str(const sc_str *s)
 {
-    if (!s) /* one of several results, and not the one */
+    if (!s) /* an alternative of a union that this call did not return */
         Py_RETURN_NONE;
     return string_make(s->width, s->data, (Py_ssize_t)s->len);
 }
 
-enum { AHEAD = 8 }; /* items: made long ago, they may have left the cache */
+enum { AHEAD = 8 }; /* items; old objects may no longer be in the cache */
 
 static PyObject *fresh_items(frame *f, const node *n, const sc_list *l)
 {
     PyObject *made = is_tuple(n) ? PyTuple_New(l->len) : PyList_New(l->len);
     for (int64_t i = 0; made && i < l->len; i++) {
         if (l->holds == SC_OBJECTS && i + AHEAD < l->len)
-            __builtin_prefetch(l->items[i + AHEAD].o + 1); /* the fields behind the head */
+            __builtin_prefetch(l->items[i + AHEAD].o + 1); /* the fields after the head */
         PyObject *item = give_item(f, n->child, sc_list_at(l, i));
         if (!item)
             Py_CLEAR(made);
@@ -156,7 +156,7 @@ static PyObject *give_list(frame *f, const node *n, sc_list *l)
     return Py_NewRef((PyObject *)l->owner);
 }
 
-/* Make an object and the objects that it refers to, which may include itself. */
+/* Make an instance and the objects that it refers to. The instance may refer to itself. */
 static PyObject *give_instance(frame *f, const node *n, sc_list *l)
 {
     if (!l)
@@ -192,7 +192,7 @@ static PyObject *give_key(frame *f, const node *n, const sc_dict *d, const sc_it
     return give_leaves(f, n, &next);
 }
 
-/* Put the items of a dict or set into an empty one of Python. */
+/* Copy the items of a dict or set into an empty Python dict or set. */
 static int fill_table(frame *f, const node *n, sc_dict *d, PyObject *into)
 {
     int64_t changes;
@@ -210,7 +210,8 @@ static int fill_table(frame *f, const node *n, sc_dict *d, PyObject *into)
     return 0;
 }
 
-/* Make a dict or set; `data` is the class of a set, or what makes another class of dict from a plain one. */
+/* Make a dict or set. `data` is the class of a set, or a function that converts a plain dict to another class of
+ * dict. */
 static PyObject *give_table(frame *f, const node *n, sc_dict *d)
 {
     if (!d)
@@ -289,7 +290,7 @@ PyObject *give_tree(frame *f, const node *n, const sc_value **next)
     }
 }
 
-/* ---- what the program changed ---- */
+/* ---- write changes back ---- */
 
 /* Replace the items of a deque. */
 static int queue_back(PyObject *queue, PyObject *items)

@@ -1,5 +1,5 @@
-/* spec.c - makes the structs that a call walks from the tuples that bridge.py lowers a VariantSpec to. Our own Python makes the
- * tuples, so PyArg_ParseTuple checks their form well enough. */
+/* spec.c - makes the structs that a call walks. bridge.py lowers a VariantSpec to tuples, from which they are made.
+ * Since only bridge.py makes these tuples, PyArg_ParseTuple checks their form well enough. */
 #include "bridge.h"
 
 static void node_free(node *n)
@@ -40,7 +40,7 @@ static int item_leaves(const node *n)
     return sum;
 }
 
-/* Set up an instance. An instance within one of its own class shares the children of that one. */
+/* Set up the node of an instance. A node inside a node of the same class shares the outer node's children. */
 static int class_init(node *n, node **classes)
 {
     int number;
@@ -56,7 +56,8 @@ static int class_init(node *n, node **classes)
     return 0;
 }
 
-/* Set up a node from (kind, data, children), and add the number of its leaves to *leaves. classes: the first node of each class. */
+/* Set up a node from (kind, data, children), and add its number of leaves to *leaves. classes: the first node of each
+ * class. */
 static int subtree_init(node *n, PyObject *source, int *leaves, node **classes)
 {
     int kind, below = 0;
@@ -177,7 +178,7 @@ static int variant_init(variant *v, PyObject *source)
 {
     unsigned long long program;
     int entry, n_args = 0, n_results = 0;
-    PyObject *params, *lives, *guards, *result, *stores, *library; /* library: owned by the tuple, as all */
+    PyObject *params, *lives, *guards, *result, *stores, *library; /* library: owned by the tuple, like the others */
     if (!PyArg_ParseTuple(source, "KiO!iO!O!OO!OOO!pO", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
                           &PyTuple_Type, &lives, &PyTuple_Type, &guards, &result, &PyTuple_Type, &stores, &v->bind,
                           &v->grad_call, &PyDict_Type, &v->exceptions, &v->random, &library))

@@ -1,4 +1,4 @@
-/* stable_abi.c - tests of the offsets at which stable_abi.h reads, and the slow ways around these reads. */
+/* stable_abi.c - finds the offsets at which stable_abi.h reads, and implements the fallbacks by the stable ABI. */
 #include "stable_abi.h"
 
 #include <dlfcn.h>
@@ -9,8 +9,8 @@ python_record python;
 
 /* ---- the tests ----
  *
- * Each compares fields with what public functions tell, on objects whose size is as expected, so that no test reads outside
- * of an object. A test that fails, or raises, leaves its part of the record empty. */
+ * Each test compares fields with the results of public functions, on objects whose size is as expected, so that no test
+ * reads outside an object. A test that fails or raises leaves its part of the record empty. */
 
 static const char objects_source[] =
     "import collections\n"
@@ -37,7 +37,7 @@ static PyObject *made_objects(void)
     return names;
 }
 
-/* Return the size of the objects of a type, or 0 where it is unknown. */
+/* Return the size of the objects of a type, or 0 if unknown. */
 static size_t size_of(PyTypeObject *type)
 {
     PyObject *size = PyObject_GetAttrString((PyObject *)type, "__basicsize__");
@@ -51,8 +51,8 @@ static size_t size_of(PyTypeObject *type)
 
 static PyObject *pointer_at(PyObject *o, size_t at) { return *(PyObject *const *)((const char *)o + at); }
 
-/* Return the offset of the only pointer to `wanted` in an object of `size` bytes; 0: none, or several. */
-static size_t place_of(PyObject *o, size_t size, PyObject *wanted)
+/* Return the offset of the only pointer to `wanted` in an object of `size` bytes, or 0 if there is none or several. */
+static size_t offset_of(PyObject *o, size_t size, PyObject *wanted)
 {
     size_t found = 0;
     for (size_t at = sizeof(PyObject); wanted && at + sizeof wanted <= size; at += sizeof wanted)
@@ -99,7 +99,7 @@ static bool finds_cells(PyObject *cell)
 static const char *const function_fields[N_FUNCTION_FIELDS] = {
     [CODE] = "__code__", [DEFAULTS] = "__defaults__", [KEYWORD_DEFAULTS] = "__kwdefaults__"};
 
-/* function: one with defaults of both kinds; plain: one without. */
+/* Find the fields of functions. `function` has positional and keyword defaults; `plain` has none. */
 static void find_function_fields(PyObject *function, PyObject *plain)
 {
     size_t size = size_of(Py_TYPE(function)), at[N_FUNCTION_FIELDS];
@@ -107,7 +107,7 @@ static void find_function_fields(PyObject *function, PyObject *plain)
     for (int i = 0; found && i < N_FUNCTION_FIELDS; i++) {
         PyObject *have = PyObject_GetAttrString(function, function_fields[i]);
         PyObject *other = PyObject_GetAttrString(plain, function_fields[i]);
-        found = have && other && (at[i] = place_of(function, size, have)) != 0 &&
+        found = have && other && (at[i] = offset_of(function, size, have)) != 0 &&
                 pointer_at(plain, at[i]) == (other == Py_None ? NULL : other);
         Py_XDECREF(have);
         Py_XDECREF(other);
@@ -116,7 +116,8 @@ static void find_function_fields(PyObject *function, PyObject *plain)
         memcpy(python.function_at, at, sizeof at);
 }
 
-/* numbers: the set {0, 1, 2, 3}, of which this removes some. */
+/* Return whether sets have the fields of `set_fields`. `numbers` is the set {0, 1, 2, 3}, from which items are
+ * removed. */
 static bool finds_sets(PyObject *numbers)
 {
     const set_fields *s = (const set_fields *)numbers;
@@ -127,7 +128,7 @@ static bool finds_sets(PyObject *numbers)
     PyObject *one = PyLong_FromLong(1), *popped = NULL;
     bool found = one && PySet_Discard(numbers, one) == 1 && (popped = PySet_Pop(numbers)) && PyLong_AsLong(popped) == 0 &&
                  s->fill == 4 && s->used == 2 && s->finger == 1;
-    for (int i = 0; found && i < 8; i++) /* a small int has the slot of its value */
+    for (int i = 0; found && i < 8; i++) /* a small int is in the slot of its value */
         found = i > 3   ? !s->table[i].key
                 : i < 2 ? s->table[i].key && s->table[i].hash == -1
                         : s->table[i].hash == i && PyLong_AsLong(s->table[i].key) == i;
@@ -136,7 +137,7 @@ static bool finds_sets(PyObject *numbers)
     return found;
 }
 
-/* Return the number of bytes of a str in front of its two characters, or 0 where it is unknown. */
+/* Return the number of bytes before the characters of a str of two characters, or 0 if unknown. */
 static size_t string_head(PyObject *o, size_t width)
 {
     PyObject *size = PyObject_CallMethod(o, "__sizeof__", NULL);
@@ -147,7 +148,7 @@ static size_t string_head(PyObject *o, size_t width)
 
 static uint32_t state_of(PyObject *o) { return ((string_fields *)o)->state; }
 
-/* text: "ab" as an object of a subclass, which keeps its characters elsewhere. */
+/* Find the fields of strings. `text` is "ab" as an object of a subclass, which keeps its characters elsewhere. */
 static void find_strings(PyObject *text)
 {
     enum { ASCII, LATIN, WIDE, WIDEST, N };
@@ -167,7 +168,7 @@ static void find_strings(PyObject *text)
                  : i == WIDE  ? *(const uint16_t *)(data + 2)
                               : *(const uint32_t *)(data + 4)) == last[i];
     }
-    /* the width, and behind it two bits: characters in place, ASCII; bits behind these may be anything */
+    /* the width, then two bits: characters in place, and ASCII; the bits after these may have any value */
     for (unsigned shift = 0; found && !python.strings && shift + 5 <= 32; shift++) {
         uint32_t in_place = UINT32_C(1) << (shift + 3), ascii = UINT32_C(1) << (shift + 4);
         bool fits = !(state_of(text) & in_place) && (state_of(text) & ascii);
@@ -188,8 +189,8 @@ static void find_strings(PyObject *text)
 static uint32_t version_field(PyObject *type, size_t at) { return *(const uint32_t *)((const char *)type + at); }
 static unsigned long flags_of(PyObject *type) { return PyType_GetFlags((PyTypeObject *)type); }
 
-/* Return the offset of the flags in a type, within the first `size` bytes, or 0. */
-static size_t flags_place(PyObject *type, size_t size)
+/* Return the offset of the flags within the first `size` bytes of a type, or 0 if not found. */
+static size_t flags_offset(PyObject *type, size_t size)
 {
     PyObject *types[] = {type, (PyObject *)&PyLong_Type, (PyObject *)&PyTuple_Type, (PyObject *)&PyType_Type};
     for (size_t at = sizeof(PyVarObject); at + sizeof(unsigned long) <= size; at += sizeof(unsigned long)) {
@@ -202,16 +203,16 @@ static size_t flags_place(PyObject *type, size_t size)
     return 0;
 }
 
-/* derived: a class whose only base of its own is `base`. */
+/* Find the version of types. `derived` is a class whose only direct base is `base`. */
 static void find_type_versions(PyObject *base, PyObject *derived)
 {
     enum { BEHIND_MRO = 5 }; /* tp_mro, tp_cache, tp_subclasses, tp_weaklist, tp_del, tp_version_tag */
     static const unsigned long flag = 1UL << 19;
     size_t size = size_of(&PyType_Type);
     PyObject *mro = type_mro(derived);
-    size_t mro_at = place_of(derived, size, mro), at = mro_at + BEHIND_MRO * sizeof(void *);
+    size_t mro_at = offset_of(derived, size, mro), at = mro_at + BEHIND_MRO * sizeof(void *);
     Py_XDECREF(mro);
-    if (!mro_at || at + sizeof(uint32_t) > size || !(python.type_flags_at = flags_place(derived, mro_at)))
+    if (!mro_at || at + sizeof(uint32_t) > size || !(python.type_flags_at = flags_offset(derived, mro_at)))
         return;
     PyObject *changed[] = {derived, base, base};
     uint32_t numbered[4];
@@ -240,7 +241,7 @@ static bool finds_dict_versions(void)
     PyObject *dict = PyDict_New();
     const dict_fields *fields = (const dict_fields *)dict;
     bool found = dict && python.version < 0x030C0000 && size_of(&PyDict_Type) >= sizeof *fields && fields->used == 0;
-    for (int i = 0; found && i < CHANGES; i++) { /* an item comes, gets another value and goes; another one comes */
+    for (int i = 0; found && i < CHANGES; i++) { /* an item is added, replaced and removed, then another is added */
         uint64_t before = fields->version;
         found = (i == 2 ? PyDict_DelItemString(dict, "key") : PyDict_SetItemString(dict, "key", i == 1 ? Py_None : dict)) == 0 &&
                 fields->used == (i != 2) && fields->version != before && fields->version &&
@@ -295,7 +296,7 @@ static bool finds_buffers(void)
     return found;
 }
 
-/* The descriptor of an attribute of all types, which no metaclass can overrule. */
+/* Return the descriptor that `type` has for an attribute, which no metaclass can override. */
 static PyObject *type_descriptor(const char *name)
 {
     PyObject *dict = PyObject_GetAttrString((PyObject *)&PyType_Type, "__dict__");
@@ -342,7 +343,7 @@ int python_inspect(void)
     return 0;
 }
 
-/* For tests: the names of what was found. */
+/* Return the names of the fields and functions that were found. For tests. */
 const char *sc_bridge_shortcuts(void)
 {
     static char names[256];
@@ -358,7 +359,7 @@ const char *sc_bridge_shortcuts(void)
     return names;
 }
 
-/* For tests: from here on the stable ABI alone is used, but for what it cannot do at all (the order of sets). */
+/* Use the stable ABI alone from now on, except for the order of sets, which it cannot give. For tests. */
 void sc_bridge_stable_abi_only(void)
 {
     python_record all = python;
@@ -373,7 +374,7 @@ PyObject *cell_content_by_name(PyObject *cell)
     PyObject *content = PyObject_GetAttrString(cell, "cell_contents");
     if (!content)
         PyErr_Clear();
-    Py_XDECREF(content); /* the cell keeps it */
+    Py_XDECREF(content); /* the cell keeps its content alive */
     return content;
 }
 
@@ -382,7 +383,7 @@ PyObject *function_field_by_name(PyObject *function, int field)
     PyObject *have = PyObject_GetAttrString(function, function_fields[field]);
     if (!have)
         PyErr_Clear();
-    Py_XDECREF(have); /* the function keeps it, and None stays */
+    Py_XDECREF(have); /* the function keeps the object alive, and None is immortal */
     return have;
 }
 
@@ -390,7 +391,7 @@ bool dict_watch(PyObject *dict, bool seldom)
 {
     if (python.dict_versions)
         return true;
-    if (!python.watching || !seldom) /* a dict that changes all the time would call back all the time */
+    if (!python.watching || !seldom) /* a dict that often changes would call back as often */
         return false;
     if (python.watch(python.watcher, dict) == 0)
         return true;
@@ -400,7 +401,7 @@ bool dict_watch(PyObject *dict, bool seldom)
 
 uint64_t type_version_renew(PyObject *type)
 {
-    /* looking for an attribute numbers a class; a name that nobody has finds nothing that could run */
+    /* looking an attribute up gives a class a version; the name exists nowhere, so no user code runs */
     getattrofunc look;
     *(void **)&look = PyType_GetSlot(&PyType_Type, Py_tp_getattro);
     PyObject *name = PyUnicode_InternFromString(" scriptc"), *never = name ? look(type, name) : NULL;
@@ -434,7 +435,7 @@ PyObject *type_lookup(PyObject *type, PyObject *name)
 }
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* it stays in the stable ABI, which has another one from 3.13 on */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* it stays in the stable ABI */
 bool has_referent(PyObject *reference) { return PyWeakref_GetObject(reference) != Py_None; }
 #pragma GCC diagnostic pop
 
@@ -446,7 +447,7 @@ PyObject *string_make(int width, const void *data, Py_ssize_t length)
         return python.string_of(width, data, length);
     if (width == 1)
         return PyUnicode_DecodeLatin1(data, length, NULL);
-    int order = *(const char *)&(int){1} ? -1 : 1; /* told, so that a first U+FEFF is a character */
+    int order = *(const char *)&(int){1} ? -1 : 1; /* byte order given, so that a first U+FEFF is a character */
     uint32_t *wide = width == 2 ? PyMem_Malloc(((size_t)length + 1) * sizeof *wide) : NULL;
     if (width == 2 && !wide)
         return PyErr_NoMemory();

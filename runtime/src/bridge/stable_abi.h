@@ -43,16 +43,16 @@ enum { CODE, DEFAULTS, KEYWORD_DEFAULTS, N_FUNCTION_FIELDS }; /* fields of a fun
 
 typedef struct python_record {
     long version; /* as sys.hexversion */
-    bool floats, lists, cells, sets, strings, dict_versions; /* whether the fields are where the structs above say */
-    bool watching;                                /* whether dicts can be watched */
-    size_t tuple_at;                              /* of the items; 0: not found */
+    bool floats, lists, cells, sets, strings, dict_versions; /* the fields are where the structs above say */
+    bool watching;                                /* dicts can be watched */
+    size_t tuple_at;                              /* offset of the items; 0: not found */
     size_t function_at[N_FUNCTION_FIELDS];        /* 0: not found */
     size_t type_flags_at, type_version_at;        /* 0: not found */
-    unsigned long valid_version;                  /* flag of a type whose version is valid; 0: each that is not 0 is valid */
+    unsigned long valid_version;                  /* flag of a type with a valid version; 0: every nonzero version is valid */
     uint32_t ascii, compact;                      /* bits in the state of a string */
-    unsigned kind_shift;                          /* of its bytes a character */
-    size_t ascii_at, wide_at;                     /* offset of the characters of an ASCII string, and of another one */
-    uint64_t changes;                             /* of all watched dicts */
+    unsigned kind_shift;                          /* of the number of bytes of a character */
+    size_t ascii_at, wide_at;                     /* offsets of the characters, of ASCII and of other strings */
+    uint64_t changes;                             /* number of changes of all watched dicts */
     PyObject *ordered_dict, *get_mro, *get_dict;  /* a class, and the descriptors of type.__mro__ and type.__dict__ */
     /* functions of newer limited APIs; NULL where Python has none */
     PyObject *(*vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *);
@@ -62,11 +62,11 @@ typedef struct python_record {
     int (*watch)(int, PyObject *);
     int watcher;
 } python_record;
-extern __attribute__((visibility("hidden"))) python_record python; /* read without a look into the table of addresses */
+extern __attribute__((visibility("hidden"))) python_record python; /* hidden: read without the global offset table */
 
 int python_inspect(void); /* -1: exception set */
 
-/* Was a field found? The other way is rare: it stays out of the line of the calls. */
+/* Return whether a field was found. It nearly always was, so the fallback is compiled out of line. */
 static inline bool was_found(size_t field) { return __builtin_expect(field != 0, 1); }
 
 /* ---- numbers and sequences ---- */
@@ -91,7 +91,7 @@ static inline PyObject *list_item(PyObject *o, Py_ssize_t i) /* borrowed */
     return was_found(python.lists) ? ((const list_fields *)o)->items[i] : PyList_GetItem(o, i);
 }
 
-/* The items of an exact tuple or list, up to its next change. NULL: they cannot be read in place. */
+/* Return the items of an exact tuple or list, valid until its next change, or NULL if they cannot be read in place. */
 static inline PyObject *const *items_in_place(PyObject *o)
 {
     if (PyTuple_CheckExact(o))
@@ -99,7 +99,7 @@ static inline PyObject *const *items_in_place(PyObject *o)
     return was_found(python.lists) ? ((const list_fields *)o)->items : NULL;
 }
 
-/* Puts the first item at a place of a new tuple or list, and takes the reference. */
+/* Store an item at index `i` of a new tuple or list, where none is yet. Takes the reference. */
 static inline void tuple_fill(PyObject *o, Py_ssize_t i, PyObject *item)
 {
     if (was_found(python.tuple_at))
@@ -127,7 +127,7 @@ static inline PyObject *cell_content(PyObject *cell) /* borrowed; NULL: empty */
 
 PyObject *function_field_by_name(PyObject *function, int field);
 
-/* Is a field of a function this object? None stands for no defaults. */
+/* Return whether a field of a function is this object. None stands for no defaults. */
 static inline bool function_field_is(PyObject *function, int field, PyObject *expected)
 {
     size_t at = python.function_at[field];
@@ -137,16 +137,17 @@ static inline bool function_field_is(PyObject *function, int field, PyObject *ex
 
 static inline bool is_ordered_dict(PyObject *o) { return PyObject_TypeCheck(o, (PyTypeObject *)python.ordered_dict); }
 
-/* Prepares a dict for `dict_version`. False: its changes cannot be told; no exception is set. seldom: it nearly never changes. */
+/* Prepare a dict for `dict_version`. Return false, without an exception, if its changes cannot be detected. seldom: the
+ * dict is expected not to change. */
 bool dict_watch(PyObject *dict, bool seldom);
 
-/* A number that is another one after each change of the dict. */
+/* Return a number that differs after each change of the dict. */
 static inline uint64_t dict_version(PyObject *dict)
 {
     return python.dict_versions ? ((const dict_fields *)dict)->version : python.changes;
 }
 
-/* A number that is another one after each change of the type or of its bases. 0: none is known. */
+/* Return a number that differs after each change of the type or of its bases; 0: unknown. */
 static inline uint64_t type_version(PyObject *type)
 {
     if (!was_found(python.type_version_at))
@@ -156,16 +157,16 @@ static inline uint64_t type_version(PyObject *type)
     return valid ? *(const uint32_t *)(fields + python.type_version_at) : 0;
 }
 
-uint64_t type_version_renew(PyObject *type); /* has Python number a type that has no version */
+uint64_t type_version_renew(PyObject *type); /* makes Python assign a version to a type without one */
 
 PyObject *type_mro(PyObject *type);                     /* a new reference, or NULL with an exception */
-PyObject *type_lookup(PyObject *type, PyObject *name); /* the attribute as it is stored in a class: a new reference, or NULL */
+PyObject *type_lookup(PyObject *type, PyObject *name); /* the raw attribute: a new reference, or NULL */
 
-bool has_referent(PyObject *reference); /* does the object live that a weak reference refers to? */
+bool has_referent(PyObject *reference); /* whether the referent of a weak reference is alive */
 
 /* ---- strings and buffers ---- */
 
-/* The characters of a str and the bytes that each takes. NULL: they cannot be read in place. */
+/* Return the characters of a str, and in `width` the bytes of each; NULL if they cannot be read in place. */
 static inline const void *string_data(PyObject *o, int *width)
 {
     const string_fields *s = (const string_fields *)o;
@@ -177,14 +178,15 @@ static inline const void *string_data(PyObject *o, int *width)
 
 PyObject *string_make(int width, const void *data, Py_ssize_t length);
 
-/* Does `o` export a buffer of this format, this shape and these bytes? No exception is set. */
+/* Return whether `o` exports a buffer of this format, shape and bytes. Sets no exception. */
 bool buffer_is(PyObject *o, PyObject *format, PyObject *shape, PyObject *bytes);
 
 /* ---- calls and references ---- */
 
-/* PyObject_Vectorcall, which is in the stable ABI since 3.12. */
+/* Call an object like PyObject_Vectorcall, which is in the stable ABI only since 3.12. */
 PyObject *call_vector(PyObject *callable, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-/* The arguments of a vector call as a tuple and a dict; on an error, -1 and what has been made. */
+/* Convert the arguments of a vector call to a tuple and a dict. On an error, return -1; the caller releases both
+ * outputs. */
 int call_objects(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **tuple, PyObject **dict);
 
 static inline PyObject *call_one(PyObject *callable, PyObject *arg)

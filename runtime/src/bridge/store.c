@@ -1,7 +1,7 @@
-/* store.c - what a call has set outside of itself: attributes of objects, items of dicts and lists. */
+/* store.c - writes the state that a call assigned back to Python: attributes of objects, items of dicts and lists. */
 #include "bridge.h"
 
-/* The target of a store, where the call has set it; NULL else. */
+/* Return the target of a store, or NULL if the call has not assigned it. */
 static const sc_target *target_of(const frame *f, int i)
 {
     const sc_target *t = i < f->cx->n_targets ? &f->cx->targets[i] : NULL;
@@ -20,7 +20,7 @@ void stores_note(frame *f, const variant *v)
 
 static PyObject *owner_of(const frame *f, const store *s) { return s->place < 0 ? s->owner : f->places[s->place]; }
 
-/* The container of an item, as it was found at entry. */
+/* Return the container of an item, as found at entry. */
 static PyObject *container_of(const frame *f, const store *s)
 {
     PyObject *at = Py_NewRef(owner_of(f, s));
@@ -33,7 +33,7 @@ static int delete(const frame *f, const store *s, PyObject *container)
 {
     int r = s->path ? PyObject_DelItem(container, s->key) : PyObject_DelAttr(owner_of(f, s), s->key);
     if (r < 0 && (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_KeyError)))
-        PyErr_Clear(), r = 0; /* set and deleted in one call: it was never there */
+        PyErr_Clear(), r = 0; /* assigned and deleted in one call: the item was never in the container */
     return r;
 }
 
@@ -45,7 +45,7 @@ static int set(frame *f, const store *s, const sc_target *t, PyObject *container
     PyObject *value = give_tree(f, form, &next);
     if (!value)
         return -1;
-    /* a tensor from outside may be a parameter or buffer, which nn.Module registers */
+    /* a tensor that the call did not make may be a parameter or buffer, which nn.Module registers */
     bool straight = s->direct && (made || !PyObject_TypeCheck(value, (PyTypeObject *)f->owner->host.tensor_type));
     int r = s->path ? PyObject_SetItem(container, s->key, value)
             : straight ? PyDict_SetItem(s->direct, s->key, value)
@@ -56,7 +56,7 @@ static int set(frame *f, const store *s, const sc_target *t, PyObject *container
 
 static int apply(frame *f, const variant *v, PyObject **containers)
 {
-    for (int i = 0; i < v->n_stores; i++) /* all containers first: a store may put another in the place of one */
+    for (int i = 0; i < v->n_stores; i++) /* all containers first, since a store may replace one of them */
         if (target_of(f, i) && v->stores[i].path && !(containers[i] = container_of(f, &v->stores[i])))
             return -1;
     for (int i = 0; i < v->n_stores; i++) {
@@ -64,7 +64,7 @@ static int apply(frame *f, const variant *v, PyObject **containers)
         if (t && t->was_deleted && delete(f, &v->stores[i], containers[i]) < 0)
             return -1;
     }
-    for (int order = 0; order < f->cx->n_set; order++) /* new keys of a dict come in the order in which they were set */
+    for (int order = 0; order < f->cx->n_set; order++) /* new keys of a dict keep the order of assignment */
         for (int i = 0; i < v->n_stores; i++) {
             const sc_target *t = target_of(f, i);
             if (t && t->order == order && t->form >= 0 && set(f, &v->stores[i], t, containers[i]) < 0)

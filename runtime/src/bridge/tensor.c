@@ -1,4 +1,4 @@
-/* tensor.c - tensors across the boundary: torch's into the context of a call, and results back out. */
+/* tensor.c - moves tensors across the boundary: torch's into the context of a call, and results back out. */
 #include "bridge.h"
 
 /* ORDER DTYPE: sc.h */
@@ -20,7 +20,7 @@ static int dtype_of(sc_dl_dtype d)
 
 static void free_described(sc_dl_managed *m) { PyMem_Free(m); }
 
-/* Without the exchange API: describe(t) tells (data pointer, dtype, sizes, strides). */
+/* Describe a tensor without the exchange API: describe(t) gives (data pointer, dtype, sizes, strides). */
 static int describe(const host *h, PyObject *o, sc_dl_managed **out)
 {
     PyObject *told = call_one(h->describe, o), *sizes, *strides;
@@ -48,9 +48,10 @@ done:
     return m ? 0 : -1;
 }
 
-/* DLPack loses marks that change what a tensor means (a lazily negated view, names of dimensions), and asking torch for
- * one of them costs more than the whole exchange of a tensor. So the dispatch keys are read where tensors.py found
- * them, and only an unusual key makes us ask. */
+/* Return whether a tensor has only the dispatch keys of plain tensors. DLPack loses marks that change the meaning of a
+ * tensor (a lazily negated view, names of dimensions), and to ask torch for one of them costs more than the whole
+ * exchange. So the keys are read at the offset that tensors.py found, and torch is asked only about tensors with
+ * unusual keys. */
 static bool has_usual_keys(const host *h, PyObject *o)
 {
     if (!h->usual_keys)
@@ -70,11 +71,11 @@ static bool is_usual(const host *h, PyObject *o)
     return reason == Py_None;
 }
 
-/* Whether a tensor begins behind the start of its storage, which DLPack does not tell. */
+/* Return whether a tensor begins after the start of its storage, which DLPack does not tell. */
 static bool starts_inside(const host *h, PyObject *o)
 {
     if (!h->offset_at)
-        return true; /* not known */
+        return true; /* unknown, so assume it */
     const char *impl = *(const char *const *)((const char *)o + h->impl_at);
     int64_t offset;
     memcpy(&offset, impl + h->offset_at, sizeof offset);
@@ -84,7 +85,7 @@ static bool starts_inside(const host *h, PyObject *o)
 static int refuse(const frame *f, PyObject *o)
 {
     const host *h = &f->owner->host;
-    PyErr_Clear(); /* the exchange's own words name no argument */
+    PyErr_Clear(); /* the message of the exchange names no argument */
     PyObject *never = PyObject_CallFunctionObjArgs(h->refuse_tensor, o, f->naming, NULL);
     Py_XDECREF(never);
     return -1;
@@ -97,9 +98,9 @@ void tensor_let_go(held *h)
     Py_DECREF(h->object);
 }
 
-/* The next row of held tensors, filled for o. An earlier variant of this call may have taken the same tensor there. Where
- * the call keeps the GIL, torch lends what describes a plain tensor, which is much cheaper than giving us a share in it;
- * for other tensors (quantized, nested, negated) what it lends would be wrong, or a crash. */
+/* Return the next row of held tensors, filled for `o`. An earlier variant of this call may have filled the row with the
+ * same tensor. If the call keeps the GIL, torch lends the description of a plain tensor, which is much cheaper than a
+ * shared reference. For other tensors (quantized, nested, negated) a lent description would be wrong or would crash. */
 static held *hold(frame *f, PyObject *o)
 {
     const host *h = &f->owner->host;
@@ -132,7 +133,7 @@ static bool fits(const node *spec, const sc_tensor *t)
     return !spec->contiguous || sc_is_contiguous(t);
 }
 
-/* Bytes from the first element to the end of the last. */
+/* Return the number of bytes from the first element to the end of the last. */
 static size_t extent_of(int rank, const int64_t *size, const int64_t *stride, size_t item)
 {
     size_t last = 0;
@@ -188,9 +189,9 @@ int frame_keep(frame *f, PyObject *o)
     return 0;
 }
 
-/* A fresh storage goes out in one of two ways: as one tensor, or, when several results look into it or its only one
- * starts inside, as a flat base with views. Until it is given, its index tells which, and its owner the only tensor
- * seen so far, or the base. */
+/* A fresh storage is exported in one of two ways. It becomes one tensor if it has one result, which begins at its
+ * start. Otherwise, it becomes a flat base with a view for each result. Until then, the storage's index tells which
+ * way, and its owner is the only tensor seen so far, or the base. */
 enum { UNSEEN = -1, ALONE = -2, SHARED = -3 };
 
 static bool is_fresh(const sc_storage *s) { return !(s->flags & SC_EXTERNAL); }
@@ -205,14 +206,14 @@ void tensor_note(sc_tensor *t)
     s->owner = alone ? t : NULL;
 }
 
-typedef struct exported { /* what a tensor that we handed out keeps alive */
+typedef struct exported { /* the memory that an exported tensor keeps alive */
     sc_dl_managed managed;
     sc_storage *storage;
     counters *counters;
-    int64_t extents[]; /* sizes, then strides */
+    int64_t extents[]; /* the sizes, then the strides */
 } exported;
 
-static void free_exported(sc_dl_managed *m) /* without the GIL, on any thread */
+static void free_exported(sc_dl_managed *m) /* called without the GIL, on any thread */
 {
     exported *e = (exported *)m;
     atomic_fetch_sub(&e->counters->exported, 1);
@@ -221,7 +222,7 @@ static void free_exported(sc_dl_managed *m) /* without the GIL, on any thread */
     free(e);
 }
 
-/* Moves storage s out of the context, into a torch tensor of this form. */
+/* Move storage `s` out of the context, into a torch tensor of this dtype, these sizes and strides. */
 static PyObject *export(frame *f, sc_storage *s, int dtype, int rank, const int64_t *size, const int64_t *stride)
 {
     exported *e = calloc(1, sizeof *e + 2 * (size_t)rank * sizeof(int64_t));
@@ -246,7 +247,7 @@ static PyObject *export(frame *f, sc_storage *s, int dtype, int rank, const int6
     return f->owner->host.api->managed_to_object(&e->managed, &object) < 0 ? NULL : object;
 }
 
-/* A flat tensor over the bytes of s, for views into it. */
+/* Make a flat tensor over the bytes of `s`, for views into it. */
 static PyObject *flat_base(frame *f, sc_storage *s, int dtype)
 {
     const host *h = &f->owner->host;
@@ -289,7 +290,7 @@ static PyObject *view_of(frame *f, PyObject *base, const sc_tensor *t)
     return view;
 }
 
-/* The Python object of a result; a new reference. The same tensor gives the same object every time. */
+/* Return the Python object of a result, a new reference. The same tensor always gives the same object. */
 PyObject *tensor_give(frame *f, sc_tensor *t)
 {
     if (!t)
