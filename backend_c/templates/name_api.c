@@ -4,7 +4,7 @@
 #include "sc_package.h"
 #include "@{name}.h"
 
-/* @{name}_level.c, once per ISA level; from the plainest to the fastest */
+/* @{name}_level.c, compiled once per ISA level, from the slowest to the fastest */
 @{levels}
 
 @{weights}

@@ -8,7 +8,7 @@
 #include "@{name}.h"
 
 #if @{has_state}
-static @{name}_state *state; /* of the sequence that the recorded calls are */
+static @{name}_state *state; /* the state of the recorded sequence of calls */
 #endif
 
 @{functions}
@@ -27,7 +27,7 @@ static void print_arguments(const pair *p)
     }
 }
 
-/* A second copy of the state goes on where the first is: calls must not tell the two apart. */
+/* Replace the state by a copy. The next calls must give the same results as with the original. */
 static void exchange_state(@{name}_model *model)
 {
 #if @{has_state}
@@ -53,7 +53,7 @@ static bool reset_state(void)
 static bool replay(@{name}_context *context, const char *path)
 {
     pair p = pair_read(path);
-    @{name}_context_seed(context, 0); /* as when it was recorded */
+    @{name}_context_seed(context, 0); /* the seed of the recording */
     comparison c = {0};
     const char *file = strrchr(path, '/');
     printf("%s %s(", file ? file + 1 : path, entries[p.entry].name);
@@ -88,7 +88,7 @@ static void expect_refusal(@{name}_context *context, const pair *p, const char *
     expect(code == SCRIPTC_BAD_ARGUMENT && *e->type && *e->message, what, e->message);
 }
 
-/* Each argument tensor in turn as a thing that compiled code must refuse. */
+/* Check that each argument tensor in turn is refused if it is NULL, of another device, dtype or rank, and so on. */
 static void check_arguments(@{name}_context *context, pair *p)
 {
     for (int64_t i = 0; i < p->n_arguments; i++) {
@@ -157,7 +157,7 @@ static void check_weights(const char *weights)
     memcpy(&header, good, 8);
 
     bool all = true;
-    for (size_t i = 0; i < 40; i++) { /* cut off, at 40 places */
+    for (size_t i = 0; i < 40; i++) { /* the file, cut off at 40 positions */
         write_file(path, good, n * i / 40);
         all &= refused(path, why, sizeof why);
     }
@@ -170,7 +170,7 @@ static void check_weights(const char *weights)
         all &= refused(path, why, sizeof why);
     }
     expect(all, "weights with a flipped bit", why);
-    for (size_t i = 0; i < 8 + header; i += 1 + header / 300) { /* in the header some flips mean nothing, none may crash */
+    for (size_t i = 0; i < 8 + header; i += 1 + header / 300) { /* a flip in the header must not crash */
         memcpy(bad, good, n);
         bad[i] ^= (char)(1 << i % 8);
         write_file(path, bad, n);
@@ -209,10 +209,10 @@ int main(int argc, char **argv)
 #endif
     } else {
         for (int i = 3; i < argc; i++) {
-            @{name}_context_set_threads(context, 1 + i % 3); /* results do not depend on it */
+            @{name}_context_set_threads(context, 1 + i % 3); /* results do not depend on the number of threads */
             failures += !replay(context, argv[i]);
         }
-        if (reset_state()) /* the same sequence again, from state to state */
+        if (reset_state()) /* the sequence again, with the state replaced between calls */
             for (int i = 3; i < argc; i++, exchange_state(model)) failures += !replay(context, argv[i]);
         printf("%d of %d equal\n", argc - 3 - failures, argc - 3);
     }

@@ -1,9 +1,9 @@
 /* pair.h - recorded calls and their comparison, for test drivers. Made by scriptc.
  *
- * A file: "SCPAIR01", then 64-bit little-endian words: entry, counts of arguments and of results; the arguments, the
- * expected results and the reference results (float64). A value is a tag and what belongs to it: 0 nothing; 1 tensor:
- * dtype, rank, sizes, strides, then the elements in row-major order, padded to whole words; 2 integer; 3 double; 4 bool;
- * 5 list: length, values; 6 string: length, then UTF-8, padded to whole words. */
+ * A file holds "SCPAIR01", then 64-bit little-endian words: the entry, the counts of arguments and of results, the
+ * arguments, the expected results and the reference results (float64). A value is a tag and its data. 0: none; 1: a
+ * tensor, as dtype, rank, sizes, strides, and the elements in row-major order, padded to whole words; 2: an integer; 3:
+ * a double; 4: a bool; 5: a list, as length and values; 6: a string, as length and UTF-8, padded to whole words. */
 #ifndef SCRIPTC_PAIR_H
 #define SCRIPTC_PAIR_H
 #include <math.h>
@@ -31,7 +31,7 @@ typedef struct pair_value {
     struct pair_value *items;
     DLTensor storage;       /* a tensor */
     const DLTensor *tensor; /* to pass: points at storage, or is NULL in error cases */
-    const int64_t *strides; /* that eager's result had */
+    const int64_t *strides; /* the strides of eager's result */
     int dtype;
     const DLTensor **tensors; /* to pass a list */
     int64_t *integers;
@@ -143,7 +143,7 @@ static void pair_read_value(pair_value *v, char **at)
     else if (v->tag != PAIR_NOTHING) v->b = (v->i = *pair_word(at)) != 0;
 }
 
-/* Files that were made together with this driver: their structure is trusted. */
+/* Read a file. Its structure is trusted, since it was made together with this driver. */
 static pair pair_read(const char *path)
 {
     size_t bytes;
@@ -204,7 +204,7 @@ static double pair_half(uint16_t bits)
     return bits >> 15 ? -x : x;
 }
 
-/* The imaginary part of an element. */
+/* Return the imaginary part of an element. */
 static double pair_imaginary(const DLTensor *t, int dtype, int64_t at)
 {
     const char *p = (const char *)t->data + t->byte_offset + at * (t->dtype.bits / 8);
@@ -235,7 +235,7 @@ static double pair_element(const DLTensor *t, int dtype, int64_t at)
     }
 }
 
-/* The position of element i, counted in row-major order. */
+/* Return the offset of element i, which is counted in row-major order. */
 static int64_t pair_place(const DLTensor *t, const int64_t *strides, int64_t i)
 {
     int64_t at = 0;
@@ -279,7 +279,7 @@ static inline void compare_tensor(comparison *c, const char *name, const DLTenso
     int64_t n = pair_numel(want);
     for (int d = 0; d < want->ndim && n > 0; d++)
         if (want->shape[d] > 1 && got->strides[d] != expected->strides[d]) compare_fail(c, name, "other strides");
-    double eager_error = 0; /* of eager against float64: twice as much is as good as equal */
+    double eager_error = 0; /* eager's error against float64; twice as much is accepted as equal */
     for (int64_t i = 0; reference->tag == PAIR_TENSOR && i < n; i++)
         eager_error = fmax(eager_error, pair_distance(pair_element(want, expected->dtype, i), pair_element(&reference->storage, 9, i)));
     bool floating = expected->dtype >= 6;

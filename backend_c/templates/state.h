@@ -2,8 +2,11 @@
 @{leaves}
  * A state belongs to one call at a time, and must go before its model. Calls that fail keep what they had set before. */
 typedef struct @{name}_state @{name}_state;
-@{NAME}_API @{name}_state *@{name}_state_new(const @{name}_model *model); /* as it was when this was built; NULL: out of memory, or of no model */
+/* Return a state with the values at build time, or NULL if memory ends or `model` is NULL. */
+@{NAME}_API @{name}_state *@{name}_state_new(const @{name}_model *model);
 @{NAME}_API void @{name}_state_free(@{name}_state *state);                /* NULL is allowed */
-@{NAME}_API bool @{name}_state_reset(@{name}_state *state);               /* as it was when this was built; false: out of memory, or no state */
-@{NAME}_API bool @{name}_state_copy(@{name}_state *to, const @{name}_state *from); /* false: out of memory, `to` is as it was */
+/* Reset to the values at build time. Return false if memory ends or `state` is NULL. */
+@{NAME}_API bool @{name}_state_reset(@{name}_state *state);
+/* Return false, and leave `to` unchanged, if memory ends. */
+@{NAME}_API bool @{name}_state_copy(@{name}_state *to, const @{name}_state *from);
 

@@ -44,7 +44,7 @@ static inline size_t sc_dtype_size(int dtype) {
 
 typedef enum sc_kind { SC_TENSOR, SC_STORAGE, SC_LIST, SC_PACKED, SC_STR, SC_EXC, SC_DICT } sc_kind;
 
-enum { SC_IMMORTAL = INT32_MIN }; /* `refs` of constants, which nothing counts or frees: they may be read-only memory */
+enum { SC_IMMORTAL = INT32_MIN }; /* `refs` of constants, which are never counted or freed */
 
 /* Head of every counted object. prev/next link the live list of the context that made it. */
 typedef struct sc_obj {
@@ -53,19 +53,19 @@ typedef struct sc_obj {
     uint8_t kind; /* sc_kind */
 } sc_obj;
 
-enum { SC_EXTERNAL = 1, /* data belongs to `owner`; we neither free nor resize it */
-       SC_WRITTEN = 2,  /* some op wrote it during this call: the caller bumps the version of its owner */
-       SC_READONLY = 4, /* writing raises: weights of an ahead-of-time build, numpy arrays that say so */
+enum { SC_EXTERNAL = 1, /* data belongs to `owner`; the runtime neither frees nor resizes it */
+       SC_WRITTEN = 2,  /* written during this call: the caller bumps the version of the owner */
+       SC_READONLY = 4, /* writing raises: weights of an ahead-of-time build, read-only numpy arrays */
        SC_PARTIAL = 8   /* external: the caller's storage begins before `data` */ };
 
 typedef struct sc_storage {
     sc_obj obj;
     void *data;
     size_t nbytes;   /* usable bytes at data */
-    size_t capacity; /* bytes of the block behind it (size class), 0 when external */
+    size_t capacity; /* bytes of the block (its size class), 0 if external */
     uint32_t flags;
-    int32_t index;   /* external: index that the caller gave, -1 otherwise */
-    void *owner;     /* external: whatever the caller put there */
+    int32_t index;   /* external: index given by the caller, else -1 */
+    void *owner;     /* external: for the caller's use */
 } sc_storage;
 
 /* The kind of a tensor for autograd, which decides whether in-place writes to the tensor and its views raise. */
@@ -83,32 +83,32 @@ typedef struct sc_tensor {
     uint8_t leaf;        /* sc_leaf_kind */
     sc_storage *storage; /* counted */
     void *data;          /* storage->data + offset */
-    void *owner;         /* caller's object when this very tensor came in as an argument, else NULL */
+    void *owner;         /* caller's object if this tensor is an argument, else NULL */
     int64_t numel;
     int64_t size[SC_MAX_RANK];
     int64_t stride[SC_MAX_RANK];
 } sc_tensor;
 
-/* A str: code points, each in as few bytes as the largest of them needs, so that equal strings have equal bytes. Nobody sees
- * one change: only who holds the one reference may append to it (sc_str_concat). */
+/* A str. All code points have as many bytes as the largest of them needs, so that equal strings have equal bytes. A str
+ * is appended to in place only if its reference count is one (sc_str_concat), so no other value sees the change. */
 typedef struct sc_str {
     sc_obj obj;
     uint8_t width;       /* bytes a code point: 1, 2 or 4 */
     int64_t len;         /* code points */
     uint64_t hash;       /* 0: not computed yet (sc_str_hash) */
-    sc_storage *storage; /* counted; NULL where data lies behind this struct, or is constant */
+    sc_storage *storage; /* counted; NULL if data follows this struct, or is constant */
     void *data;
 } sc_str;
 
-enum { SC_STR_BYTES = 96 }; /* the struct, and the data of a short string behind it */
+enum { SC_STR_BYTES = 96 }; /* the struct, followed by the data of a short string */
 
-static inline size_t sc_str_room(const sc_str *s) { /* bytes at data that are ours to write; 0 for constants */
+static inline size_t sc_str_room(const sc_str *s) { /* writable bytes at data; 0 for constants */
     return s->storage ? s->storage->nbytes : s->data == s + 1 ? SC_STR_BYTES - sizeof *s : 0;
 }
 
 struct sc_list;
 struct sc_dict;
-typedef union sc_value { /* one Python value at a boundary or in a list; the static type says which member */
+typedef union sc_value { /* one Python value at a boundary or in a list; the static type tells the member */
     int64_t i;
     double f;
     bool b;
@@ -120,7 +120,7 @@ typedef union sc_value { /* one Python value at a boundary or in a list; the sta
     struct sc_dict *d;
 } sc_value;
 
-typedef enum sc_items { /* what a list holds, which its static type says */
+typedef enum sc_items { /* the elements of a list, as its static type tells */
     SC_VALUES,
     SC_OBJECTS, /* sc_obj, which the list retains */
     SC_BOOLS    /* one byte each */
@@ -131,9 +131,9 @@ typedef struct sc_list {
     uint8_t holds; /* sc_items */
     bool written; /* mutated during this call */
     uint32_t mask; /* a tuple in a list: which of its items are sc_obj; 0 for lists */
-    void *owner;  /* caller's object when it came in as an argument, else NULL */
+    void *owner;  /* caller's object if this is an argument, else NULL */
     int64_t len, cap;
-    sc_storage *storage; /* counted: where the items stand, NULL while they fit behind this struct */
+    sc_storage *storage; /* counted: holds the items; NULL while they fit after this struct */
     union {
         sc_value *items;
         uint8_t *bools; /* of SC_BOOLS: 0 and 1. GCC makes no vector code of loops over bool */
@@ -153,16 +153,16 @@ typedef struct sc_dict {
     bool is_set;
     bool counted;     /* values are sc_obj and are retained */
     bool written;     /* changed during this call */
-    bool sorted;      /* of a set: the items stand in the order in which Python's set would give them */
+    bool sorted;      /* of a set: items are in the iteration order of Python's set */
     const char *kind; /* of the keys: one of "ifbs", several in parentheses for a tuple, one in brackets for tuples of any
                          length, each an sc_list */
-    void *owner;      /* caller's object when it came in as an argument, else NULL */
+    void *owner;      /* caller's object if this is an argument, else NULL */
     int64_t len;      /* keys */
     int64_t n, cap;   /* items, holes included */
-    int64_t changes;  /* keys put in and removed so far */
+    int64_t changes;  /* insertions and removals of keys so far */
     uint64_t mask;    /* the table has mask + 1 slots */
     int64_t fill;     /* slots in use, those of removed keys included */
-    uint64_t finger;  /* where set.pop() looks next */
+    uint64_t finger;  /* the slot at which set.pop() begins to search */
     int32_t *slot;    /* number of an item, or less than 0 */
     sc_item *items;
 } sc_dict;
@@ -178,7 +178,7 @@ typedef struct sc_loc {
 } sc_loc;
 
 typedef struct sc_error {
-    char type[48];      /* Python exception name, "" = no error */
+    char type[48];      /* name of the Python exception, "" if there is no error */
     char message[1024]; /* eager's message */
     int loc;            /* row of the program's location table, -1 unknown */
 } sc_error;
@@ -207,37 +207,37 @@ typedef struct sc_rng {
 } sc_rng;
 
 enum { SC_UNSET = -2, SC_DELETED = -1 };
-typedef struct sc_target { /* a place outside the call, and what it was set to last */
-    int form;              /* which form the value has, SC_UNSET or SC_DELETED */
-    int order;             /* counts the places in the order in which they came to hold something */
-    bool was_deleted;      /* some time in this call */
+typedef struct sc_target { /* state outside the call, and the value last assigned to it */
+    int form;              /* the form of the value, SC_UNSET or SC_DELETED */
+    int order;             /* rank in the order in which targets got a value */
+    bool was_deleted;      /* deleted at some time in this call */
     int n, cap;
-    const char *kinds;     /* one letter per leaf: o where it is counted */
+    const char *kinds;     /* one letter per leaf: o if it is counted */
     sc_value *leaves;
 } sc_target;
 
 typedef struct sc_ctx {
     sc_obj live;              /* sentinel of the live list */
-    sc_obj *dying;            /* objects without references that sc_free() has still to free, linked through next */
-    bool frees;               /* sc_free() is at it */
+    sc_obj *dying;            /* objects without references, to be freed by sc_free(), linked through next */
+    bool frees;               /* sc_free() is running */
     sc_obj *free_tensors;     /* recycled sc_tensor structs, linked through next */
     sc_obj *free_strs;        /* recycled blocks of short strings */
     sc_storage *bin[SC_BINS]; /* recycled blocks by size class, linked through obj.next */
     sc_allocator alloc;
     sc_error error;
     size_t bytes_live, bytes_peak, bytes_cached; /* bytes of blocks: in use, highest use, in bins */
-    size_t asked_live, asked_peak; /* bytes that tensors need of the blocks in use, and the most of them */
+    size_t asked_live, asked_peak; /* bytes that tensors need of the blocks in use, now and at most */
     int64_t n_system;         /* calls of the system allocator, for tests that count */
     int64_t depth;            /* Python calls on the stack, for RecursionError */
-    uintptr_t stack_end;      /* no frame of them may begin below this address (sc_stack.c) */
-    size_t stack_room;        /* bytes of stack that they may take, as the caller says; 0: as the thread's stack has room */
+    uintptr_t stack_end;      /* no frame of compiled code may begin below this address (sc_stack.c) */
+    size_t stack_room;        /* bytes of stack for compiled code; 0: all of the thread's stack */
     int stop;                 /* not 0: loops and recursion ask sc_stop() whether the call is to end; set by other threads and
                                  signal handlers, atomically */
-    int (*on_stop)(struct sc_ctx *cx); /* -1 after sc_raise() where the call is to end; NULL: it never is */
+    int (*on_stop)(struct sc_ctx *cx); /* -1 after sc_raise() if the call must end; NULL: it never must */
     int num_threads;          /* at most this many threads; >= 1 */
     struct sc_team *team;     /* threads that may help, shared with other contexts (sc_team.h); NULL: none */
     double unhelped;          /* nanoseconds of work that sleeping helpers could have shared in */
-    struct sc_profile *profile; /* where instrumented code counts (sc_profile.h), or NULL */
+    struct sc_profile *profile; /* the counts of instrumented code (sc_profile.h), or NULL */
     void (*warn)(void *user, const char *category, const char *message, const sc_loc *where);
     void (*print)(void *user, const char *text, size_t nbytes); /* UTF-8; may hold NULs */
     void *user;
@@ -245,52 +245,53 @@ typedef struct sc_ctx {
     sc_obj kept;              /* sentinel of the objects kept from call to call: prepared weights */
     struct sc_kept { const sc_loc *program; int slot; sc_obj *object; } *kept_index;
     int n_kept;
-    sc_target *targets;       /* what the call has set outside of itself so far, by the program's numbers */
+    sc_target *targets;       /* state that the call has assigned, by the program's numbers */
     int n_targets, n_set;
-    sc_rng *rng;              /* of programs that draw random numbers, else NULL */
-    uint32_t (*python_word)(void *user); /* the next word of the generator behind Python's `random`; NULL: of this one */
+    sc_rng *rng;              /* NULL if the program draws no random numbers */
+    uint32_t (*python_word)(void *user); /* the next word for Python's `random`; NULL: of `rng` */
     sc_rng *python_rng;
 } sc_ctx;
 
-/* Everything below is private to the library that it is linked into, whatever the compiler's flags say. */
+/* Symbols below are private to the library that they are linked into, whatever the compiler's flags. */
 #pragma GCC visibility push(hidden)
 
 /* ---- contexts and errors (sc_core.c) ---- */
 sc_ctx *sc_ctx_new(const sc_allocator *alloc); /* NULL alloc: the C library; NULL result: out of memory */
-void sc_ctx_free(sc_ctx *cx);                  /* frees all that is live or cached, then cx */
+void sc_ctx_free(sc_ctx *cx);                  /* frees all live objects and cached blocks, then cx */
 void sc_ctx_unwind(sc_ctx *cx);                /* frees all live objects, whatever their counts: after an error, or at the end */
-void sc_ctx_trim(sc_ctx *cx, size_t keep);     /* gives cached blocks back until at most keep bytes are cached */
+void sc_ctx_trim(sc_ctx *cx, size_t keep);     /* frees cached blocks until at most `keep` bytes are cached */
 int64_t sc_ctx_count_live(const sc_ctx *cx);
-/* (sc_state.c) Objects that outlive the call, by slots that the running program numbers. kept: what is there, retained, or NULL. keep:
- * object, with the storage it refers to, stays in the context until that is freed, and is the caller's as before; -1 where memory ends. */
+/* (sc_slots.c) Objects that outlive the call, by the running program's numbers of slots. kept: the object of a slot,
+ * retained, or NULL. keep: the object and its storage live until the context is freed; the caller keeps its reference.
+ * -1: MemoryError. */
 sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot);
 int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage);
 bool sc_has_kept(const sc_ctx *cx, int slot);
-/* Sets a target, which holds its leaves until the call's objects are freed. */
+/* Assign to a target, which retains its leaves until the call's objects are freed. */
 int sc_state_set(sc_ctx *cx, int target, int form, int n, const sc_value *leaves, const char *kinds);
 int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) __attribute__((cold, format(printf, 3, 4))); /* -1 */
-int sc_fail_at(sc_ctx *cx, int loc) __attribute__((cold)); /* notes where; the first caller wins; returns -1 */
-sc_exc *sc_catch(sc_ctx *cx, int64_t depth); /* takes the error out of cx; depth: that of the frame that catches it */
-int sc_reraise(sc_ctx *cx, const sc_exc *e); /* -1; it arose where it arose first */
-bool sc_exc_is(const sc_exc *e, const char *types); /* whether its type is one of these, each followed by a NUL */
+int sc_fail_at(sc_ctx *cx, int loc) __attribute__((cold)); /* records the location, if none is recorded; returns -1 */
+sc_exc *sc_catch(sc_ctx *cx, int64_t depth); /* moves the error out of cx; depth: that of the catching frame */
+int sc_reraise(sc_ctx *cx, const sc_exc *e); /* -1; keeps the location of the first raise */
+bool sc_exc_is(const sc_exc *e, const char *types); /* whether its type is among `types`, each followed by a NUL */
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);
 
-/* Looked at in loops that may take long, and by calls that recurse: 0, or -1 where the call is to end. `pure` keeps what loops
- * have in registers: a call that goes on has seen nothing change that its code reads. */
+/* Return 0, or -1 if the call must end. Long loops and recursive calls ask. `pure` lets loops keep values in registers,
+ * which is correct since nothing that the code reads has changed if the call goes on. */
 int sc_stop(sc_ctx *cx) __attribute__((cold, pure));
 static inline int sc_check_stop(sc_ctx *cx) {
     return __builtin_expect(__atomic_load_n(&cx->stop, __ATOMIC_RELAXED), 0) ? sc_stop(cx) : 0;
 }
 
-/* ---- the stack (sc_stack.c) ----
- * Returns the address that frames of compiled code may reach down to. here: that of the first of them. room: the bytes that they
- * may take, or 0 for those that the stack of the running thread has. */
+/* ---- the stack (sc_stack.c) ---- Return the lowest address that frames of compiled code may reach. here: the address
+ * of the first frame. room: the bytes that they may use; 0: as many as the running thread's stack has. */
 uintptr_t sc_stack_end(uintptr_t here, size_t room);
 
 /* ---- objects (sc_core.c) ---- */
 const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ names in eager's messages */
-void *sc_object(sc_ctx *cx, int kind); /* in the live list, counted once, else uninitialized; MemoryError */
-void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes); /* as the allocator: 0 frees, NULL after MemoryError */
+void *sc_object(sc_ctx *cx, int kind); /* in the live list, with reference count one, else uninitialized; MemoryError */
+/* Reallocate like the allocator. Return NULL after MemoryError. */
+void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes);
 void sc_free(sc_ctx *cx, sc_obj *obj); /* the last reference is gone */
 
 static inline void sc_retain(void *obj) { /* NULL is allowed, as in release */
@@ -300,30 +301,31 @@ static inline void sc_retain(void *obj) { /* NULL is allowed, as in release */
 static inline void sc_release(sc_ctx *cx, void *obj) {
     if (obj && ((sc_obj *)obj)->refs != SC_IMMORTAL && --((sc_obj *)obj)->refs <= 0) sc_free(cx, (sc_obj *)obj);
 }
-/* Uninitialized, contiguous. Raises RuntimeError on negative sizes, on overflow and, in eager's words, when memory
- * ends; only where an object itself, not its data, cannot be had, that is a MemoryError. */
+/* Return an uninitialized, contiguous tensor. Raises eager's RuntimeError on negative sizes, on overflow and when its
+ * data cannot be allocated; MemoryError when its object cannot be allocated. */
 sc_tensor *sc_empty(sc_ctx *cx, int dtype, int rank, const int64_t *size);
 sc_tensor *sc_empty_strided(sc_ctx *cx, int dtype, int rank, const int64_t *size, const int64_t *stride);
-/* A view of base's storage; offset in elements from base->data. */
+/* Return a view of base's storage. offset: elements from base->data. */
 sc_tensor *sc_view_of(sc_ctx *cx, const sc_tensor *base, int64_t offset, int rank, const int64_t *size, const int64_t *stride);
-/* Wraps memory that the caller keeps alive for the whole call. */
+/* Return a tensor over memory that the caller keeps alive during the call. */
 sc_tensor *sc_from_external(sc_ctx *cx, void *data, size_t nbytes, int dtype, int rank, const int64_t *size,
                             const int64_t *stride, uint32_t flags, int32_t index, void *owner);
 bool sc_is_contiguous(const sc_tensor *t);
-/* Takes a storage out of the context; the caller frees it with sc_storage_free_detached. */
+/* Detach a storage from the context. The caller frees it by sc_storage_free_detached. */
 void sc_storage_detach(sc_ctx *cx, sc_storage *s);
 void sc_storage_free_detached(sc_storage *s); /* only for contexts that use the C library's allocator */
 
-/* A str of len code points that the caller fills in, the last time before anybody else sees it. */
+/* Return a str of `len` code points. The caller fills them in before any other code sees the str. */
 sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len);
-int sc_str_reserve(sc_ctx *cx, sc_str *s, size_t nbytes); /* room for so many bytes, of which those in use are kept */
+int sc_str_reserve(sc_ctx *cx, sc_str *s, size_t nbytes); /* makes room for `nbytes` bytes and keeps the used ones */
 
-uint64_t sc_str_hash_of(const sc_str *s); /* computes it: see sc_str_hash */
+uint64_t sc_str_hash_of(const sc_str *s); /* computes the hash: see sc_str_hash */
 
 sc_list *sc_list_new(sc_ctx *cx, sc_items holds, int64_t capacity);
-int sc_list_grow(sc_ctx *cx, sc_list *l, int64_t len); /* room for so many items, and more */
+int sc_list_grow(sc_ctx *cx, sc_list *l, int64_t len); /* makes room for at least `len` items */
 
-/* A tuple as an element of a list, or an object: its items, tuples in it written out; those that mask names are retained. */
+/* Return a tuple as an element of a list, or an object, of these items; nested tuples are flattened. Items in `mask`
+ * are retained. */
 static inline sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
     sc_list *made = sc_list_new(cx, SC_VALUES, n);
     if (!made) return NULL;
@@ -341,12 +343,13 @@ static inline int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t
     return (uint64_t)*at < (uint64_t)l->len ? 0 : (sc_raise(cx, "IndexError", "list index out of range"), -1);
 }
 
-static inline int sc_tuple_index(sc_ctx *cx, const sc_list *t, int64_t i, int64_t *at) { /* the same of a tuple */
+/* sc_list_index, for a tuple */
+static inline int sc_tuple_index(sc_ctx *cx, const sc_list *t, int64_t i, int64_t *at) {
     *at = i < 0 ? i + t->len : i;
     return (uint64_t)*at < (uint64_t)t->len ? 0 : (sc_raise(cx, "IndexError", "tuple index out of range"), -1);
 }
 
-static inline sc_value sc_list_at(const sc_list *l, int64_t i) { /* whatever it holds */
+static inline sc_value sc_list_at(const sc_list *l, int64_t i) { /* for any kind of list */
     sc_value v;
     if (l->holds != SC_BOOLS) return l->items[i];
     v.i = 0;
@@ -354,7 +357,7 @@ static inline sc_value sc_list_at(const sc_list *l, int64_t i) { /* whatever it 
     return v;
 }
 
-/* Compiled code says what the list holds; others say l->holds. Objects are retained. */
+/* Append an item. holds: a constant in compiled code, elsewhere l->holds. Objects are retained. */
 static inline int sc_list_append(sc_ctx *cx, sc_list *l, int holds, sc_value v) {
     if (l->len == l->cap && sc_list_grow(cx, l, l->len + 1) < 0) return -1;
     if (holds == SC_OBJECTS) sc_retain(v.o);
@@ -364,7 +367,8 @@ static inline int sc_list_append(sc_ctx *cx, sc_list *l, int holds, sc_value v) 
     return 0;
 }
 
-/* `own`: in a list that this call made, where nobody asks whether it is written. `put`: the index is known to be 0..len-1. */
+/* Set an item. `own`: the list was made by this call, so it is not marked as written. `put`: the index is known to be
+ * in bounds. */
 static inline void sc_list_put_own(sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v) {
     if (holds == SC_BOOLS) {
         l->bools[i] = v.b;
@@ -399,17 +403,18 @@ static inline int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_v
  * dimensions. Generated code then runs:  do { inner loop over n elements } while (sc_iter_next(&it)); */
 typedef struct sc_iter {
     int operands, rank;                 /* results first; rank of the outer odometer after coalescing */
-    int64_t n;                          /* length of the inner loop, of each anew; 0 when there is nothing to do */
+    int64_t n;                          /* length of the next inner loop; 0 if there is none */
     bool unit;                          /* every operand has step 1 in the inner loop */
     void *p[SC_MAX_OPERANDS];           /* current row of each operand */
     int64_t step[SC_MAX_OPERANDS];      /* inner step, in elements */
     int64_t size[SC_MAX_RANK], at[SC_MAX_RANK]; /* outer dimensions, fastest first */
     int64_t stride[SC_MAX_RANK][SC_MAX_OPERANDS]; /* outer strides, in bytes */
-    struct sc_stage *stage;             /* where rows of other steps pass through buffers, else NULL (sc_iter_staging.c) */
+    struct sc_stage *stage;             /* buffers for rows of other steps, or NULL (sc_iter_staging.c) */
 } sc_iter;
-/* Makes n_out new tensors of dtypes[] over the broadcast shape of in[]. RuntimeError when shapes do not broadcast.
- * A NULL in in[] stands for a Python number: it has no data (its p is never to be read), but, as in eager, it counts
- * among the operands that decide the results' strides. On failure no result is left. All steps are 1; run it to its end. */
+/* Begin an iteration that makes n_out tensors of dtypes[] over the broadcast shape of in[]. Raises RuntimeError if
+ * shapes do not broadcast. A NULL in in[] stands for a Python number: its p must not be read, but, as in eager, it is
+ * one of the operands that decide the results' strides. On failure no result is left. All steps are 1. The iteration
+ * must be run to its end. */
 SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in, sc_tensor *const *in);
 /* Begin an iteration as sc_iter_begin does. Bit i of `last` says that the caller releases in[i] next. If its reference count is
  * one, its memory may become that of a result, which is then the same object with a count of two. */
@@ -424,11 +429,11 @@ static inline sc_tensor *sc_take(sc_ctx *cx, sc_tensor *x, int dtype, int rank, 
     x->obj.refs++;
     return x;
 }
-/* Begin an iteration that writes into dst, to whose shape the inputs must broadcast; dst may alias them element for element, and
- * raises eager's RuntimeError where it overlaps itself or them otherwise. Marks dst as written. Steps may be any. */
+/* Begin an iteration that writes into dst, to whose shape the inputs must broadcast. dst may alias an input element for
+ * element; any other overlap raises eager's RuntimeError. Marks dst as written. Steps may be any. */
 SC_KERNEL int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in);
 
-/* To the next row. */
+/* Advance to the next row. */
 static inline bool sc_iter_step(sc_iter *it) {
     for (int d = 0; d < it->rank; d++) {
         const int64_t *stride = it->stride[d];
@@ -441,7 +446,7 @@ static inline bool sc_iter_step(sc_iter *it) {
     }
     return false;
 }
-SC_KERNEL bool sc_stage_next(sc_iter *it); /* to the next piece of a row, or row */
+SC_KERNEL bool sc_stage_next(sc_iter *it); /* advances to the next piece of a row, or to the next row */
 static inline bool sc_iter_next(sc_iter *it) {
     return it->stage ? sc_stage_next(it) : sc_iter_step(it);
 }
@@ -457,7 +462,7 @@ typedef struct sc_entry {
 
 typedef struct sc_program {
     int abi;                   /* SC_ABI_VERSION */
-    const char *name, *level;  /* level: ISA level that it was compiled for */
+    const char *name, *level;  /* level: ISA level of its code */
     int n_entries;
     const sc_entry *entries;
     const sc_loc *locs;

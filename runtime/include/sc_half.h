@@ -50,7 +50,7 @@ static inline uint16_t sc_f32_to_f16(float f) {
 
 static inline float sc_f16_to_f32(uint16_t h) {
     uint32_t magnitude = h & 0x7fffu;
-    /* No denormal float comes in, so that these are exact also where denormals are flushed. */
+    /* No input is a denormal float, so the results are exact even if denormals are flushed. */
     uint32_t subnormal = sc_bits_of((float)(int32_t)magnitude * 0x1p-24f), normal = (magnitude << 13) + 0x38000000u;
     uint32_t finite = magnitude < 0x400u ? subnormal : normal;
     uint32_t special = 0x7f800000u | (magnitude << 13) | (magnitude > 0x7c00u ? 0x400000u : 0u);

@@ -65,7 +65,7 @@ SC_MATH float sc_exp2_f32(float x) {
     float c = x > 129.0f ? 129.0f : x;
     c = c < -151.0f ? -151.0f : c;
     float magic = SC_ROUND_MAGIC + 254.0f, t = c + magic, f = c - (t - magic), r = f * 0.693147182f;
-    float low = f * 0.693147182f - r - f * 1.90465421e-9f; /* what rounding f log(2) lost */
+    float low = f * 0.693147182f - r - f * 1.90465421e-9f; /* rounding error of f log(2) */
     return sc_scale2(1.0f + (r + (low + r * r * sc_exp_poly(r))), t);
 }
 SC_MATH float sc_expm1_f32(float x) {
@@ -123,7 +123,7 @@ SC_MATH float sc_log_poly(float f) {
     p = p * f + 0.333333313f;
     return f * f * (p * f - 0.5f);
 }
-SC_MATH float sc_log_special(float x, float y) { /* y where x is positive and finite */
+SC_MATH float sc_log_special(float x, float y) { /* y if x is positive and finite */
     y = x == 0.0f ? -INFINITY : y;
     y = x == INFINITY ? INFINITY : y;
     return x >= 0.0f ? y : NAN;
@@ -151,7 +151,7 @@ SC_MATH float sc_log1p_f32(float x) {
     y = sc_log_special(u, y);
     return x == 0.0f ? x : y;
 }
-SC_MATH float sc_softplus_f32(float x) { /* log(1 + e^x), and x where that is x */
+SC_MATH float sc_softplus_f32(float x) { /* log(1 + e^x), which is x for large x */
     float y = sc_log1p_f32(sc_exp_f32(x));
     return x > 20.0f ? x : y;
 }
@@ -235,7 +235,7 @@ SC_MATH float sc_trunc_f32(float x) { return __builtin_truncf(x); }
 SC_MATH float sc_round_f32(float x) { return __builtin_rintf(x); } /* half to even */
 SC_MATH float sc_abs_f32(float x) { return __builtin_fabsf(x); }
 SC_MATH float sc_relu_f32(float x) { return x < 0.0f ? 0.0f : x; }
-SC_MATH float sc_max_f32(float a, float b) { return ((a < b) | (b != b)) ? b : a; } /* NaN wins; of equals the first */
+SC_MATH float sc_max_f32(float a, float b) { return ((a < b) | (b != b)) ? b : a; } /* NaN wins; of equals, the first */
 SC_MATH float sc_min_f32(float a, float b) { return ((a > b) | (b != b)) ? b : a; }
 SC_MATH float sc_sign_f32(float x) { return (float)((x > 0.0f) - (x < 0.0f)); } /* 0 for NaN, as in eager */
 SC_MATH double sc_sqrt_f64(double x) { return __builtin_sqrt(x); }

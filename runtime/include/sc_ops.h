@@ -1,5 +1,5 @@
-/* sc_ops.h - what goes with the kernels of sc_kernels.h: the numbers that choose between their operations, their types, and the
- * functions in front of them that are small enough to be inlined. */
+/* sc_ops.h - declarations for the kernels of sc_kernels.h: the enums that choose between operations, their types, and
+ * small inline functions that call them. */
 #ifndef SC_OPS_H
 #define SC_OPS_H
 #include "sc_kernels.h"
@@ -13,7 +13,8 @@ typedef enum sc_reduction { SC_SUM, SC_PROD, SC_MEAN, SC_AMAX, SC_AMIN, SC_ALL, 
 typedef enum sc_arg_reduction { SC_ARGMAX, SC_ARGMIN } sc_arg_reduction;
 enum { SC_RANDOM_UNIFORM, SC_RANDOM_NORMAL, SC_RANDOM_BERNOULLI, SC_RANDOM_EXPONENTIAL }; /* of sc_random_fill */
 
-/* Weights in the layout of the kernels. panels: their dtype; back: whether the last product took them from the last to the first. */
+/* Weights in the layout of the kernels. panels: their dtype; back: the last product read them from the last to the
+ * first. */
 struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype, panels; bool back; int64_t n, k; };
 /* Values computed from frozen weights; see sc_ctx_keep. */
 static inline sc_tensor *sc_kept_tensor(const sc_ctx *cx, int slot) { return (sc_tensor *)(void *)sc_ctx_kept(cx, slot); }
@@ -22,8 +23,9 @@ static inline int sc_keep_tensor(sc_ctx *cx, int slot, sc_tensor *t) { return sc
 static inline int sc_keep_packed(sc_ctx *cx, int slot, sc_packed *p) { return sc_ctx_keep(cx, slot, &p->obj, p->storage); }
 
 #ifndef SC_WITHOUT_CONTRACTIONS
-/* `rows` holds a window of results, [steps, ...], and a view of one of its rows, which moves if its reference count is one.
- * Behind the list's end stand the index of the window's first row, how many it has, and where they are; 0 where none is. */
+/* `rows` holds a window of results, [steps, ...], and a view of one of its rows, which is moved if its reference count
+ * is one. After the list's last item follow the index of the window's first row, the number of rows, and their address;
+ * 0: none. */
 enum { SC_ROWS_WINDOW, SC_ROWS_ROW, SC_ROWS_HELD, SC_ROWS_FIRST = SC_ROWS_HELD, SC_ROWS_COUNT, SC_ROWS_DATA, SC_ROWS_BYTES, SC_ROWS_SLOTS };
 
 static inline sc_tensor *sc_rows_at(const sc_list *rows, int64_t index) {

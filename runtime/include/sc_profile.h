@@ -20,12 +20,12 @@ typedef struct sc_event {
 typedef struct sc_profile {
     sc_site *sites;
     sc_event *events;
-    int64_t n_events, room, missed; /* events, of at most room, and those that found none */
+    int64_t n_events, room, missed; /* events; the most of them; those dropped because there was no room */
     int64_t since;
-    int n_sites, at; /* at: the site that runs, -1: none */
+    int n_sites, at; /* at: the running site, -1: none */
 } sc_profile;
 
-/* Time goes to `site` from now on; -1: to none. */
+/* Attribute time to `site` from now on; -1: to none. */
 static inline void sc_profile_at(sc_ctx *cx, int site) {
     sc_profile *p = cx->profile;
     if (!p) return;

@@ -11,7 +11,7 @@
 #include "sc.h"
 #include "sc_special.h"
 
-/* A product that is rounded before it is used: Python has no fused multiply-add, and -ffp-contract=fast makes them. */
+/* Multiply, and round the product. Python has no fused multiply-add, which -ffp-contract=fast would make. */
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_assoc_barrier)
 #define SC_ROUNDED(x) __builtin_assoc_barrier(x)
@@ -84,7 +84,7 @@ SC_SCALAR int sc_int_rshift(sc_ctx *cx, int64_t a, int64_t n, int64_t *out) {
     return 0;
 }
 
-/* n >= 0: a negative exponent gives a float in Python, so the compiler makes another op of it. */
+/* Return a power, for n >= 0. A negative exponent gives a float in Python, for which there is another op. */
 SC_SCALAR int sc_int_pow(sc_ctx *cx, int64_t a, int64_t n, int64_t *out) {
     if (n < 0) return SC_RAISE(cx, "RuntimeError", "scriptc: an int to a negative power is a float");
     int64_t result = 1;
@@ -104,7 +104,7 @@ SC_SCALAR int sc_float_truediv(sc_ctx *cx, double a, double b, double *out) {
     return 0;
 }
 
-/* Correctly rounded, as CPython's long division is. */
+/* Divide ints, correctly rounded, as CPython does. */
 SC_SCALAR int sc_int_truediv(sc_ctx *cx, int64_t a, int64_t b, double *out) {
     if (b == 0) return SC_RAISE(cx, "ZeroDivisionError", "division by zero");
     const int64_t exact = (int64_t)1 << 53;
@@ -283,7 +283,7 @@ SC_SCALAR int sc_math_atanh(sc_ctx *cx, double a, double *out) {
     return 0;
 }
 
-/* gamma and lgamma have poles at whole numbers from 0 down. */
+/* Compute gamma. gamma and lgamma have poles at 0 and the negative integers. */
 SC_SCALAR int sc_math_gamma(sc_ctx *cx, double a, double *out) {
     if (a == -INFINITY || (isfinite(a) && a <= 0 && a == floor(a))) return SC_RAISE(cx, "ValueError", "math domain error");
     return sc_math_result(cx, a, tgamma(a), out);
@@ -312,12 +312,12 @@ SC_SCALAR int sc_math_pow(sc_ctx *cx, double a, double b, double *out) {
     return isinf(*out) ? SC_RAISE(cx, "OverflowError", "math range error") : 0;
 }
 
-/* round(x): halves go to the even neighbor. */
+/* Compute round(x): halves go to the even neighbor. */
 SC_SCALAR int sc_float_round(sc_ctx *cx, double a, int64_t *out) {
     return sc_float_to_int(cx, rint(a), out);
 }
 
-/* round(x, digits): the decimal nearest to x itself, not to a product of it. */
+/* Compute round(x, digits): the decimal nearest to x itself, not to a rounded product. */
 SC_SCALAR int sc_float_round_to(sc_ctx *cx, double a, int64_t digits, double *out) {
     char text[400];
     *out = a;
@@ -378,9 +378,9 @@ SC_SCALAR void sc_leave(sc_ctx *cx) {
 
 /* ---- range(start, stop, step): step != 0 ---- */
 
-enum { SC_STRIP = 1 << 16 }; /* iterations of a small body between two looks at whether the call is to end */
+enum { SC_STRIP = 1 << 16 }; /* iterations of a small body between two checks whether the call must end */
 
-SC_SCALAR int64_t sc_strip_up(int64_t i, int64_t stop) { /* where a strip that begins at i ends, counting up to stop ... */
+SC_SCALAR int64_t sc_strip_up(int64_t i, int64_t stop) { /* the end of a strip from i, counting up to stop ... */
     return i < stop && (uint64_t)stop - (uint64_t)i > SC_STRIP ? i + SC_STRIP : stop;
 }
 

@@ -1,5 +1,5 @@
-/* sc_signal.h - SIGINT, noticed by compiled code. A handler that only sets a flag stands in front of the handler that the
- * program has, which runs as before. */
+/* sc_signal.h - lets compiled code notice SIGINT. A handler sets a flag, then calls the handler that the program
+ * has. */
 #ifndef SC_SIGNAL_H
 #define SC_SIGNAL_H
 
@@ -7,17 +7,18 @@
 
 extern int *sc_sigint_running; /* the flag that a signal sets, or NULL */
 
-/* From now on SIGINT sets this flag; NULL: none. Returns the one before. Of one thread, the main one. */
+/* Make SIGINT set this flag (NULL: none) from now on, and return the flag before. Only the main thread may call
+ * this. */
 static inline int *sc_sigint_flag(int *flag) {
     int *before = sc_sigint_running;
     __atomic_store_n(&sc_sigint_running, flag, __ATOMIC_RELAXED);
     return before;
 }
 
-void sc_sigint_settle(void); /* waits until no handler is about to set a flag that is no longer the one: before freeing it */
+void sc_sigint_settle(void); /* waits until no handler can set an earlier flag, so that it can be freed */
 
-/* Puts the handler in front, unless it is there already. Where SIGINT has no handler, it goes on ending the process, or being
- * ignored. It costs a system call: others may have set handlers since the last time. */
+/* Install the handler before the program's own, unless it is installed. If SIGINT has no handler, it still ends the
+ * process or is ignored. This costs a system call, since other code may have set handlers meanwhile. */
 void sc_sigint_watch(void);
 
 #pragma GCC visibility pop

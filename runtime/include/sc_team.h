@@ -16,7 +16,8 @@ extern "C" {
 
 #define SC_TEAM_MAX 64 /* threads, the caller included */
 
-/* Do begin..end of some work. No other thread has the number `worker`, below SC_TEAM_MAX, at that moment. */
+/* Do the part begin..end of some work. `worker` is below SC_TEAM_MAX, and no other running thread has the same
+ * number. */
 typedef void sc_work(void *arg, int64_t begin, int64_t end, int worker);
 
 typedef struct sc_team sc_team;
@@ -27,20 +28,21 @@ typedef enum sc_lender_state { SC_UNKNOWN, SC_ASLEEP, SC_AWAKE } sc_lender_state
 
 /* The threads of another runtime, such as OpenMP's. Each thread of a program has a team of them for itself. */
 typedef struct sc_lender {
-    /* Says what the team of the calling thread does now. Unknown: `run` was never called here, or that team has changed. */
+    /* Return what the team of the calling thread does now. Unknown: `run` was never called on this thread, or the team
+     * has changed. */
     sc_lender_state (*state)(void);
-    /* Calls member(arg, worker) once on each thread of the team, on the calling one with 0, and returns how many there are when all
-     * have returned. It synchronizes as starting and joining threads would. */
+    /* Call member(arg, worker) once on each thread of the team, on the calling one with worker 0. Return the number of
+     * threads when all calls have returned. Synchronizes like starting and joining threads. */
     int (*run)(void (*member)(void *arg, int worker), void *arg);
 } sc_lender;
 void sc_team_borrow(sc_team *team, const sc_lender *lender); /* before the first call */
 
-/* Do 0..count, cut at multiples of grain, on at most cx->num_threads threads, and return when all is done. The cuts follow
- * from the arguments alone, and what the work computes must not depend on them, so that results do not depend on the number of
- * threads. ns: about how long one thread takes; too little is not shared. The work must not use cx. */
+/* Do the parts of 0..count, cut at multiples of grain, on at most cx->num_threads threads, and return when all are
+ * done. The results of the work must not depend on the cuts, so that they do not depend on the number of threads. ns:
+ * an estimate of the time of one thread; short work is not shared. The work must not use cx. */
 void sc_parallel(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_work *work, void *arg);
 
-/* For such estimates: what one thread reads and writes in a nanosecond, from its own cache and from memory. */
+/* For such estimates: the bytes that one thread reads and writes in a nanosecond, in its own cache and in memory. */
 #define SC_CACHED_BYTES_PER_NS 96.0
 #define SC_BYTES_PER_NS 16.0
 

@@ -3,7 +3,7 @@
 #ifndef SC_VECTOR_H
 #define SC_VECTOR_H
 
-#if defined SC_PORTABLE /* plain scalar code, asked for */
+#if defined SC_PORTABLE /* plain scalar code, on request */
 #define SC_VL 8
 #elif defined __AVX512F__
 #define SC_VL 64

@@ -33,10 +33,10 @@ typedef struct {
     DLDataType dtype;
     int64_t *shape;
     int64_t *strides;     /* in elements; NULL: contiguous, last dimension fastest */
-    uint64_t byte_offset; /* of the first element from data */
+    uint64_t byte_offset; /* from data to the first element */
 } DLTensor;
 
-typedef struct DLManagedTensorVersioned { /* a tensor with its owner: call deleter(self) once, when done with it */
+typedef struct DLManagedTensorVersioned { /* a tensor with its owner: call deleter(self) once after use */
     DLPackVersion version;
     void *manager_ctx;
     void (*deleter)(struct DLManagedTensorVersioned *self);
@@ -47,7 +47,7 @@ typedef struct DLManagedTensorVersioned { /* a tensor with its owner: call delet
 #error "the dlpack.h that was included is older than version 1.0"
 #endif
 
-typedef struct scriptc_string { /* UTF-8, n bytes; results end in a NUL behind them */
+typedef struct scriptc_string { /* UTF-8, n bytes; a NUL follows those of results */
     const char *data;
     int64_t n;
 } scriptc_string;
@@ -55,20 +55,20 @@ typedef struct scriptc_string { /* UTF-8, n bytes; results end in a NUL behind t
 /* The statuses that the functions of entries return. */
 enum { SCRIPTC_OK = 0,
        SCRIPTC_RAISED = 1,      /* the compiled code raised what PyTorch would raise */
-       SCRIPTC_BAD_ARGUMENT = 2, /* an argument is not what the code was compiled for; nothing ran */
-       SCRIPTC_CANCELLED = 3     /* it was cancelled; what it had written stays written */ };
+       SCRIPTC_BAD_ARGUMENT = 2, /* an argument does not fit the compiled code; nothing ran */
+       SCRIPTC_CANCELLED = 3     /* the call was cancelled; earlier writes stay */ };
 
 typedef struct scriptc_error { /* of a context's last call; strings live until its next call */
     const char *type;    /* Python exception: "IndexError"; "" when the call succeeded */
     const char *message;
     const char *file, *function, *text; /* the user's line in the Python source, NULL where unknown */
     int line;
-    const char *traceback; /* the lines that led there, those of torch too, outermost first; "" where unknown */
+    const char *traceback; /* the lines of the traceback, those in torch too, outermost first; "" if unknown */
 } scriptc_error;
 
-typedef struct scriptc_output { /* where print(), warnings and logs of compiled code go; NULL: to stdout and stderr */
+typedef struct scriptc_output { /* receives print(), warnings and logs of compiled code; NULL: stdout and stderr */
     void (*print)(void *user, const char *text);
-    /* category: a class of Python's, or logging.LEVEL.NAME for what the logger of that name is told */
+    /* category: a Python class, or logging.LEVEL.NAME for a message to the logger of that name */
     void (*warn)(void *user, const char *category, const char *message, const char *file, int line);
     void *user;
 } scriptc_output;

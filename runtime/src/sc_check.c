@@ -21,7 +21,7 @@ SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_t
                     sc_sizes_text(size, rank).s);
 }
 
-/* In-place writes to leaves that require grad. view: dst is what is written is a view of. */
+/* Raise if an in-place op writes to a leaf that requires grad. view: the op writes to a view of dst. */
 SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view) {
     if (dst->leaf == SC_NO_LEAF) return 0;
     return sc_raise(cx, "RuntimeError", "%s leaf Variable that requires grad is being used in an in-place operation.",
@@ -108,7 +108,7 @@ SC_KERNEL int sc_check_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b
     return 0;
 }
 
-/* One-dimensional, but for dimensions of size 1. */
+/* Return whether t has at most one dimension of a size other than 1. */
 static bool is_vector(const sc_tensor *t) {
     int n = 0;
     for (int d = 0; d < t->rank; d++) n += t->size[d] != 1;
@@ -124,7 +124,7 @@ SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w
                         w->rank);
     if (w->rank > 2)
         return sc_raise(cx, "RuntimeError", "t() expects a tensor with <= 2 dimensions, but self is %dD", w->rank);
-    /* With a bias, eager multiplies x as one matrix when it can be viewed so. */
+    /* With a bias, eager multiplies x as one matrix if x can be viewed as one. */
     bool flat = bias && (rank == 2 || (is_vector(bias) && sc_is_contiguous(x)));
     if (flat) {
         int64_t rows = check_product(x->size, rank - 1), n = w->size[0];

@@ -1,7 +1,8 @@
-/* sc_complex.c - memory seen as other elements: complex ones as pairs of their parts and back, bits as those of another dtype. */
+/* sc_complex.c - views with other elements: complex elements as pairs of their parts and back, and bits as another
+ * dtype. */
 #include "sc_internal.h"
 
-/* A view of x's memory from its first element on, of other elements; the caller fills in sizes and strides. */
+/* Return a view of x's memory with other elements, from x's first element on. The caller fills in sizes and strides. */
 static sc_tensor *view_elements(sc_ctx *cx, const sc_tensor *x, int dtype, int rank, int64_t numel) {
     sc_tensor *t = sc_view_of(cx, x, 0, 0, NULL, NULL);
     if (!t) return NULL;
@@ -50,7 +51,7 @@ static int no_view(sc_ctx *cx, const sc_tensor *x, int dtype, const char *must, 
 /* Check, in eager's order, that elements `ratio` times as large can lie where x's do; ratio 0: they are smaller. */
 static int check_view_dtype(sc_ctx *cx, const sc_tensor *x, int dtype, int64_t ratio) {
     int64_t was = (int64_t)sc_dtype_size(x->dtype), offset = ((char *)x->data - (char *)x->storage->data) / was;
-    int64_t past = (int64_t)((uintptr_t)x->data / (uintptr_t)was); /* of memory from outside, which begins anywhere */
+    int64_t past = (int64_t)((uintptr_t)x->data / (uintptr_t)was); /* external memory may begin at any address */
     char must[80];
     int last = x->rank - 1;
     if (ratio && x->size[last] % ratio != 0) {
@@ -70,7 +71,8 @@ static int check_view_dtype(sc_ctx *cx, const sc_tensor *x, int dtype, int64_t r
     return 0;
 }
 
-/* The factor between the sizes of elements counts along the last dim, whose elements must be side by side. */
+/* View x as another dtype. The last dim, whose elements must be contiguous, changes by the ratio of the sizes of
+ * elements. */
 SC_KERNEL sc_tensor *sc_view_dtype(sc_ctx *cx, const sc_tensor *x, int dtype) {
     int64_t was = (int64_t)sc_dtype_size(x->dtype), size = (int64_t)sc_dtype_size(dtype);
     int64_t more = was / size, fewer = size / was; /* one of them is 0 where the sizes differ */

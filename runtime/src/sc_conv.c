@@ -53,15 +53,16 @@ static int conv_check_numbers(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w
     return 0;
 }
 
-/* Places in a padded image are computed in 64 bits, times the sizes of kernels and elements. */
+/* Offsets in padded images times the sizes of kernels and elements must fit 64 bits. */
 #define MOST_PIXELS ((int64_t)1 << 50)
 
-/* Eager computes with sizes that wrap. */
+/* Raise for sizes that overflow, with which eager computes modulo 2^64. */
 static int conv_raise_extent(sc_ctx *cx) {
     return sc_raise(cx, "RuntimeError", "the padded image or the kernel of the convolution is too large");
 }
 
-/* (in - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1; false where it overflows. */
+/* Write (in - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1 to *out, or return false if it
+ * overflows. */
 static bool conv_transposed_size(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t output_padding, int64_t dilation,
                                  int64_t *size) {
     int64_t spread, twice, extent;
@@ -75,7 +76,7 @@ static bool conv_transposed_size(int64_t in, int64_t kernel, int64_t stride, int
     return !overflow;
 }
 
-/* x is batched: eager's messages show it so. */
+/* Check the shapes. x is batched, as eager's messages show it. */
 static int conv_check_shapes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *padding,
                              const int64_t *dilation, int64_t groups) {
     sc_text weight = sc_shape_text(w);
@@ -113,7 +114,7 @@ static int conv_check_shapes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w,
     if (x->size[0] && x->size[1] && x->size[2] * x->size[3] == 0)
         return sc_raise(cx, "RuntimeError", "Only zero batch or zero channel inputs are supported, but got input shape: %s",
                         sc_shape_text(x).s);
-    if (w->size[2] == 0 || w->size[3] == 0) /* eager fails inside its library; the words are ours */
+    if (w->size[2] == 0 || w->size[3] == 0) /* eager fails inside its library, so the message is our own */
         return sc_raise(cx, "RuntimeError", "kernels without elements are not supported: weight of size %s", weight.s);
     return 0;
 }
@@ -154,7 +155,8 @@ static void conv_run_i64(const conv_shape *s, int64_t groups, bool transposed, c
     }
 }
 
-/* all contiguous and of dtype, which is f32, f64 or i64; out [batch, groups * filters, ...] exists */
+/* Compute a convolution into `out` [batch, groups * filters, ...]. All tensors are contiguous and of dtype f32, f64 or
+ * i64. */
 static int conv_run_all(sc_ctx *cx, const conv_shape *s, int dtype, int64_t groups, bool transposed, const sc_tensor *x,
                         const sc_tensor *w, const sc_packed *arranged, const sc_tensor *bias, sc_tensor *out) {
     if (dtype == SC_I64) {
@@ -171,11 +173,12 @@ static int conv_run_all(sc_ctx *cx, const conv_shape *s, int dtype, int64_t grou
     return conv_forward(cx, s, dtype, groups, x, w, bias, out);
 }
 
-/* x is batched and everything is checked; arranged: see sc_conv_transpose2d */
+/* Return a convolution of checked operands; x is batched. arranged: see sc_conv_transpose2d. */
 static sc_tensor *conv_compute(sc_ctx *cx, const conv_shape *s, int64_t groups, bool transposed, const sc_tensor *x,
                                const sc_tensor *w, const sc_packed *arranged, const sc_tensor *bias) {
     int dtype = x->dtype == SC_F64 ? SC_F64 : x->dtype >= SC_F16 ? SC_F32 : SC_I64;
-    int64_t size[4] = {x->size[0], x->size[1] ? groups * s->filters : 0, s->out[0], s->out[1]}; /* no channels in: none out, as in eager */
+    /* no input channels give no output channels, as in eager */
+    int64_t size[4] = {x->size[0], x->size[1] ? groups * s->filters : 0, s->out[0], s->out[1]};
     sc_tensor *wide = sc_empty(cx, dtype, 4, size), *out = NULL, *in = NULL, *weight = NULL, *b = NULL;
     if (!wide) return NULL;
     bool ready = wide->numel == 0;
@@ -270,7 +273,7 @@ SC_KERNEL sc_packed *sc_arrange_transposed(sc_ctx *cx, const sc_tensor *w, const
                                            int64_t groups, const int64_t *dilation) {
     bool fits = stride[0] > 0 && stride[1] > 0 && dilation[0] > 0 && dilation[1] > 0 && groups > 0 && w->size[0] % groups == 0;
     sc_tensor *whole = NULL, *out = NULL;
-    if (!fits) out = sc_empty(cx, w->dtype, 1, (int64_t[]){0}); /* the convolution will say why */
+    if (!fits) out = sc_empty(cx, w->dtype, 1, (int64_t[]){0}); /* the convolution will raise the error */
     else if ((whole = sc_contiguous(cx, (sc_tensor *)w))) {
         conv_shape s = conv_shape_of(w, w, stride, padding, dilation);
         s.channels = w->size[0] / groups, s.filters = w->size[1];

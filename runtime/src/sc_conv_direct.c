@@ -6,12 +6,12 @@
 #include "sc_image.h"
 
 enum {
-    CONV_KC = 256,         /* terms that are used before the next: a panel of 64 KB */
-    CONV_PIECES = 4,       /* pieces that weights are used for before the next */
-    CONV_COLLECT = 6,      /* collecting pixels in a panel costs about what so many filters do */
-    CONV_PLANES = 1 << 19, /* bytes that the planes of a chunk may take: half of a second cache. More where a few rows need more */
-    CONV_WIDTH_BYTES = GEMM_NV * SC_VL, /* of the pixels that are worked on at once */
-    CONV_WIDTH = CONV_WIDTH_BYTES / 4,  /* the most pixels that these are */
+    CONV_KC = 256,         /* terms of a block: a panel of 64 KB */
+    CONV_PIECES = 4,       /* pieces for which a block of weights is used */
+    CONV_COLLECT = 6,      /* collecting pixels in a panel costs about as much as this many filters */
+    CONV_PLANES = 1 << 19, /* bytes of the planes of a chunk: half of an L2 cache. More if a few rows need more */
+    CONV_WIDTH_BYTES = GEMM_NV * SC_VL, /* bytes of the pixels of a piece */
+    CONV_WIDTH = CONV_WIDTH_BYTES / 4,  /* the most pixels of a piece */
 };
 
 /* A chunk of the input, channels of some images or of some rows of one: a plane for each channel and phase, `plane` elements apart,
@@ -31,11 +31,11 @@ typedef struct conv_view {
     bool in_place;      /* pieces are not collected */
 } conv_view;
 
-/* n results: where their pixels begin in a plane, their place in the piece, and where they go in the output */
+/* n results: the offsets of their pixels in a plane, of the results in the piece, and of the results in the output */
 typedef struct conv_run { int64_t from, at, to, n; } conv_run;
 
-/* Results that are worked on at once: a run in each vector if they are read in place, else a panel of runs one behind the other.
- * whole: the vectors can be stored where they belong. */
+/* The results of one step: one run for each vector if pixels are read in place, else a panel of consecutive runs.
+ * whole: whole vectors can be stored to the output. */
 typedef struct conv_piece {
     int64_t n;
     int count;
@@ -43,9 +43,10 @@ typedef struct conv_piece {
     conv_run run[CONV_WIDTH];
 } conv_piece;
 
-typedef struct conv_cursor { int64_t image, row, column; } conv_cursor; /* of the next result of a chunk */
+typedef struct conv_cursor { int64_t image, row, column; } conv_cursor; /* position of the next result of a chunk */
 
-/* The places of a kernel that each view of a transposed convolution takes: those at first[v]..first[v + 1] - 1. */
+/* The elements of a kernel that each view of a transposed convolution uses: view v uses those at first[v]..first[v + 1]
+ * - 1. */
 typedef struct conv_taps { int64_t views, *first, *place; } conv_taps;
 
 /* The plan of a convolution: its chunks and products. */
@@ -71,7 +72,7 @@ static int64_t conv_panel_elements(int64_t terms, int64_t width, int64_t lanes) 
     return CONV_PIECES * width * (terms < CONV_KC ? terms : CONV_KC) + lanes;
 }
 
-/* The next results of a chunk of `rows` rows; false where there are none. */
+/* Find the next results of a chunk of `rows` rows. Return false if there are none. */
 static bool conv_next_piece(const conv_planes *p, const conv_view *v, int64_t rows, int64_t lanes, conv_cursor *at, conv_piece *piece) {
     int64_t width = GEMM_NV * lanes, columns = v->size[1];
     piece->n = piece->count = 0;
@@ -79,7 +80,8 @@ static bool conv_next_piece(const conv_planes *p, const conv_view *v, int64_t ro
         int64_t column = at->column, left = columns - column, room = v->in_place ? lanes : width - piece->n;
         int64_t n = left < room ? left : room;
         at->column += n;
-        if (v->in_place && n < lanes && columns >= lanes) column = columns - lanes, n = lanes; /* some once more */
+        /* some results are computed twice */
+        if (v->in_place && n < lanes && columns >= lanes) column = columns - lanes, n = lanes;
         int64_t y = v->start[0] + (p->first_row + at->row) * v->step[0], x = v->start[1] + column * v->step[1];
         piece->run[piece->count++] = (conv_run){at->image * p->image + at->row * p->width + column, piece->n,
                                                 ((p->first_image + at->image) * v->images_apart + y) * v->out_width + x, n};
@@ -120,7 +122,7 @@ static int64_t conv_aligned(int64_t bytes) {
     return conv_divide_up(bytes, SC_ALIGN) * SC_ALIGN;
 }
 
-/* Sizes of chunks, once planes know phases and width: so many images as fit, or so many rows. */
+/* Choose the size of chunks, after phases and width of planes: as many images, or rows, as fit. */
 static void conv_cut(conv_plan *plan, int64_t result_rows) {
     conv_planes *p = &plan->planes;
     int64_t item = (int64_t)sc_dtype_size(plan->dtype), row = p->channels * conv_phases(p) * p->width * item;
@@ -134,19 +136,19 @@ static void conv_cut(conv_plan *plan, int64_t result_rows) {
     if (plan->chunk_images < 1) plan->chunk_images = 1;
     if (plan->chunk_images > plan->batch) plan->chunk_images = plan->batch;
     p->image = p->rows * p->width;
-    /* a vector may reach so far beyond a plane; an odd number of cache lines, so that planes do not fall into the same sets */
+    /* a vector may read this far beyond a plane; an odd number of cache lines keeps planes out of the same sets */
     int64_t line = SC_ALIGN / item, end = plan->chunk_images * p->image + SC_VL / item;
     p->plane = (conv_divide_up(end, line) | 1) * line;
 }
 
-/* Chunks of images, of groups, and of rows of each. */
+/* Return the number of chunks of images, groups and rows. */
 static int64_t conv_count_chunks(const conv_plan *plan) {
     return conv_divide_up(plan->batch, plan->chunk_images) * (plan->by_rows ? plan->groups : 1) *
            conv_divide_up(plan->result_rows, plan->rows);
 }
 
-/* Memory for planes, panels and sums, for each worker, and for the offsets of so many terms and `more` bytes of the caller's at
- * the end of offsets. most: terms of a view */
+/* Allocate planes, panels and sums for each worker, offsets of all terms, and `more` bytes for the caller after the
+ * offsets. most: the most terms of a view. */
 static sc_tensor *conv_allocate(sc_ctx *cx, conv_plan *plan, int64_t filters, int64_t most, int64_t terms, int64_t more) {
     const conv_planes *p = &plan->planes;
     int64_t item = (int64_t)sc_dtype_size(plan->dtype), workers = sc_workers(cx), chunks = conv_count_chunks(plan);
@@ -162,7 +164,7 @@ static sc_tensor *conv_allocate(sc_ctx *cx, conv_plan *plan, int64_t filters, in
     return memory;
 }
 
-/* Return whether a view is better read in place than collected: where rows are whole vectors, or there are few filters. */
+/* Return whether a view is read in place rather than collected: if rows are whole vectors, or filters are few. */
 static bool conv_in_place(const conv_plan *plan, const conv_view *v) {
     int64_t lanes = SC_VL / (int64_t)sc_dtype_size(plan->dtype), columns = v->size[1];
     if (plan->planes.phases[0] == 0) return v->filters <= GEMM_MR && columns >= lanes; /* channels are far apart */
@@ -191,7 +193,7 @@ static void conv_chunk(const conv_plan *plan, const conv_job *job, char *memory)
     }
 }
 
-/* Chunks begin..end - 1, in the worker's own planes. */
+/* Compute the chunks begin..end - 1, in the worker's own planes. */
 static void conv_part(void *arg, int64_t begin, int64_t end, int worker) {
     const conv_job *job = arg;
     conv_plan plan = *job->plan;
@@ -218,7 +220,8 @@ static void conv_chunks(sc_ctx *cx, conv_plan *plan, const sc_tensor *x, const s
     sc_parallel(cx, conv_count_chunks(plan), 1, ns, conv_part, &job);
 }
 
-/* step, columns: of the results of a view. Pieces are found once for all groups, which costs less than once for each; rows need none. */
+/* Make a plan. step, columns: of the results of a view. Pieces are found once for all groups; plans by rows need
+ * none. */
 static conv_plan conv_new_plan(const conv_shape *s, int dtype, int64_t batch, int64_t groups, int64_t step, int64_t columns) {
     int64_t terms = s->channels * s->kernel[0] * s->kernel[1], lanes = SC_VL / (int64_t)sc_dtype_size(dtype);
     bool by_rows = s->filters == 1 && terms <= CONV_KC && step == 1 && columns >= lanes;
@@ -227,7 +230,7 @@ static conv_plan conv_new_plan(const conv_shape *s, int dtype, int64_t batch, in
                        .n_views = 1, .batch = batch, .groups = groups, .by_rows = by_rows, .dtype = dtype};
 }
 
-/* One place of the kernel, every pixel, no padding: the image is its own planes. */
+/* Compute a 1 x 1 convolution with stride 1 and no padding, for which the image serves as planes. */
 static int conv_pointwise(sc_ctx *cx, const conv_shape *s, int dtype, int64_t groups, const sc_tensor *x, const sc_tensor *w,
                           const sc_tensor *bias, sc_tensor *out) {
     int64_t pixels = s->out[0] * s->out[1], enough = CONV_PIECES * CONV_WIDTH_BYTES / (int64_t)sc_dtype_size(dtype);
@@ -250,7 +253,8 @@ static int conv_pointwise(sc_ctx *cx, const conv_shape *s, int dtype, int64_t gr
     return 0;
 }
 
-/* The offsets of all channels, which are `apart`, from those of the n places of the kernel in the first; returns their end. */
+/* Extend the n offsets of the first channel to all channels, `apart` from one another. Return the end of the
+ * offsets. */
 static int64_t *conv_repeat_offsets(int64_t *offset, int64_t n, int64_t channels, int64_t apart) {
     for (int64_t c = 1; c < channels; c++)
         for (int64_t t = 0; t < n; t++) offset[c * n + t] = offset[t] + c * apart;
@@ -289,16 +293,19 @@ SC_KERNEL int conv_forward(sc_ctx *cx, const conv_shape *s, int dtype, int64_t g
     return 0;
 }
 
-/* ---- transposed convolutions: a view for each place modulo the stride, which has its own places of the kernel ---- */
+/* ---- transposed convolutions: one view for each position modulo the stride, with its own elements of the kernel
+ * ---- */
 
-/* Results at places r, r + stride, ... of one dim take place k of the kernel from the input that is *shift further on, if from any. */
+/* Return whether results at r, r + stride, ... of one dim use element k of the kernel, and write the shift to their
+ * input to *shift. */
 static bool conv_tap(const conv_shape *s, int d, int64_t r, int64_t k, int64_t *shift) {
     int64_t at = r + s->padding[d] - k * s->dilation[d];
     *shift = at / s->stride[d];
     return at % s->stride[d] == 0;
 }
 
-/* Each place of the kernel has one view. NULL where memory ends; the caller releases what it returns. */
+/* Assign each element of the kernel to its view. Return the memory of `taps`, which the caller releases, or NULL if
+ * memory ends. */
 static sc_tensor *conv_find_taps(sc_ctx *cx, const conv_shape *s, conv_taps *taps) {
     int64_t shift, n = 0, area = s->kernel[0] * s->kernel[1];
     taps->views = s->stride[0] * s->stride[1];

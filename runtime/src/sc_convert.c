@@ -212,7 +212,7 @@ static convert_function *store_function(int wide, int dtype) {
 
 /* ---- rows ---- */
 
-enum { CONVERT_CHUNK = 512 }; /* elements that pass through the buffers at a time */
+enum { CONVERT_CHUNK = 512 }; /* elements of the buffers */
 
 static int wide_dtype(int dtype) {
     return !sc_is_float(dtype) ? SC_I64 : dtype == SC_F64 ? SC_F64 : SC_F32;
@@ -231,7 +231,8 @@ static void convert_part(int part, void *dst, int dst_dtype, int64_t dst_step, c
     sc_convert_row(dst, dst_dtype, dst_step, src, src_dtype, src_step, n);
 }
 
-/* A real element has an imaginary part of 0; a complex one as a real one loses it, and is true where either part is. */
+/* Convert complex elements. A real element gets the imaginary part 0. A complex element as a real one loses its
+ * imaginary part; as a bool, it is true if either part is not 0. */
 static void convert_complex(void *dst, int dst_dtype, int64_t dst_step, const void *src, int src_dtype, int64_t src_step, int64_t n) {
     static const uint8_t zero = 0;
     uint8_t *truth = dst;

@@ -62,7 +62,7 @@ SC_KERNEL sc_tensor *sc_empty_like(sc_ctx *cx, const sc_tensor *x, int dtype) {
     return sc_empty_strided(cx, dtype, x->rank, x->size, stride);
 }
 
-enum { ARANGE_CHUNK = 256 }; /* numbers that are computed in the wide type before they are converted */
+enum { ARANGE_CHUNK = 256 }; /* numbers of the wide type that are converted at a time */
 
 SC_KERNEL sc_tensor *sc_arange(sc_ctx *cx, int dtype, double start, double stop, double step) {
     if (dtype == SC_I64) {
@@ -84,7 +84,8 @@ SC_KERNEL sc_tensor *sc_arange(sc_ctx *cx, int dtype, double start, double stop,
     int64_t n = (int64_t)count;
     sc_tensor *t = sc_empty(cx, dtype, 1, &n);
     if (!t) return NULL;
-    if (!sc_is_float(dtype)) start = trunc(start), step = trunc(step); /* the count came from the exact numbers */
+    /* the count was computed from the exact numbers */
+    if (!sc_is_float(dtype)) start = trunc(start), step = trunc(step);
     for (int64_t at = 0; at < n; at += ARANGE_CHUNK) {
         double values[ARANGE_CHUNK];
         int64_t m = n - at < ARANGE_CHUNK ? n - at : ARANGE_CHUNK;
@@ -120,7 +121,7 @@ SC_KERNEL sc_tensor *sc_arange_int(sc_ctx *cx, int dtype, int64_t start, int64_t
 
 /* ---- copying ---- */
 
-/* Rows of dst are contiguous, columns of src are: the two innermost dimensions of the iteration are a transposed matrix. */
+/* Used when rows of dst and columns of src are contiguous: the two inner dimensions are a transposed matrix. */
 enum { COPY_TILE = 8 };
 
 static bool is_transposition(const sc_iter *it, int64_t bytes) {
@@ -128,13 +129,13 @@ static bool is_transposition(const sc_iter *it, int64_t bytes) {
            it->size[0] >= COPY_TILE && it->stride[0][0] % bytes == 0;
 }
 
-/* The inner dimension is short, and the next one is long: rows are taken along that. */
+/* Return whether the inner dimension is short and the next one long, so that rows are copied along the next one. */
 static bool is_narrow(const sc_iter *it, int64_t bytes) {
     return it->rank >= 1 && it->n < COPY_TILE && it->size[0] > 2 * it->n && it->stride[0][0] % bytes == 0 &&
            it->stride[0][1] % bytes == 0;
 }
 
-/* Elements of `bytes` bytes: the two innermost dimensions. */
+/* Copy the two inner dimensions, of elements of `bytes` bytes. */
 static void copy_plane(const sc_iter *it, int64_t bytes) {
     int64_t rows = it->size[0], to_pitch = it->stride[0][0] / bytes, from_pitch = it->stride[0][1] / bytes;
     if (it->n >= COPY_TILE) sc_move_transposed((size_t)bytes, it->p[0], to_pitch, it->p[1], it->step[1], rows, it->n);
@@ -144,7 +145,7 @@ static void copy_plane(const sc_iter *it, int64_t bytes) {
                         (const char *)it->p[1] + i * it->step[1] * bytes, from_pitch, rows);
 }
 
-/* Moves past the rows that copy_plane did. */
+/* Advance past the rows that copy_plane has copied. */
 static bool next_plane(sc_iter *it) {
     for (int o = 0; o < it->operands; o++) it->p[o] = (char *)it->p[o] + it->stride[0][o] * (it->size[0] - 1);
     it->at[0] = it->size[0] - 1;
@@ -167,7 +168,7 @@ SC_KERNEL int sc_copy_into(sc_ctx *cx, sc_tensor *dst, const sc_tensor *src) {
     return 0;
 }
 
-/* Copies src into t, which is new: releases t and returns NULL when that fails, or when t is NULL. */
+/* Copy src into the new tensor t and return t. If copying fails, or t is NULL, release t and return NULL. */
 static sc_tensor *filled_from(sc_ctx *cx, sc_tensor *t, const sc_tensor *src) {
     if (t && sc_copy_into(cx, t, src)) {
         sc_release(cx, t);
@@ -215,7 +216,7 @@ SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *re
         sc_raise(cx, "RuntimeError", "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
         return NULL;
     }
-    /* The result seen with each repeated dimension as two, (repeat, element), along the first of which x is spread. */
+    /* View the result with each repeated dimension as two, (repeat, element); x is broadcast along the first. */
     for (int d = 0; d < rank && rank <= SC_MAX_RANK; d++) {
         int64_t length = d < extra ? 1 : x->size[d - extra], stride = d < extra ? 0 : x->stride[d - extra];
         if (__builtin_mul_overflow(length, repeats[d], &size[d])) {

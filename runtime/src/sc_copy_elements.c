@@ -15,7 +15,7 @@
 #define N(name) move_##name##_8
 #include "sc_copy_elements_tile.inc"
 
-/* Elements of 16 bytes: their halves. */
+/* Move a row of elements of 16 bytes, by halves. */
 static void move_row_16(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {
     for (int half = 0; half < 16; half += 8)
         move_row_8((uint64_t *)(void *)(to + half), 2 * to_step, (const uint64_t *)(const void *)(from + half), 2 * from_step, n);

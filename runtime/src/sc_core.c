@@ -7,12 +7,13 @@
 #include "sc_internal.h"
 
 #if defined(__SANITIZE_ADDRESS__)
-/* Recycled blocks stay poisoned while they wait, so ASan sees use after release and overruns into size-class slack. */
+/* Poison recycled blocks, so that ASan detects use after release, and overruns into the rest of a size class. */
 #include <sanitizer/asan_interface.h>
 #define POISON(p, n) __asan_poison_memory_region(p, n)
 #define UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
 #elif defined(SC_SHARES_CONTEXTS)
-/* Not built with ASan, but contexts go to libraries that may be: what they poisoned must be unpoisoned here, and back. */
+/* Contexts may be shared with libraries built with ASan, so memory that they poison must be unpoisoned here, and
+ * back. */
 extern void __asan_poison_memory_region(void const volatile *address, size_t size) __attribute__((weak));
 extern void __asan_unpoison_memory_region(void const volatile *address, size_t size) __attribute__((weak));
 #define POISON(p, n) (__asan_poison_memory_region ? __asan_poison_memory_region(p, n) : (void)0)
@@ -42,7 +43,7 @@ static void *libc_realloc(void *user, void *block, size_t old, size_t nbytes) {
 static void *system_realloc(sc_ctx *cx, void *block, size_t old, size_t nbytes) {
     cx->n_system++;
     void *p = cx->alloc.realloc(cx->alloc.user, block, old, nbytes);
-    if (!p && nbytes && cx->bytes_cached) { /* what we keep for later may be what is missing now */
+    if (!p && nbytes && cx->bytes_cached) { /* free the cached blocks and try again */
         sc_ctx_trim(cx, 0);
         p = cx->alloc.realloc(cx->alloc.user, block, old, nbytes);
     }
@@ -225,7 +226,7 @@ void sc_ctx_free(sc_ctx *cx) {
     a.realloc(a.user, cx, sizeof *cx, 0);
 }
 
-/* Gives back what one object owns by itself; what it refers to stands in the live list too. */
+/* Recycle the memory that one object owns. Objects that it refers to are in the live list too. */
 static void recycle(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_STORAGE) {
         storage_recycle(cx, (sc_storage *)o);
@@ -257,7 +258,8 @@ static void unwind_list(sc_ctx *cx, sc_obj *sentinel) {
 
 void sc_ctx_unwind(sc_ctx *cx) {
     unwind_list(cx, &cx->live);
-    for (int i = 0; i < cx->n_kept; i++) cx->kept_index[i].object->refs = 1; /* the failed call's references are gone */
+    /* drop the references of the failed call */
+    for (int i = 0; i < cx->n_kept; i++) cx->kept_index[i].object->refs = 1;
     cx->depth = 0;
     if (cx->n_set)
         for (int i = 0; i < cx->n_targets; i++) cx->targets[i].form = SC_UNSET, cx->targets[i].was_deleted = false;
@@ -346,7 +348,7 @@ static void free_object(sc_ctx *cx, sc_obj *o) {
 void sc_free(sc_ctx *cx, sc_obj *o) {
     if (!o->prev) return; /* detached: its new owner frees it */
     unlink_live(o);
-    if (o->kind == SC_TENSOR) { /* what loops make and give up */
+    if (o->kind == SC_TENSOR) { /* the most common kind in loops */
         sc_storage *s = ((sc_tensor *)o)->storage;
         give_struct(cx, o);
         if (!s || s->obj.refs == SC_IMMORTAL || --s->obj.refs > 0 || !s->obj.prev) return;
@@ -354,7 +356,7 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
         storage_recycle(cx, s);
         return;
     }
-    o->next = cx->dying; /* what it holds dies behind it, not within this call: a chain of objects may be long */
+    o->next = cx->dying; /* referents are freed after it, not recursively: a chain of objects may be long */
     cx->dying = o;
     if (cx->frees) return;
     for (cx->frees = true; (o = cx->dying);) {
@@ -385,7 +387,7 @@ const char *sc_dtype_name(int dtype) {
     return names[dtype];
 }
 
-/* Takes over the reference to s, also when it fails. */
+/* Make a tensor. Takes over the reference to s, even on failure. */
 static inline sc_tensor *tensor_new(sc_ctx *cx, sc_storage *s, void *data, int dtype, int64_t numel, int rank, const int64_t *size,
                                     const int64_t *stride) {
     sc_tensor *t = sc_object(cx, SC_TENSOR);
@@ -422,8 +424,8 @@ static int check_numel(sc_ctx *cx, const int64_t *size, int rank, int64_t *numel
     return sc_raise(cx, "RuntimeError", "numel: integer multiplication overflow");
 }
 
-/* Compute the strides, the number of elements and that of bytes for sizes that are not all positive, or whose product is too
- * large; or raise eager's error. */
+/* Compute the strides and the numbers of elements and bytes for sizes that are not all positive or whose product is too
+ * large, or raise eager's error. */
 __attribute__((cold)) static int odd_layout(sc_ctx *cx, int64_t item, int rank, const int64_t *size, int64_t *stride,
                                             int64_t *numel, int64_t *bytes) {
     int64_t next = 1;
@@ -534,14 +536,14 @@ uint64_t sc_str_hash_of(const sc_str *s) {
     for (int64_t i = 0; i < s->len; i++) h = (h ^ sc_str_code(s, i)) * SC_STR_HASH_PRIME;
     h ^= h >> 32;
     if (h == 0) h = 1;
-    ((sc_str *)s)->hash = h; /* constants come with theirs */
+    ((sc_str *)s)->hash = h; /* constants contain their hash */
     return h;
 }
 
 /* ---- lists ---- */
 
-/* The items of a short list stand behind its struct, more of them in recycled blocks: a list made in every iteration costs no
- * allocation. */
+/* Make room for `cap` items. Those of a short list follow its struct, and others are in recycled blocks, so that a list
+ * made in every iteration costs no allocation. */
 static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
     size_t width = l->holds == SC_BOOLS ? 1 : sizeof(sc_value), bytes;
     bool overflow = __builtin_mul_overflow((size_t)cap, width, &bytes) || bytes > PTRDIFF_MAX;

@@ -23,7 +23,7 @@ static inline uint64_t hash_int(int64_t v) {
     return hash_signed(v < 0, size < MODULUS ? size : size % MODULUS);
 }
 
-/* A fraction modulo 2^61 - 1, where multiplying by powers of two rotates 61 bits. */
+/* Return Python's hash of a float: a fraction modulo 2^61 - 1, where multiplying by a power of two rotates 61 bits. */
 static uint64_t hash_float(double x) {
     int exponent;
     if (isnan(x)) return 0;
@@ -57,15 +57,15 @@ static uint64_t hash_tuple(const char **kind, const sc_value **leaf) {
     return hash_end(sum, n);
 }
 
-/* Behind the form of one key or item. */
-static const char *behind(const char *kind) {
+/* Return the rest of `kind` after the form of one key or item. */
+static const char *after_key(const char *kind) {
     int depth = 0;
     do depth += (*kind == '(' || *kind == '[') - (*kind == ')' || *kind == ']');
     while (kind++, depth);
     return kind;
 }
 
-/* The leaves of item i of a tuple of any length whose items have a form; room: for one that stands in a byte. */
+/* Return the leaves of item i of a tuple of any length. room: memory for an item that is stored as a byte. */
 static inline const sc_value *item_leaves(const char *kind, const sc_list *l, int64_t i, sc_value *room) {
     if (*kind == 'b') return room->b = l->bools[i], room;
     return *kind == '(' ? l->items[i].l->items : &l->items[i];
@@ -86,10 +86,10 @@ static uint64_t hash_next(const char **kind, const sc_value **leaf) {
     const char *form = *kind;
     switch (*(*kind)++) {
     case '(': return hash_tuple(kind, leaf);
-    case '[': return *kind = behind(form), hash_items(form + 1, (*leaf)++->l);
+    case '[': return *kind = after_key(form), hash_items(form + 1, (*leaf)++->l);
     case 'i': return hash_int((*leaf)++->i);
     case 'f': return hash_float((*leaf)++->f);
-    case 's': return sc_str_hash((*leaf)++->s) & (UINT64_MAX >> 1); /* Python's differs from process to process */
+    case 's': return sc_str_hash((*leaf)++->s) & (UINT64_MAX >> 1); /* Python's hash differs from process to process */
     default: return (*leaf)++->b;
     }
 }
@@ -107,13 +107,13 @@ static inline const sc_value *leaves_of(const sc_dict *d, const sc_item *item) {
 
 static bool same_items(const char *kind, const sc_list *a, const sc_list *b);
 
-/* Two NaN count as one: a number has no identity by which to tell them apart. */
+/* Return whether two keys are equal. Two NaN are equal, since numbers have no identity that could tell them apart. */
 static bool same_key(const char *kind, const sc_value *a, const sc_value *b) {
     for (; *kind && *kind != ']'; kind++) {
         if (*kind == '(' || *kind == ')') continue;
         if (*kind == '[') {
             if (!same_items(kind + 1, a++->l, b++->l)) return false;
-            kind = behind(kind) - 1;
+            kind = after_key(kind) - 1;
             continue;
         }
         bool same = *kind == 'i'   ? a->i == b->i
@@ -142,7 +142,7 @@ static inline bool same_item(const sc_dict *d, const sc_item *item, const sc_val
 
 /* ---- the table ---- */
 
-typedef struct probe { /* the slots in which a hash may stand, in order */
+typedef struct probe { /* the slots that a hash probes, in order */
     uint64_t at, start, perturb;
     int left;
 } probe;
@@ -163,7 +163,7 @@ static inline void probe_next(const sc_dict *d, probe *p) {
     p->left = p->start + PROBES <= d->mask ? PROBES : 0;
 }
 
-/* The number of the item with a key, or -1; *slot becomes its slot, or the one that a new key takes. */
+/* Return the number of the item with a key, or -1. *slot becomes its slot, or the slot for a new key. */
 static inline int64_t look_up(const sc_dict *d, uint64_t hash, const sc_value *key, uint64_t *slot) {
     uint64_t dummy = UINT64_MAX;
     for (probe p = probe_first(d, hash);; probe_next(d, &p)) {
@@ -187,7 +187,7 @@ static uint64_t slot_of(const sc_dict *d, int64_t number) {
     return p.at;
 }
 
-/* Puts an item that is in no slot yet into a table without dummies. */
+/* Enter an item that has no slot into a table without dummies. */
 static void enter(sc_dict *d, int64_t number) {
     probe p = probe_first(d, d->items[number].hash);
     while (d->slot[p.at] != EMPTY) probe_next(d, &p);
@@ -199,7 +199,7 @@ static void fill_empty(sc_dict *d) {
     d->fill = 0;
 }
 
-/* A table of more than `least` slots, entered in the order of the old one. */
+/* Make a table of more than `least` slots, and enter items in the order of the old table. */
 static int resize(sc_ctx *cx, sc_dict *d, uint64_t least) {
     uint64_t size = SMALLEST, old_size = d->mask + 1;
     while (size <= least) size *= 2;
@@ -221,7 +221,7 @@ static int resize(sc_ctx *cx, sc_dict *d, uint64_t least) {
 
 /* ---- items ---- */
 
-/* Closes the holes, and gives the items of a set the order of the table. */
+/* Close the holes, and sort the items of a set by their slots. */
 static int arrange(sc_ctx *cx, sc_dict *d) {
     if (!d->is_set) {
         int64_t to = 0;
@@ -269,7 +269,7 @@ static void drop(sc_ctx *cx, const sc_dict *d, const sc_item *item) {
     if (d->counted) sc_release(cx, item->value.o);
 }
 
-/* A key by itself: its value, or a tuple made of its leaves. */
+/* Make a key of its leaves: a value or a tuple. */
 static int own_key(sc_ctx *cx, const sc_dict *d, const sc_value *leaves, sc_value *key) {
     if (d->kind[0] != '(') {
         *key = *leaves;
@@ -281,12 +281,12 @@ static int own_key(sc_ctx *cx, const sc_dict *d, const sc_value *leaves, sc_valu
     for (const char *k = d->kind; *k; k++) {
         if (*k == '(' || *k == ')') continue;
         mask |= (uint32_t)(*k == 's' || *k == '[') << n++;
-        if (*k == '[') k = behind(k) - 1;
+        if (*k == '[') k = after_key(k) - 1;
     }
     return (key->l = sc_list_tuple(cx, mask, n, leaves)) ? 0 : -1;
 }
 
-/* A new key; one that is an object is the dict's from here on. */
+/* Insert a new key. The dict takes over the reference to a key that is an object. */
 static int insert(sc_ctx *cx, sc_dict *d, uint64_t hash, uint64_t slot, sc_value key, sc_value value) {
     bool fresh = d->slot[slot] == EMPTY;
     if (room_for_one(cx, d)) return -1;
@@ -383,7 +383,7 @@ SC_KERNEL void sc_dict_clear(sc_ctx *cx, sc_dict *d) {
     d->sorted = false;
     if (d->mask >= SMALLEST) {
         int32_t *less = sc_memory(cx, d->slot, (size_t)(d->mask + 1) * sizeof *less, SMALLEST * sizeof *less);
-        if (less) { /* else the table stays as it was */
+        if (less) { /* else the table is unchanged */
             d->slot = less;
             d->mask = SMALLEST - 1;
         }
@@ -405,15 +405,15 @@ SC_KERNEL int sc_dict_unchanged(sc_ctx *cx, const sc_dict *d, int64_t changes) {
                                                   : "dictionary changed size during iteration");
 }
 
-/* ---- sets, whose order depends on how they came about ---- */
+/* ---- sets, whose order depends on their history ---- */
 
-/* Room for n keys more, as Python makes it before it adds those of another table. */
+/* Make room for n more keys, as Python does before it adds those of another table. */
 static int reserve(sc_ctx *cx, sc_dict *s, int64_t n) {
     if ((uint64_t)(s->fill + n) * 5 < s->mask * 3) return 0;
     return resize(cx, s, (uint64_t)(s->len + n) * 2);
 }
 
-/* A key of another table with the same kind of keys. */
+/* Add a key of another table with the same kind of keys. */
 static int add_item(sc_ctx *cx, sc_dict *s, const sc_dict *from, const sc_item *item) {
     uint64_t slot;
     if (look_up(s, item->hash, leaves_of(from, item), &slot) >= 0) return 0;
@@ -426,7 +426,7 @@ static int64_t find_item(const sc_dict *d, const sc_dict *from, const sc_item *i
     return d->len ? look_up(d, item->hash, leaves_of(from, item), &slot) : -1;
 }
 
-/* The item behind *at in the order of Python's iteration, NULL at the end. */
+/* Return the item after *at in the order of Python's iteration, or NULL at the end. */
 static const sc_item *next_item(const sc_dict *d, uint64_t *at) {
     uint64_t end = d->is_set ? d->mask + 1 : (uint64_t)d->n;
     while (*at < end) {
@@ -456,7 +456,7 @@ SC_KERNEL int sc_set_merge(sc_ctx *cx, sc_dict *s, const sc_dict *other) {
     return 0;
 }
 
-/* Python walks the smaller one, the second where they are equally large. */
+/* Return the intersection. Python iterates over the smaller set, or over the second if both have one size. */
 SC_KERNEL sc_dict *sc_set_and(sc_ctx *cx, const sc_dict *a, const sc_dict *b) {
     const sc_dict *walked = b->len > a->len ? a : b, *asked = walked == a ? b : a;
     sc_dict *made = sc_set_new(cx, a->kind);
@@ -546,7 +546,7 @@ SC_KERNEL int sc_set_layout(sc_ctx *cx, sc_dict *s, uint64_t mask, int64_t fill,
 
 SC_KERNEL int sc_set_lay(sc_ctx *cx, sc_dict *s, uint64_t slot, const sc_value *leaves) {
     sc_value key;
-    s->slot[slot] = DUMMY; /* which `insert` does not count as a slot more */
+    s->slot[slot] = DUMMY; /* `insert` does not count a dummy as one more slot */
     if (!leaves) return 0;
     return own_key(cx, s, leaves, &key) ? -1 : insert(cx, s, hash_key(s->kind, leaves), slot, key, (sc_value){0});
 }

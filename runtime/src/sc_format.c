@@ -74,7 +74,7 @@ static sc_str *format_unknown(sc_ctx *cx, const format_spec *f, const char *clas
     return NULL;
 }
 
-/* A string of total code points, with the fill before and behind the place of n; *at becomes that place. */
+/* Make a string of n code points with the fill before and after them. *at becomes their position. */
 static sc_str *format_filled(sc_ctx *cx, const format_spec *f, int width, int64_t n, int64_t inner, int64_t *at) {
     int64_t pad = f->width > n ? f->width - n : 0;
     int64_t left = f->align == '<' ? 0 : f->align == '^' ? pad / 2 : f->align == '=' ? 0 : pad;
@@ -89,7 +89,7 @@ static sc_str *format_filled(sc_ctx *cx, const format_spec *f, int width, int64_
     return made;
 }
 
-/* Digits with a separator before each group, and zeros in front until there are `least` characters. */
+/* Write digits with a separator before each group, after zeros that make `least` characters. */
 static void format_grouped(sc_utf8 *t, const char *digits, int64_t n, char separator, int every, int64_t least) {
     int64_t count = n;
     if (separator)
@@ -101,7 +101,7 @@ static void format_grouped(sc_utf8 *t, const char *digits, int64_t n, char separ
     }
 }
 
-/* A number: sign, prefix, digits that are grouped, and the rest of it; filled up to the width. */
+/* Format a number from its sign, prefix, digits to be grouped, and rest, filled up to the width. */
 static sc_str *format_number(sc_ctx *cx, const format_spec *f, bool negative, const char *prefix, const char *digits, int64_t n, int every,
                            const char *rest) {
     sc_utf8 t = {0};
@@ -124,7 +124,7 @@ static sc_str *format_number(sc_ctx *cx, const format_spec *f, bool negative, co
 
 /* ---- floats ---- */
 
-/* As %g, but with a digit behind the point of what is written without an exponent: a precision without a type. */
+/* Format like %g, but with a digit after the point if there is no exponent: for a precision without a type. */
 static void format_general(sc_utf8 *t, double x, int precision, bool alternate) {
     char small[512];
     if (precision < 1) precision = 1;
@@ -161,7 +161,7 @@ SC_KERNEL sc_str *sc_float_format(sc_ctx *cx, double value, const sc_str *text) 
     } else if (!type && f.precision < 0) {
         sc_utf8_float(&t, x);
         char *mark = t.failed || strchr(t.data, '.') ? NULL : strchr(t.data, 'e');
-        if (f.alternate && mark) { /* a point in front of the exponent */
+        if (f.alternate && mark) { /* a point before the exponent */
             char exponent[16];
             snprintf(exponent, sizeof exponent, ".%s", mark);
             t.len = (size_t)(mark - t.data);

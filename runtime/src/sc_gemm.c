@@ -26,19 +26,19 @@ static void gemm_share(sc_ctx *cx, int64_t pieces, int64_t m, int64_t n, int64_t
 #undef I
 #undef N
 
-/* a matrix in a tensor's storage: data, strides in elements */
+/* A matrix in a tensor's storage: data, strides in elements. */
 typedef struct gemm_operand {
     const void *data;
     int64_t row, col;
 } gemm_operand;
 
-/* for profiles */
+/* Report the work of a product to the profile. */
 static void gemm_note(const sc_ctx *cx, int dtype, int64_t m, int64_t n, int64_t k) {
     double items = (double)m * (double)k + (double)k * (double)n + (double)m * (double)n;
     sc_profile_work(cx, 2.0 * (double)m * (double)n * (double)k, items * (double)sc_dtype_size(dtype));
 }
 
-/* the dtype that products of `dtype` are computed in */
+/* Return the dtype in which products of `dtype` are computed. */
 static int gemm_dtype(int dtype) {
     return dtype == SC_F64 || dtype == SC_F32 ? dtype : dtype == SC_F16 || dtype == SC_BF16 ? SC_F32 : SC_I64;
 }
@@ -55,7 +55,7 @@ static void gemm_product_i64(int64_t m, int64_t n, int64_t k, gemm_operand a, ge
     }
 }
 
-/* c [m, n], contiguous, = init + a b; dtype is one of gemm_dtype's */
+/* Compute c = init + a b for contiguous c [m, n]. dtype is one of gemm_dtype's. */
 static int gemm_product(sc_ctx *cx, int dtype, int64_t m, int64_t n, int64_t k, gemm_operand a, gemm_operand b, const void *init,
                         int64_t ldi, void *c) {
     if (m == 0 || n == 0) return 0;
@@ -66,7 +66,8 @@ static int gemm_product(sc_ctx *cx, int dtype, int64_t m, int64_t n, int64_t k, 
     return 0;
 }
 
-/* All dimensions but the last as one: true, with their number of rows and the step between rows, where one step does. */
+/* Fuse all dimensions but the last. Return true, the number of rows and the step between rows, if one step serves for
+ * all. */
 static bool gemm_flatten(const sc_tensor *x, int64_t *rows, int64_t *step) {
     *rows = 1, *step = 0;
     bool even = true;
@@ -79,7 +80,7 @@ static bool gemm_flatten(const sc_tensor *x, int64_t *rows, int64_t *step) {
     return even;
 }
 
-/* Eager has no products of bools, except empty ones. */
+/* Raise for products of bools, which eager lacks, except for empty ones. */
 static int gemm_no_bool(sc_ctx *cx, const char *kernel, const sc_tensor *a, int64_t b_numel) {
     if (a->dtype != SC_BOOL || a->numel == 0 || b_numel == 0) return 0;
     return sc_raise(cx, "NotImplementedError", "\"%s\" not implemented for 'Bool'", kernel);
@@ -87,7 +88,7 @@ static int gemm_no_bool(sc_ctx *cx, const char *kernel, const sc_tensor *a, int6
 
 /* ---- matmul ---- */
 
-/* Batches of products: sizes broadcast over `rank` leading dimensions of the result. */
+/* Compute batches of products, whose sizes broadcast over the `rank` leading dimensions of the result. */
 static int gemm_batches(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b, int rank, const int64_t *size, int64_t m, int64_t n,
                         int64_t k, gemm_operand pa, gemm_operand pb, sc_tensor *out) {
     size_t item = sc_dtype_size(out->dtype);
@@ -111,7 +112,7 @@ static int gemm_batches(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b, int 
     return 0;
 }
 
-/* checked operands of one of gemm_dtype's dtypes */
+/* Multiply checked operands of one of gemm_dtype's dtypes. */
 static sc_tensor *gemm_matmul(sc_ctx *cx, sc_tensor *a, const sc_tensor *b) {
     bool vector_a = a->rank == 1, vector_b = b->rank == 1;
     int batch_a = vector_a ? 0 : a->rank - 2, batch_b = vector_b ? 0 : b->rank - 2, rank = batch_a > batch_b ? batch_a : batch_b;
@@ -163,8 +164,8 @@ SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *
 
 /* ---- linear ---- */
 
-/* out [..., n] = bias + x w^T; the weight is in panels (back: taken from the last) or the operand w, [k, n]. All of one of
- * gemm_dtype's dtypes. */
+/* Compute out [..., n] = bias + x w^T. The weight is in panels (back: read from the last) or the operand w, [k, n]. All
+ * are of one of gemm_dtype's dtypes. */
 static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, gemm_form form, bool back, int64_t n, sc_tensor *bias) {
     int64_t size[SC_MAX_RANK], rows, step, k = x->size[x->rank - 1], ldi = 0;
     int rank = x->rank;
@@ -200,7 +201,7 @@ done:
     return NULL;
 }
 
-/* the same for any dtype of x and bias */
+/* Compute gemm_linear for any dtype of x and bias. */
 static sc_tensor *gemm_linear_cast(sc_ctx *cx, const sc_tensor *x, gemm_operand w, gemm_form form, bool back, int64_t n,
                                    const sc_tensor *bias) {
     int dtype = gemm_dtype(x->dtype);
@@ -215,7 +216,7 @@ static sc_tensor *gemm_linear_cast(sc_ctx *cx, const sc_tensor *x, gemm_operand 
     return out;
 }
 
-/* w [k]: as one row, without the last dimension in the result */
+/* Compute linear for w [k]: as one row, without the last dimension in the result. */
 static sc_tensor *gemm_linear_vector(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias) {
     if (!bias) return sc_matmul(cx, x, w);
     sc_tensor *row = sc_unsqueeze(cx, w, 0), *column = row ? sc_linear(cx, x, row, bias) : NULL;
@@ -251,9 +252,10 @@ static gemm_form gemm_form_of(const sc_packed *w) {
     return w->panels == SC_F16 ? GEMM_PANELS_F16 : w->panels == SC_BF16 ? GEMM_PANELS_BF16 : GEMM_PANELS;
 }
 
-/* Return whether this product takes the panels from the last to the first. Every second one does: a weight that is larger than a cache
- * is used again in the next step of a loop, and in one order its end would push out its beginning, so that no panel were ever
- * found there. This way as many are as fit. (The order is no part of the weight's value, which is why it may change here.) */
+/* Return whether this product reads the panels from the last to the first, as every second product does. If a loop
+ * reads a weight larger than a cache in the same order in each step, its end evicts its beginning, and no panel is ever
+ * found in cache. In alternating order, as many panels are found as fit. (The order is not part of the weight's value,
+ * so it may change here.) */
 static bool gemm_turn(const sc_packed *w) {
     if ((int64_t)w->storage->nbytes < GEMM_TURN) return false;
     ((sc_packed *)(uintptr_t)w)->back = !w->back;
@@ -324,7 +326,7 @@ SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_p
     return gemm_linear_cast(cx, x, (gemm_operand){w->storage->data, 1, w->k}, form, gemm_turn(w), w->n, bias);
 }
 
-/* out = addend + bias, row by row */
+/* Compute out = addend + bias, row by row. */
 static void gemm_start(const sc_tensor *addend, const sc_tensor *bias, sc_tensor *out) {
     int64_t n = bias->size[0], rows = out->numel / n;
     if (out->dtype == SC_F32) {
@@ -340,7 +342,7 @@ static void gemm_start(const sc_tensor *addend, const sc_tensor *bias, sc_tensor
     }
 }
 
-/* Where the product alone has the sum's shape, and the addend is as plain as it is, that starts the sums. */
+/* Add a product to an addend of the same shape, which starts the sums, if both are contiguous. */
 static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
                                  const sc_tensor *addend) {
     int64_t rows, step, n = w->n, k = w->k;
@@ -364,7 +366,7 @@ static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed
     return NULL;
 }
 
-/* a + b for any shapes and strides */
+/* Return a + b for any shapes and strides. */
 static sc_tensor *gemm_plus(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b) {
     sc_iter it;
     sc_tensor *out;

@@ -8,11 +8,11 @@
 enum {
     GEMM_MR = 6,          /* rows that a tile holds in registers, of GEMM_NV vectors of columns; ... */
     GEMM_FEW_NV = 4,      /* ... vectors of up to GEMM_FEW rows */
-    GEMM_KC = 512,        /* rows of a panel that are used before the next: 128 KB, half of a small L2 */
+    GEMM_KC = 512,        /* rows of a block of a panel: 128 KB, half of a small L2 */
     GEMM_FAR = 5 << 18,   /* bytes: a larger b is not in the second cache from one product to the next, so that it is asked ... */
     GEMM_AHEAD = SC_VL == 64 ? 2048 : 0, /* ... for early, by one row so many bytes ahead; where it is, or where two loads or
                                           * four make a line, that only takes loads away */
-    GEMM_TURN = 1 << 15,  /* bytes: a b as large as a first cache is gone through in alternating directions */
+    GEMM_TURN = 1 << 15,  /* bytes: a b as large as an L1 cache is read in alternating directions */
     GEMM_DOT_M = 12,      /* up to so many rows of a, packing b costs more than it brings: rows of b^T, ... */
     GEMM_DIRECT_M = 48,   /* ... rows of b */
     GEMM_CHUNK = 96,      /* about so many rows of a at a time stay in the second cache for GEMM_CHUNKED panels or fewer; beside
@@ -30,14 +30,15 @@ enum { GEMM_REGISTERS = 16, GEMM_NV = 2, GEMM_STEPS = 2, GEMM_FEW = 2, GEMM_CHUN
 /* The form of the right operand of a product: strides, or panels of its own elements or of 16-bit ones. */
 typedef enum gemm_form { GEMM_PLAIN, GEMM_PANELS, GEMM_PANELS_F16, GEMM_PANELS_BF16 } gemm_form;
 
-/* About how long one thread takes: products of few rows wait for the memory that b is in. */
+/* Estimate the time of one thread. Products of few rows are limited by reading b from memory. */
 static inline double gemm_ns(int64_t m, int64_t n, int64_t k, size_t item) {
     double compute = 2.0 * (double)m * (double)n * (double)k * (double)item / (8 * SC_VL); /* 2 SC_VL floats: near the peak at 3 GHz */
     double memory = (double)n * (double)k * (double)item / SC_CACHED_BYTES_PER_NS;
     return compute > memory ? compute : memory;
 }
 
-/* Turns the tensor that holds the prepared weight [n, k] into the packed one: a context's objects have one size (sc_core.c). */
+/* Convert the tensor that holds the panels of the weight [n, k] to a packed weight in place: all objects of a context
+ * have one size (sc_core.c). */
 SC_KERNEL sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int64_t k);
 
 /* Both types: see sc_gemm_tile.inc. */

@@ -3,7 +3,7 @@
 #define SC_IMAGE_H
 #include "sc_internal.h"
 
-/* Eager's Tensor.suggest_memory_format(): strides that grow in the order C, W, H, N. */
+/* Return whether eager's Tensor.suggest_memory_format() is channels last: strides grow in the order C, W, H, N. */
 static SC_UNUSED bool image_channels_last(const sc_tensor *x) {
     static const int order[4] = {1, 3, 2, 0};
     if (x->rank != 4 || x->stride[1] == 0) return false;
@@ -29,7 +29,7 @@ static SC_UNUSED sc_tensor *image_to_channels_last(sc_ctx *cx, sc_tensor *x) {
     return out;
 }
 
-/* x as [N, C, H, W]; its last three dimensions where it has no batch */
+/* Return x as [N, C, H, W]. N is 1 if x has no batch. */
 static SC_UNUSED sc_tensor *image_batched(sc_ctx *cx, const sc_tensor *x) {
     return x->rank == 3 ? sc_unsqueeze(cx, x, 0) : sc_alias(cx, x);
 }
@@ -40,14 +40,14 @@ static SC_UNUSED sc_tensor *image_unbatched(sc_ctx *cx, sc_tensor *x, bool drop)
     return out;
 }
 
-/* A contiguous tensor of x's values in dtype; x stays the caller's. */
+/* Return a contiguous tensor of x's values in dtype; x stays the caller's. */
 static SC_UNUSED sc_tensor *image_prepared(sc_ctx *cx, const sc_tensor *x, int dtype) {
     sc_tensor *wide = sc_to_dtype(cx, (sc_tensor *)x, dtype), *out = wide ? sc_contiguous(cx, wide) : NULL;
     sc_release(cx, wide);
     return out;
 }
 
-/* the outputs o, from..to-1, whose input o * stride + offset lies in 0..n-1 */
+/* Find the outputs o in from..to-1 whose input o * stride + offset is in 0..n-1. */
 static inline void image_valid(int64_t n, int64_t outputs, int64_t stride, int64_t offset, int64_t *from, int64_t *to) {
     *from = offset < 0 ? (-offset + stride - 1) / stride : 0;
     *to = offset < n ? (n - 1 - offset) / stride + 1 : 0;

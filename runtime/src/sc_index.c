@@ -4,7 +4,7 @@
 #include "../include/sc_complex.h"
 #include "sc_internal.h"
 
-/* A tensor without dimensions counts as having one of size 1, as in eager. */
+/* Return the rank. As in eager, a tensor without dimensions counts as having one of size 1. */
 static int rank_of(const sc_tensor *t) {
     return t->rank ? t->rank : 1;
 }
@@ -17,9 +17,10 @@ static int64_t stride_of(const sc_tensor *t, int d) {
     return t->rank ? t->stride[d] : 0;
 }
 
-/* The shapes of gather's and scatter's operands; `other` is what index may not exceed anywhere (scatter's source), or NULL. */
+/* Check the shapes of gather's and scatter's operands. No size of index may exceed that of `other`, scatter's source
+ * (or NULL). */
 static int check_shapes(sc_ctx *cx, const char *what, const sc_tensor *x, int d, const sc_tensor *index, const sc_tensor *other) {
-    if (index->numel == 0) return 0; /* of whatever dtype */
+    if (index->numel == 0) return 0; /* any dtype is accepted */
     if (index->dtype != SC_I64 && index->dtype != SC_I32)
         return sc_raise(cx, "RuntimeError", "%s(): Expected dtype int32/int64 for index", what);
     if (rank_of(index) != rank_of(x))
@@ -39,17 +40,18 @@ static int check_shapes(sc_ctx *cx, const char *what, const sc_tensor *x, int d,
     return 0;
 }
 
-/* Owned: index as int64. */
+/* Return index as int64, a new reference. */
 static sc_tensor *wide_index(sc_ctx *cx, const sc_tensor *index) {
     return sc_to_dtype(cx, (sc_tensor *)index, SC_I64);
 }
 
-/* The sign bit: of an index that is negative, or above `last`. A sum of these needs no comparison of each. */
+/* Return a word whose sign bit tells that an index is negative or above `last`. These words can be or-ed, so a row
+ * needs one test. */
 static inline uint64_t outside(int64_t index, int64_t last) {
     return (uint64_t)index | ((uint64_t)last - (uint64_t)index);
 }
 
-/* All of n indices at once; the first that is wrong is looked for when one is. */
+/* Check n indices at once. Only if one is out of bounds, search for the first such. */
 static int check_indices(sc_ctx *cx, const int64_t *index, int64_t step, int64_t n, int d, int64_t limit) {
     uint64_t bad = 0;
     if (step == 0) n = n > 0;
@@ -63,8 +65,8 @@ static int check_indices(sc_ctx *cx, const int64_t *index, int64_t step, int64_t
                     (long long)limit);
 }
 
-/* Walks over index's rows along its last dim that is not of size 1: at[o] is the offset of the row in operand o, step[o] the step in it, both 0 along
- * dim d of the operand that is indexed. */
+/* An iteration over index's rows along its last dim of a size other than 1. at[o] is the offset of the row in operand
+ * o, and step[o] the step in the row; both are 0 along dim d of the indexed operand. */
 typedef struct places {
     int rank;
     int64_t n, at[3], step[3], size[SC_MAX_RANK], stride[3][SC_MAX_RANK], position[SC_MAX_RANK];
@@ -84,7 +86,7 @@ static void places_begin(places *p, const sc_tensor *index, const sc_tensor *a, 
         }
 }
 
-/* Passes over `rows` rows, of those that places_rows counts. */
+/* Advance by `rows` rows, at most as many as places_rows returns. */
 static bool places_pass(places *p, int64_t rows) {
     for (int k = p->rank; k-- > 0; rows = 1) {
         for (int o = 0; o < 3; o++) p->at[o] += rows * p->stride[o][k];
@@ -100,7 +102,7 @@ static bool places_next(places *p) {
     return places_pass(p, 1);
 }
 
-/* Return how many rows from here on step evenly in all operands. */
+/* Return the number of next rows that are evenly spaced in all operands. */
 static int64_t places_rows(const places *p) {
     return p->rank ? p->size[p->rank - 1] - p->position[p->rank - 1] : 1;
 }
@@ -229,7 +231,7 @@ static int check_positions(sc_ctx *cx, const sc_tensor *x, int d, const int64_t 
     for (int64_t i = 0; i < count; i++) {
         int64_t k = index[i];
         if (k >= 0 && k < n) continue;
-        if (x->rank > 1 && (d == 1 || x->numel == 0)) /* the words depend on which kernel eager takes */
+        if (x->rank > 1 && (d == 1 || x->numel == 0)) /* the message depends on the kernel that eager chooses */
             return sc_raise(cx, "RuntimeError", "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld", (long long)k,
                             (long long)n);
         return sc_raise(cx, "IndexError", "index out of range in self");
@@ -237,7 +239,7 @@ static int check_positions(sc_ctx *cx, const sc_tensor *x, int d, const int64_t 
     return 0;
 }
 
-/* Return how many indices from the first of n on count up by one: what they name stands together. */
+/* Return how many of the first of n indices count up by one, so that they name contiguous rows. */
 static int64_t run_length(const int64_t *index, int64_t n) {
     int64_t i = 1;
     while (i < n && index[i] == index[0] + i) i++;
@@ -252,12 +254,13 @@ static int64_t count_runs(const int64_t *index, int64_t n) {
 
 enum { LINE = 64, AHEAD = 4, AHEAD_BYTES = 1024 };
 
-/* Rows anywhere in memory: the processor does not foresee where the next ones are, so they are asked for while others are copied. */
+/* Prefetch a row. Rows may lie anywhere in memory, which the processor cannot predict, so the next ones are loaded
+ * while others are copied. */
 static void prefetch_row(const char *row, size_t bytes) {
     for (size_t at = 0; at < bytes && at < AHEAD_BYTES; at += LINE) __builtin_prefetch(row + at);
 }
 
-/* x is contiguous. */
+/* Copy the rows of the contiguous x at these indices. */
 static void select_rows(const sc_tensor *x, int d, const int64_t *index, sc_tensor *out) {
     size_t item = sc_dtype_size(x->dtype);
     int64_t n = size_of(x, d), count = size_of(out, d), inner = 1;
@@ -332,13 +335,13 @@ static int64_t combine_ints(int op, int64_t a, int64_t b) {
     }
 }
 
-/* The value with which a place starts that does not count itself. */
+/* Write the initial value of an element of the result that does not take part in the reduction. */
 static void reset_place(char *to, int dtype, int op) {
     double f = op == SC_SCATTER_PROD ? 1 : op == SC_SCATTER_AMAX ? -INFINITY : op == SC_SCATTER_AMIN ? INFINITY : 0;
     int64_t i = op == SC_SCATTER_PROD ? 1 : op == SC_SCATTER_AMAX ? INT64_MIN : op == SC_SCATTER_AMIN ? INT64_MAX : 0;
     if (sc_is_float(dtype)) sc_convert_row(to, dtype, 1, &f, SC_F64, 1, 1);
     else if (dtype == SC_I64) memcpy(to, &i, sizeof i);
-    else { /* the ends of a narrower type */
+    else { /* the limits of a narrower type */
         int bits = 8 * (int)sc_dtype_size(dtype) - (dtype != SC_U8);
         int64_t high = dtype == SC_BOOL ? 1 : ((int64_t)1 << bits) - 1, low = dtype == SC_BOOL || dtype == SC_U8 ? 0 : -high - 1;
         i = op == SC_SCATTER_AMAX ? low : op == SC_SCATTER_AMIN ? high : i;
@@ -376,7 +379,7 @@ static void divide_place(char *at, int dtype, int64_t count) {
     }
 }
 
-/* One row of scatter_places, element by element, for what has no loop of its own. */
+/* Scatter one row element by element, for operations without a loop of their own. */
 static void combine_row(sc_tensor *out, int64_t step, const places *p, const int64_t *index, const char *from, int op,
                         int64_t *count) {
     int64_t bytes = (int64_t)sc_dtype_size(out->dtype);
@@ -390,7 +393,7 @@ static void combine_row(sc_tensor *out, int64_t step, const places *p, const int
     }
 }
 
-/* Writes src into out, which is contiguous. count: how much came to each place, where that is needed, else NULL. */
+/* Scatter src into the contiguous out. count: the number of elements scattered to each element of out, or NULL. */
 static int scatter_places(sc_ctx *cx, sc_tensor *out, int d, const sc_tensor *index, const sc_tensor *src, int op, int64_t *count) {
     int64_t bytes = (int64_t)sc_dtype_size(out->dtype), step = stride_of(out, d);
     int64_t rows = 1;
@@ -414,7 +417,7 @@ static int scatter_places(sc_ctx *cx, sc_tensor *out, int d, const sc_tensor *in
     return 0;
 }
 
-/* A mean counts places even where they count themselves, from 1. */
+/* Scatter a mean. If elements of out take part in the mean, their counts begin at 1. */
 static int scatter_counted(sc_ctx *cx, sc_tensor *out, int d, const sc_tensor *index, const sc_tensor *src, int op, bool include_self) {
     const int64_t size[1] = {out->numel};
     sc_tensor *count = sc_full(cx, SC_I64, size, 1, 0, include_self);
@@ -451,8 +454,8 @@ SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, con
 
 /* ---- nonzero ---- */
 
-/* The places, at most `count` of them, that are on (not 0) in a row of n; returns how many. No branch waits for what is on: each place is
- * written, and the next one over it if it was off. */
+/* Write the positions of nonzero elements in a row of n, at most `count`, and return their number. To avoid branches,
+ * each position is written, and overwritten by the next one if its element is zero. */
 static int64_t places_on(const uint8_t *on, int64_t n, int64_t count, int64_t *to) {
     int64_t found = 0;
     for (int64_t i = 0; i < n && found < count; i++) {
@@ -462,7 +465,7 @@ static int64_t places_on(const uint8_t *on, int64_t n, int64_t count, int64_t *t
     return found;
 }
 
-/* A column of `count` coordinates for each dim of x, whose elements are on or off: row by row along the last dim. */
+/* Write a column of `count` coordinates for each dim of x, row by row along the last dim. */
 static void nonzero_columns(const sc_tensor *x, const uint8_t *on, int64_t count, int64_t *to) {
     int last = x->rank - 1;
     int64_t n = x->size[last], position[SC_MAX_RANK] = {0};

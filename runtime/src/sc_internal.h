@@ -9,7 +9,7 @@
 
 #define SC_UNUSED __attribute__((unused))
 
-/* "[2, 3]", as in eager's messages. */
+/* A list of sizes such as "[2, 3]", as in eager's messages. */
 typedef struct sc_text { char s[SC_MAX_RANK * 22 + 3]; } sc_text;
 
 static SC_UNUSED sc_text sc_sizes_text(const int64_t *size, int rank) {
@@ -27,7 +27,7 @@ static SC_UNUSED sc_text sc_shape_text(const sc_tensor *t) {
     return sc_sizes_text(t->size, t->rank);
 }
 
-/* "Float", "Long": eager's names of dtypes in messages that do not use the C++ type. */
+/* Return eager's name of a dtype, such as "Float" or "Long", for messages that do not use the C++ type. */
 static SC_UNUSED const char *sc_scalar_type_name(int dtype) {
     static const char *const names[SC_NDTYPES] = {"Bool", "Byte", "Char",     "Short", "Int",
                                                   "Long", "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble"};
@@ -56,18 +56,18 @@ static inline bool sc_same_shape(const sc_tensor *a, const sc_tensor *b) {
     return a->rank == b->rank && sc_same_sizes(a->size, b->size, a->rank);
 }
 
-/* a * b of sizes or strides, modulo 2^64: products that no element is reached by may be of any value. */
+/* Return a * b of sizes or strides, modulo 2^64. A product may be wrong if it is no element's offset. */
 static inline int64_t sc_wrapped_product(int64_t a, int64_t b) {
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 
-/* The address of an element, also of one that is out of bounds: empty views begin there. */
+/* Return the address of an element, which may be out of bounds, since empty views can begin there. */
 static inline void *sc_address(const sc_tensor *x, int64_t offset) {
     return (void *)((uintptr_t)x->data + (uintptr_t)offset * sc_dtype_size(x->dtype));
 }
 
-/* Write the product of sizes >= 0 to *numel, or return false where eager finds that it overflows: a size of 0 behind the
- * overflow does not mend it. */
+/* Write the product of sizes >= 0 to *numel, or return false if it overflows. As in eager, a later size of 0 does not
+ * undo an overflow. */
 static inline bool sc_count_elements(const int64_t *size, int rank, int64_t *numel) {
     uint64_t product = 1;
     bool overflow = false;
@@ -76,8 +76,8 @@ static inline bool sc_count_elements(const int64_t *size, int rank, int64_t *num
     return !overflow && product <= INT64_MAX;
 }
 
-/* Write the number of bytes from the first element to behind the last to *bytes, or return false where it overflows. Sizes
- * are >= 0. */
+/* Write the number of bytes from the first element to the end of the last to *bytes, or return false if it overflows.
+ * Sizes are >= 0. */
 static inline bool sc_extent_bytes(const int64_t *size, const int64_t *stride, int rank, int64_t offset, size_t item,
                                    int64_t *bytes) {
     int64_t extent, step;
@@ -91,7 +91,8 @@ static inline bool sc_extent_bytes(const int64_t *size, const int64_t *stride, i
     return !(overflow | __builtin_mul_overflow(extent, (int64_t)item, bytes));
 }
 
-/* A Python dim to 0..rank-1, or -1 after raising. A tensor without dimensions counts as having one, as in eager. */
+/* Return a Python dim as 0..rank-1, or -1 after raising. As in eager, a tensor without dimensions counts as having
+ * one. */
 static inline int sc_wrap_dim(sc_ctx *cx, int64_t dim, int rank) {
     int n = rank ? rank : 1;
     if (dim >= -n && dim < n) return (int)(dim < 0 ? dim + n : dim);
@@ -100,13 +101,13 @@ static inline int sc_wrap_dim(sc_ctx *cx, int64_t dim, int rank) {
     return -1;
 }
 
-/* A bound of a slice, as Python reads it: counted from either end, then cut to low..high. */
+/* Return the bound of a slice as Python interprets it: counted from either end, then clamped to low..high. */
 static inline int64_t sc_slice_bound(int64_t i, int64_t len, int64_t low, int64_t high) {
     if (i < 0) i += len;
     return i < low ? low : i > high ? high : i;
 }
 
-/* Return how many of len items x[start:stop:step] takes, step != 0; start and stop become offsets. */
+/* Return the number of items in x[start:stop:step] of len items, step != 0. start and stop become offsets. */
 static inline int64_t sc_slice_length(int64_t len, int64_t *start, int64_t *stop, int64_t step) {
     int64_t low = step < 0 ? -1 : 0, high = step < 0 ? len - 1 : len;
     *start = sc_slice_bound(*start, len, low, high);
@@ -116,18 +117,19 @@ static inline int64_t sc_slice_length(int64_t len, int64_t *start, int64_t *stop
 }
 
 /* ---- layouts (sc_layout.c) ---- */
-SC_KERNEL bool sc_is_dense(const sc_tensor *t); /* no gaps and no overlap, in whatever order of dimensions */
+SC_KERNEL bool sc_is_dense(const sc_tensor *t); /* no gaps and no overlap, in any order of dimensions */
 SC_KERNEL bool sc_is_channels_last(const sc_tensor *t); /* rank 4, and exactly contiguous in NHWC order */
-/* Orders dimensions as eager's TensorIterator does: order[0] is the fastest. stride[d][o] of n operands; 0 where
- * operand o is broadcast along d. */
+/* Order dimensions as eager's TensorIterator does: order[0] is the fastest. stride[d][o] is that of operand o of n; 0
+ * if o is broadcast along d. */
 SC_KERNEL void sc_order_dims(int rank, const int64_t *size, int64_t (*stride)[SC_MAX_OPERANDS], int n, int *order);
-/* Strides of a new tensor like t in preserve_format. */
+/* Write the strides of a new tensor like t in preserve_format. */
 SC_KERNEL void sc_dense_strides(const sc_tensor *t, int64_t *stride);
-/* Strides for viewing t in another shape of as many elements; false when that takes a copy. */
+/* Write the strides of a view of t in another shape with the same number of elements. Return false if this needs a
+ * copy. */
 SC_KERNEL bool sc_view_strides(const sc_tensor *t, const int64_t *size, int rank, int64_t *stride);
-/* Fills in a -1 and raises what eager raises for an invalid size of x.view or x.reshape. */
+/* Replace a -1 in the size of x.view or x.reshape, or raise eager's error for an invalid size. */
 SC_KERNEL int sc_infer_size(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank, int64_t *full);
-/* Broadcasts (*rank, size) with t's shape, in place. */
+/* Broadcast (*rank, size) with another shape, in place. */
 SC_KERNEL int sc_broadcast(sc_ctx *cx, int64_t *size, int *rank, const int64_t *other, int other_rank);
 
 /* ---- iteration through buffers (sc_iter_staging.c): makes all steps of `it` 1; -1 when memory ends ---- */
@@ -135,9 +137,9 @@ SC_KERNEL int sc_stage_begin(sc_ctx *cx, sc_iter *it, int results, sc_tensor *co
 
 /* ---- elements of one size, in bytes, as they are (sc_copy_elements.c); steps and pitches count elements ---- */
 SC_KERNEL void sc_move_row(size_t bytes, void *to, int64_t to_step, const void *from, int64_t from_step, int64_t n);
-/* memcpy for rows of a few KB, most of whose time there can be the call and the choice of a way */
+/* Copy like memcpy, for rows of a few KB, where calling memcpy and its choice of a method take most of the time. */
 SC_KERNEL void sc_move_bytes(void *to, const void *from, size_t n);
-/* to[i * to_pitch + j] = from[j * from_pitch + i] */
+/* Copy to[i * to_pitch + j] = from[j * from_pitch + i]. */
 SC_KERNEL void sc_move_transposed(size_t bytes, void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t rows,
                                   int64_t columns);
 

@@ -4,8 +4,8 @@
  * shape; numbers; a bias along the last dimensions) are recognized first and set up in tens of nanoseconds. */
 #include "sc_internal.h"
 
-/* Contiguous, and with strides that do not grow from one dimension to the next, even where a dimension has one element:
- * then every order of strides is the default one. */
+/* Return whether t is contiguous and its strides do not grow from one dimension to the next, even at dimensions of size
+ * 1. If so, every result's strides are the default ones. */
 static inline bool is_plain(const sc_tensor *t) {
     int64_t expected = 1, inner = 0;
     for (int d = t->rank; d-- > 0; inner = t->stride[d]) {
@@ -23,12 +23,13 @@ static inline bool has_new_strides(const sc_tensor *t) {
 }
 
 static inline void set_operand(sc_iter *it, int o, const sc_tensor *t, int64_t step, int64_t outer) {
-    it->p[o] = t ? t->data : it; /* any pointer that arithmetic may be done on */
+    it->p[o] = t ? t->data : it; /* any pointer that allows arithmetic */
     it->step[o] = step;
     it->stride[0][o] = outer;
 }
 
-/* Return how many elements of the last dimensions of `full` t covers: all of them, a suffix, one, or 0 when it is neither. */
+/* Return the number of elements of `full` that t covers: all, those of some last dimensions, one, or 0 if t is none of
+ * these. */
 static inline int64_t covered(const sc_tensor *full, const sc_tensor *t) {
     int skip = 0;
     while (skip < t->rank && t->size[skip] == 1) skip++;
@@ -36,14 +37,14 @@ static inline int64_t covered(const sc_tensor *full, const sc_tensor *t) {
     return t->rank <= full->rank && sc_same_sizes(t->size + skip, full->size + full->rank - rank, rank) ? t->numel : 0;
 }
 
-/* A matrix of the sizes of `full` with contiguous rows, which need not follow each other: columns of a wider one. */
+/* Return whether t is a matrix of the sizes of `full` with contiguous rows, which may have gaps between them. */
 static inline bool has_plain_rows(const sc_tensor *full, const sc_tensor *t) {
     bool rows = t->rank == 2 && full->rank == 2 && t->size[1] > 1 && t->stride[1] == 1 && t->stride[0] >= t->size[1];
     return rows && sc_same_sizes(t->size, full->size, 2);
 }
 
-/* Sets up one inner loop and at most one outer one. False when the operands are not all plain, or have plain rows. Results
- * are not set. */
+/* Set up one inner loop and at most one outer one, without the results. Return false unless all operands are plain or
+ * have plain rows. */
 static bool begin_plain(sc_iter *it, const sc_tensor *full, int first, int n_in, sc_tensor *const *in) {
     int64_t inner = full->numel;
     bool apart[SC_MAX_OPERANDS];

@@ -6,7 +6,7 @@
 
 typedef struct stage_wide { uint64_t low, high; } stage_wide; /* an element of 16 bytes */
 
-enum { STAGE_N = 512,       /* elements of a piece: a few operands fit the first cache */
+enum { STAGE_N = 512,       /* elements of a piece: a few operands fit the L1 cache */
        STAGE_SHORT = 64 };  /* rows up to this length are taken together */
 
 typedef struct stage_operand {
@@ -17,14 +17,14 @@ typedef struct stage_operand {
 
 struct sc_stage {
     sc_ctx *cx;
-    sc_tensor *memory;   /* of this struct and the buffers behind it */
+    sc_tensor *memory;   /* of this struct and the buffers after it */
     int64_t n, rows;     /* length of a row; rows that are taken together, 1 where rows are taken in parts */
     int64_t done, taken; /* elements or rows before the current piece, and in it */
     int results;
     stage_operand operand[SC_MAX_OPERANDS];
 };
 
-/* Copies rows of n elements; all strides in bytes. */
+/* Copy rows of n elements; all strides are in bytes. */
 #define STAGE_MOVE(type)                                                                                              \
     case sizeof(type):                                                                                                \
         for (int64_t r = 0; r < rows; r++, to += to_row, from += from_row)                                            \
@@ -60,7 +60,7 @@ static char *stage_place(const struct sc_stage *s, const stage_operand *o) {
     return o->row + s->done * (s->rows > 1 ? o->across : o->step);
 }
 
-/* Points the iteration at the next piece. */
+/* Set the iteration to the next piece. */
 static void stage_fill(sc_iter *it) {
     struct sc_stage *s = it->stage;
     int64_t most = s->rows > 1 ? s->rows : STAGE_N, left = (s->rows > 1 ? it->size[0] : s->n) - s->done;

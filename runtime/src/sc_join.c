@@ -26,12 +26,12 @@ static sc_tensor *new_joined(sc_ctx *cx, int dtype, int rank, const int64_t *siz
     return sc_empty_strided(cx, dtype, rank, size, stride);
 }
 
-/* Eager lets 1-D tensors without elements stand for nothing in a cat. */
+/* Return whether eager's cat skips t: a 1-D tensor without elements. */
 static bool is_skipped(const sc_tensor *t) {
     return t->rank == 1 && t->numel == 0;
 }
 
-/* Raises what torch.cat raises, or returns the wrapped dim; `first` is the first tensor that counts. */
+/* Return the wrapped dim, or raise eager's error. `first` becomes the first tensor that is not skipped. */
 static int check_cat(sc_ctx *cx, const sc_list *l, int64_t dim, const sc_tensor **first) {
     *first = NULL;
     if (l->len == 0) return sc_raise(cx, "ValueError", "torch.cat(): expected a non-empty list of Tensors");
@@ -65,12 +65,12 @@ static int check_cat(sc_ctx *cx, const sc_list *l, int64_t dim, const sc_tensor 
 
 enum { CAT_PARTS = 16, CAT_NARROW = 4 };
 
-typedef struct cat_part { /* one row for each place before the dim; in elements */
+typedef struct cat_part { /* one row for each index of the dims before the dim; in elements */
     const char *from;
     int64_t pitch, width;
 } cat_part;
 
-/* Return whether t is evenly spaced contiguous rows of the dims from d on. */
+/* Return whether t consists of evenly spaced contiguous rows of the dims from d on. */
 static bool as_part(const sc_tensor *t, int d, cat_part *part) {
     int64_t next = 1;
     *part = (cat_part){t->data, 0, 1};
@@ -96,7 +96,7 @@ static bool all_are_parts(const sc_list *l, int d, int dtype) {
     return true;
 }
 
-/* Some neighboring parts: a row of all of them at a time, so that the result is written from front to back. */
+/* Copy some adjacent parts, one row of each at a time, so that the result is written from front to back. */
 static void cat_rows(const cat_part *parts, int n, int64_t rows, size_t item, char *to, size_t pitch) {
     for (int64_t r = 0; n && r < rows; r++) {
         char *at = to + (size_t)r * pitch;
@@ -113,7 +113,7 @@ static void cat_parts(const sc_list *l, sc_tensor *out, int d) {
     for (int k = d; k < out->rank; k++) width *= (size_t)out->size[k];
     int64_t rows = width ? out->numel / (int64_t)width : 0;
     cat_part parts[CAT_PARTS];
-    char *to = out->data; /* of the first that waits in parts */
+    char *to = out->data; /* of the first part that is not copied yet */
     int n = 0;
     size_t waiting = 0;
     for (int64_t i = 0; i < l->len; i++) {
@@ -193,7 +193,7 @@ SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n) {
     return out;
 }
 
-/* At the last place a stack is the cat of the tensors with one more dimension. */
+/* Stack along a new last dim: concatenate the tensors with one more dimension. */
 static sc_tensor *stack_last(sc_ctx *cx, const sc_list *tensors, int d, int dtype) {
     sc_list *columns = sc_list_new(cx, SC_OBJECTS, tensors->len);
     sc_tensor *out = NULL;

@@ -3,7 +3,7 @@
 
 SC_KERNEL int sc_broadcast(sc_ctx *cx, int64_t *size, int *rank, const int64_t *other, int other_rank) {
     int wide = other_rank > *rank ? other_rank : *rank;
-    for (int i = 1; i <= wide; i++) { /* from the last dimension on */
+    for (int i = 1; i <= wide; i++) { /* from the last dimension to the first */
         int64_t a = i <= *rank ? size[*rank - i] : 1, b = i <= other_rank ? other[other_rank - i] : 1;
         if (a != b && a != 1 && b != 1)
             return sc_raise(cx, "RuntimeError",
@@ -19,7 +19,7 @@ SC_KERNEL int sc_broadcast(sc_ctx *cx, int64_t *size, int *rank, const int64_t *
     return 0;
 }
 
-/* Negative: dim a is faster than b, positive: slower, 0: the strides do not say. */
+/* Return a negative number if dim a is faster than b, a positive one if it is slower, 0 if the strides do not tell. */
 static int compare_dims(const int64_t *size, int64_t (*stride)[SC_MAX_OPERANDS], int n, int a, int b) {
     for (int o = 0; o < n; o++) {
         int64_t sa = stride[a][o], sb = stride[b][o];
@@ -32,7 +32,7 @@ static int compare_dims(const int64_t *size, int64_t (*stride)[SC_MAX_OPERANDS],
 
 SC_KERNEL void sc_order_dims(int rank, const int64_t *size, int64_t (*stride)[SC_MAX_OPERANDS], int n, int *order) {
     for (int i = 0; i < rank; i++) order[i] = rank - 1 - i;
-    /* An insertion sort that looks past dimensions it cannot compare: ties must fall as they do in eager. */
+    /* This insertion sort skips dimensions that it cannot compare, so that ties are broken as in eager. */
     for (int i = 1; i < rank; i++) {
         for (int moved = i, j = i - 1; j >= 0; j--) {
             int c = compare_dims(size, stride, n, order[j], order[moved]);
@@ -148,7 +148,7 @@ SC_KERNEL int sc_infer_size(sc_ctx *cx, const sc_tensor *x, const int64_t *size,
 
 typedef enum sc_overlap { OVERLAP_NONE, OVERLAP_PARTIAL, OVERLAP_FULL, OVERLAP_UNKNOWN } sc_overlap;
 
-/* Return whether elements of a are elements of b; not known of tensors with gaps, as in eager. */
+/* Return whether a and b share elements. As in eager, this is unknown for tensors with gaps. */
 static sc_overlap overlap_of(const sc_tensor *a, const sc_tensor *b) {
     if (a == b) return OVERLAP_FULL;
     if (a->numel == 0 || b->numel == 0) return OVERLAP_NONE;

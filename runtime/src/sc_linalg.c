@@ -7,8 +7,8 @@
 #include "../include/sc_vector.h"
 #include "sc_gemm.h"
 
-enum { LINALG_LEAF = 16,   /* triangles of up to so many rows are not cut further, ... */
-       LINALG_LU_LEAF = 8, /* ... nor are so many columns of an LU */
+enum { LINALG_LEAF = 16,   /* triangles of at most this many rows are not cut further, ... */
+       LINALG_LU_LEAF = 8, /* ... nor are this many columns of an LU */
        LINALG_FEW = 4,     /* fewer right sides are solved one by one */
        LINALG_BLOCK = 32   /* reflections that are applied at a time */ };
 
@@ -36,7 +36,7 @@ static int64_t linalg_half(int64_t n) { /* a multiple of the leaf, less than n >
 /* ---- batches ---- */
 
 typedef struct linalg_job linalg_job;
-/* The work on the matrices first..last - 1 of a batch, with scratch memory of the job's size. */
+/* A function that works on the matrices first..last - 1 of a batch, with scratch memory of the job's size. */
 typedef void linalg_work(const linalg_job *job, int64_t first, int64_t last, void *scratch);
 struct linalg_job {
     linalg_work *work;
@@ -53,7 +53,7 @@ static void linalg_part(void *arg, int64_t begin, int64_t end, int worker) {
     job->work(job, begin, end, job->scratch + (size_t)worker * bytes);
 }
 
-/* flops: of one matrix. -1 when memory ends. */
+/* Run a job on `count` matrices. flops: of one matrix. Return -1 if memory ends. */
 static int linalg_run(sc_ctx *cx, linalg_job *job, int64_t count, double flops) {
     int64_t size = job->scratch_size * (count > 1 ? sc_workers(cx) : 1);
     sc_tensor *scratch = size ? sc_empty(cx, job->a->dtype, 1, &size) : NULL;
@@ -86,7 +86,7 @@ static sc_tensor *linalg_columns(sc_ctx *cx, const sc_tensor *x, int batch, cons
     return NULL;
 }
 
-/* Return x for reading alone: retained where it already has the form, else a copy. */
+/* Return x for reading only: x itself, retained, if it has the form, else a copy. */
 static sc_tensor *linalg_read(sc_ctx *cx, sc_tensor *x, int batch, const int64_t *size) {
     bool fits = x->rank == batch + 2 && sc_same_sizes(x->size, size, batch);
     int64_t rows = x->size[x->rank - 2], step = rows * x->size[x->rank - 1];
@@ -97,7 +97,7 @@ static sc_tensor *linalg_read(sc_ctx *cx, sc_tensor *x, int batch, const int64_t
     return x;
 }
 
-/* A result, or NULL and the reference given up where something failed. */
+/* Return a result, or release it and return NULL if the work failed. */
 static sc_tensor *linalg_result(sc_ctx *cx, sc_tensor *made, int status) {
     if (status == 0) return made;
     sc_release(cx, made);
@@ -164,7 +164,7 @@ SC_KERNEL int sc_linalg_lu(sc_ctx *cx, const sc_tensor *x, sc_tensor **lu, sc_te
 
 static void lu_solve_work(const linalg_job *job, int64_t first, int64_t last, void *scratch) {
     int64_t n = job->n, k = job->k;
-    int32_t *rows = scratch; /* the pivots, from 0; what products need stands behind them */
+    int32_t *rows = scratch; /* the pivots, from 0; scratch of products follows */
     void *rest = (char *)scratch + (size_t)n * sc_dtype_size(job->a->dtype);
     for (int64_t i = first; i < last; i++) {
         const int32_t *pivots = linalg_at(job->vector, i, n);
@@ -184,7 +184,7 @@ static void lu_solve_work(const linalg_job *job, int64_t first, int64_t last, vo
     }
 }
 
-/* The batch dims that both broadcast to: how many, -1 after raising. */
+/* Write the batch dims to which both broadcast to *size. Return their number, or -1 after raising. */
 static int linalg_batches(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b, int64_t *size) {
     int batch = b->rank - 2;
     memcpy(size, b->size, sizeof(int64_t) * (size_t)batch);
@@ -207,7 +207,7 @@ SC_KERNEL sc_tensor *sc_linalg_lu_solve(sc_ctx *cx, const sc_tensor *lu, const s
     linalg_job job = {.work = lu_solve_work, .n = n, .k = b->size[b->rank - 1], .flag = adjoint};
     int64_t longest = n > job.k ? n : job.k;
     job.scratch_size = n + (is_float ? linalg_scratch_for_f32(longest) : linalg_scratch_for_f64(longest));
-    /* the transposed of LU is solved as a lower and an upper triangle too */
+    /* the transpose of LU is also a lower and an upper triangle */
     sc_tensor turned;
     sc_transpose_here(&turned, lu, lu->rank - 2, lu->rank - 1);
     job.a = adjoint ? linalg_columns(cx, &turned, batch, size) : linalg_read(cx, (sc_tensor *)lu, batch, size);
@@ -356,7 +356,7 @@ SC_KERNEL int sc_linalg_eigh(sc_ctx *cx, const sc_tensor *x, bool vectors, sc_te
     return status;
 }
 
-/* into[j, i] = from[i, j], both in columns */
+/* Copy into[j, i] = from[i, j], both stored by columns. */
 static void linalg_turn(int64_t rows, int64_t columns, size_t item, const void *from, void *into) {
     sc_move_transposed(item, into, columns, from, rows, rows, columns);
 }
@@ -364,7 +364,8 @@ static void linalg_turn(int64_t rows, int64_t columns, size_t item, const void *
 SC_KERNEL int sc_linalg_svd(sc_ctx *cx, const sc_tensor *x, bool vectors, bool full, sc_tensor **u, sc_tensor **values,
                             sc_tensor **vh, sc_tensor **info) {
     int batch = x->rank - 2, status = -1;
-    bool is_float = x->dtype == SC_F32, is_wide = x->size[batch] < x->size[batch + 1]; /* then the transposed is worked on */
+    /* if so, the transpose is used */
+    bool is_float = x->dtype == SC_F32, is_wide = x->size[batch] < x->size[batch + 1];
     sc_tensor tall = *x;
     if (is_wide) sc_transpose_here(&tall, x, batch, batch + 1);
     int64_t m = tall.size[batch], n = tall.size[batch + 1], wanted = full ? m : n, count = linalg_count(batch, x->size);

@@ -2,7 +2,7 @@
  * little more than one of few. The loop's position stays the place of every error; memory is bounded by ROWS_AHEAD. */
 #include "sc_internal.h"
 
-enum { ROWS_AHEAD = 48 }; /* rows of a product: enough for full speed; a window of them stays in the second cache */
+enum { ROWS_AHEAD = 48 }; /* rows of a product: enough for full speed, and a window of them stays in the L2 cache */
 
 SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx) {
     sc_list *rows = sc_list_new(cx, SC_OBJECTS, SC_ROWS_SLOTS);
@@ -10,7 +10,7 @@ SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx) {
     return rows;
 }
 
-/* The row of an index, by a new view where the one that is kept has another owner too. */
+/* Return the row of an index. Make a new view if the kept one has other references. */
 static sc_tensor *window_row(sc_ctx *cx, sc_list *rows, int64_t index) {
     sc_value *held = rows->items;
     int64_t at = index - held[SC_ROWS_FIRST].i;
@@ -25,7 +25,7 @@ static sc_tensor *window_row(sc_ctx *cx, sc_list *rows, int64_t index) {
     return sc_rows_at(rows, index);
 }
 
-/* Return how many steps to take at once, each with the sizes of x: fewer at first where the loop may exit early. */
+/* Return how many steps to compute at once, each with the sizes of x: fewer at first if the loop may exit early. */
 static int64_t steps_ahead(const sc_list *rows, const sc_tensor *x, bool sure, int64_t limit) {
     int64_t each = 1;
     for (int d = 0; d + 1 < x->rank; d++) each = sc_wrapped_product(each, x->size[d]);
@@ -42,7 +42,7 @@ static void drop_window(sc_ctx *cx, sc_list *rows) {
     while (rows->len) sc_release(cx, rows->items[--rows->len].o);
 }
 
-/* Multiplies the inputs of all steps of a window, which begins at index first, and gives the row of index. */
+/* Multiply the inputs of all steps of a window, which begins at index `first`, and return the row of `index`. */
 static sc_tensor *open_window(sc_ctx *cx, sc_list *rows, const sc_tensor *inputs, int64_t first, int64_t index,
                               const sc_packed *w, const sc_tensor *bias) {
     sc_tensor *window = inputs ? sc_linear_packed(cx, inputs, w, bias) : NULL;
@@ -56,7 +56,7 @@ static sc_tensor *open_window(sc_ctx *cx, sc_list *rows, const sc_tensor *inputs
     return sc_rows_at(rows, index);
 }
 
-/* step is that of the loop's counter, 1 or -1, and stop where it ends. */
+/* Compute the range of a window. step: of the loop's counter, 1 or -1; stop: where the counter ends. */
 static void window_range(int64_t index, int64_t stop, int64_t step, int64_t length, int64_t *first, int64_t *limit) {
     bool up = step > 0;
     int64_t end = up ? (stop < length ? stop : length) : (stop > -1 ? stop : -1);
@@ -67,7 +67,7 @@ static void window_range(int64_t index, int64_t stop, int64_t step, int64_t leng
 
 SC_KERNEL sc_tensor *sc_linear_rows_anew(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
                                          const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure) {
-    if (index < 0) index += x->size[dim], stop = index; /* from the end: alone */
+    if (index < 0) index += x->size[dim], stop = index; /* a negative index, from the end, is computed alone */
     sc_tensor *found = window_row(cx, rows, index);
     if (found || cx->error.type[0]) return found;
     sc_tensor *row = sc_select(cx, x, dim, index), *out = NULL, *part = NULL, *moved = NULL;
@@ -94,7 +94,7 @@ done:
     return out;
 }
 
-/* The inputs of steps first, first + 1, ... as one tensor. */
+/* Return the inputs of the steps first, first + 1, ... as one tensor. */
 static sc_tensor *gather_items(sc_ctx *cx, const sc_list *xs, int64_t first, int64_t steps) {
     const sc_tensor *x = xs->items[first].t;
     int64_t size[SC_MAX_RANK];

@@ -1,4 +1,4 @@
-/* sc_list.c - what Python's lists do beyond append, get and set, which stand in sc_core.c. */
+/* sc_list.c - operations on lists; append, get and set are in sc_core.c. */
 #include "../include/sc_str.h"
 #include "sc_internal.h"
 
@@ -14,7 +14,7 @@ static void list_retain(const sc_list *l, int64_t start, int64_t stop) {
     for (int64_t i = start; l->holds == SC_OBJECTS && i < stop; i++) sc_retain(l->items[i].o);
 }
 
-/* Makes a gap of n items in the place of those from start to stop, which are released. */
+/* Replace the items from start to stop, which are released, by a gap of n items. */
 static int list_open(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, int64_t n) {
     int64_t rest = l->len - stop, len = start + n + rest;
     if (sc_list_grow(cx, l, len) < 0) return -1;
@@ -59,7 +59,7 @@ SC_KERNEL sc_list *sc_list_repeat(sc_ctx *cx, const sc_list *l, int64_t times) {
     if (__builtin_mul_overflow(l->len, times, &n)) return sc_raise(cx, "MemoryError", "%s", ""), NULL;
     sc_list *made = sc_list_new(cx, (sc_items)l->holds, n);
     if (!made) return NULL;
-    for (int64_t done = 0, more; done < n; done += more) { /* the items, then again and again all that is there */
+    for (int64_t done = 0, more; done < n; done += more) { /* the items, then repeatedly all items so far */
         more = done == 0 ? l->len : done < n - done ? done : n - done;
         memcpy(list_place(made, done), done == 0 ? l->items : made->items, (size_t)more * list_width(l));
     }
@@ -92,7 +92,7 @@ SC_KERNEL void sc_object_set(sc_ctx *cx, sc_list *o, int at, int n, const sc_val
     }
 }
 
-/* a + b of tuples of any length, which are lists that nothing changes. */
+/* Return a + b of tuples of any length, which are lists that are never changed. */
 SC_KERNEL sc_list *sc_tuple_join(sc_ctx *cx, const sc_list *a, const sc_list *b) {
     sc_list *made = sc_list_slice(cx, a->len ? a : b, 0, INT64_MAX, 1);
     if (!made || !a->len || sc_list_splice(cx, made, INT64_MAX, INT64_MAX, b) == 0) return made;
@@ -105,7 +105,7 @@ static inline bool list_less(sc_value a, sc_value b, char member) {
     return member == 'f' ? a.f < b.f : member == 'b' ? a.b < b.b : a.i < b.i;
 }
 
-/* A stable merge sort, as Python's is: elements that are equal keep their order, also when reversed. */
+/* Sort by a stable merge sort, as Python does: equal elements keep their order, even if reversed. */
 SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse) {
     int64_t n = l->len;
     sc_list *order = sc_list_new(cx, SC_VALUES, n), *other = sc_list_new(cx, SC_VALUES, n);

@@ -7,10 +7,10 @@
 #include "../include/sc_vector.h"
 #include "sc_image.h"
 
-enum { NORM_BLOCK = 1024, NORM_COLUMNS = 128, NORM_ROWS = 32, NORM_TOGETHER = 4096 /* elements of rows that are taken together */,
-       NORM_GRAIN = 4096 /* elements of whole rows that one thread takes at a time, at least */ };
+enum { NORM_BLOCK = 1024, NORM_COLUMNS = 128, NORM_ROWS = 32, NORM_TOGETHER = 4096 /* elements of a group of rows */,
+       NORM_GRAIN = 4096 /* the least number of elements, in whole rows, of a thread's part */ };
 
-/* Shares `rows` rows of n elements; ns: what an element takes, about. */
+/* Share `rows` rows of n elements between threads. ns: about the time of an element. */
 static void norm_share(sc_ctx *cx, int64_t rows, int64_t n, double ns, sc_work *work, void *arg) {
     sc_parallel(cx, rows, n < NORM_GRAIN ? NORM_GRAIN / n : 1, ns * (double)rows * (double)n, work, arg);
 }
@@ -32,7 +32,7 @@ static int norm_dtype(int dtype) {
 
 typedef struct softmax_shape { int64_t n, inner; bool log; } softmax_shape; /* along n elements, `inner` apart */
 
-/* the slices first..last-1 */
+/* Compute the slices first..last-1. */
 static void softmax_slices(const softmax_shape *s, const sc_tensor *x, sc_tensor *out, int64_t first, int64_t last) {
     size_t item = sc_dtype_size(x->dtype);
     int64_t rows = NORM_TOGETHER / s->n < 1 ? 1 : NORM_TOGETHER / s->n > NORM_ROWS ? NORM_ROWS : NORM_TOGETHER / s->n;
@@ -95,7 +95,8 @@ SC_KERNEL sc_tensor *sc_log_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim,
 
 /* ---- layer norm and group norm ---- */
 
-typedef struct norm_rows { /* contiguous rows of n elements: of one each for weight and bias, or of `channels` channels */
+/* contiguous rows of n elements; a weight and bias for each element, or for each of `channels` channels */
+typedef struct norm_rows {
     const sc_tensor *x, *weight, *bias;
     int64_t n, groups, channels; /* groups: 0 for layer norm; each group is a row */
     double eps;
@@ -128,13 +129,13 @@ static void norm_part(void *arg, int64_t begin, int64_t end, int worker) {
     normalize_rows(job->rows, job->out, begin, end);
 }
 
-/* Parameters are of x's dtype, or float where that is a half type. */
+/* Check that a parameter has x's dtype, or float if x has a half type. */
 static int check_parameter(sc_ctx *cx, const sc_tensor *x, const sc_tensor *t) {
     if (!t || t->dtype == x->dtype || ((x->dtype == SC_F16 || x->dtype == SC_BF16) && t->dtype == SC_F32)) return 0;
     return sc_raise(cx, "RuntimeError", "mixed dtype (CPU): expect parameter to have scalar type of Float");
 }
 
-/* r has sizes and eps; the result is contiguous */
+/* Normalize x by the sizes and eps of r. The result is contiguous. */
 static sc_tensor *normalize(sc_ctx *cx, norm_rows *r, const sc_tensor *x, const sc_tensor *weight, const sc_tensor *bias) {
     int dtype = norm_dtype(x->dtype);
     if (check_parameter(cx, x, weight) || check_parameter(cx, x, bias)) return NULL;

@@ -3,15 +3,16 @@
 #include "../include/sc_vector.h"
 #include "sc_internal.h"
 
-typedef struct pad_shape { /* dims from the one that is padded first to the last one; in front of them, all is one dim */
+/* the dims from the first padded one to the last one; all dims before them are fused into one */
+typedef struct pad_shape {
     int dims, mode;
     int64_t n[SC_MAX_RANK], out[SC_MAX_RANK], left[SC_MAX_RANK];
     int64_t from_pitch[SC_MAX_RANK], to_pitch[SC_MAX_RANK]; /* in elements */
-    int64_t begin, end;                                     /* of what is copied in a row of the result */
-    const int64_t *place;                                   /* of an element of the last dim */
+    int64_t begin, end;                                     /* the copied part of a row of the result */
+    const int64_t *place;                                   /* index in x's row of each element of the last dim */
 } pad_shape;
 
-/* Where the element comes from that stands at i, counted from the first of n. */
+/* Return the index of the element that is copied to i, where 0 is the first of the n elements. */
 static int64_t pad_place(int mode, int64_t i, int64_t n) {
     switch (mode) {
     case SC_PAD_REFLECT: return i < 0 ? -i : i < n ? i : 2 * (n - 1) - i;
@@ -22,7 +23,7 @@ static int64_t pad_place(int mode, int64_t i, int64_t n) {
 
 typedef struct pad_pair { uint64_t half[2]; } pad_pair; /* an element of 16 bytes */
 
-/* `rows` rows, pitches apart. */
+/* Define functions that pad `rows` rows, pitches apart. */
 #define T uint8_t
 #define N(name) name##_1
 #include "sc_pad_rows.inc"
@@ -47,7 +48,7 @@ static void pad_rows(const pad_shape *s, size_t item, void *to, int64_t to_pitch
     else pad_rows_16(s, to, to_pitch, from, from_pitch, rows);
 }
 
-/* The dims from d on. */
+/* Pad the dims from d on. */
 static void pad_dims(const pad_shape *s, int d, size_t item, char *to, const char *from) {
     if (d == s->dims - 1) {
         pad_rows(s, item, to, 0, from, 0, 1);
@@ -87,13 +88,13 @@ SC_KERNEL sc_tensor *sc_pad(sc_ctx *cx, const sc_tensor *x, const int64_t *pad, 
                  sc_shape_text(x).s);
         return NULL;
     }
-    for (int i = 0; i < n / 2; i++) { /* from the last dim on */
+    for (int i = 0; i < n / 2; i++) { /* from the last dim to the first */
         int d = x->rank - 1 - i, k = n / 2 - 1 - i;
         if (check_pad(cx, s.mode, x->size[d], pad[2 * i], pad[2 * i + 1])) return NULL;
         s.n[k] = x->size[d], s.left[k] = pad[2 * i];
         s.out[k] = size[d] = x->size[d] + pad[2 * i] + pad[2 * i + 1];
         s.from_pitch[k] = i ? s.from_pitch[k + 1] * x->size[d + 1] : 1;
-        if (s.mode == SC_PAD_CIRCULAR) { /* what is cut off goes first, and does not come round */
+        if (s.mode == SC_PAD_CIRCULAR) { /* negative padding cuts first; what it cuts off is not repeated */
             int64_t cut = s.left[k] < 0 ? -s.left[k] : 0;
             s.n[k] -= cut - (pad[2 * i + 1] < 0 ? pad[2 * i + 1] : 0);
             s.left[k] += cut;

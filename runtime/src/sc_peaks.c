@@ -1,5 +1,5 @@
-/* sc_peaks.c - what this machine can do at most: multiply-adds in registers, and a stream through memory. A profile shows what
- * was achieved beside it. */
+/* sc_peaks.c - measures the peak of this machine: multiply-adds in registers, and a stream through memory. A profile
+ * compares a program with it. */
 #include <time.h>
 
 #include "../include/sc_profile.h"
@@ -8,8 +8,8 @@
 #include "sc_internal.h"
 
 enum {
-    PEAK_CHAINS = 12,             /* sums at a time: more than the latency of a multiply-add times two units */
-    PEAK_ROUNDS = 1 << 15,        /* of them in a piece, ... */
+    PEAK_CHAINS = 12,             /* independent sums: more than the latency of a multiply-add times two units */
+    PEAK_ROUNDS = 1 << 15,        /* rounds of these sums in a piece, ... */
     PEAK_PIECES = 8,              /* ... and pieces for each thread: a millisecond together */
     PEAK_FLOATS = 4 << 20,        /* of each of three arrays, 48 MB: more than a core's caches */
     PEAK_TRIALS = 20,
@@ -30,7 +30,7 @@ static void peak_sums(void *arg, int64_t begin, int64_t end, int worker) {
 #pragma GCC unroll 12
             for (int i = 0; i < PEAK_CHAINS; i++) {
                 sum[i] = sum[i] * factor + factor;
-                __asm__ volatile("" : "+x"(sum[i])); /* keeps it in a register, and in the loop */
+                __asm__ volatile("" : "+x"(sum[i])); /* keeps the sum in a register, and in the loop */
             }
         for (int i = 0; i < PEAK_CHAINS; i++) job->sum[worker][0] += sum[i][0];
     }

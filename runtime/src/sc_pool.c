@@ -3,7 +3,7 @@
 #include "sc_image.h"
 #include <math.h>
 
-typedef struct pool_shape { /* of one plane; pairs are (h, w) */
+typedef struct pool_shape { /* sizes of one plane; pairs are (h, w) */
     int64_t in[2], out[2], kernel[2], stride[2], padding[2], dilation[2], divisor;
     bool count_padding, max;
 } pool_shape;
@@ -122,7 +122,7 @@ SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t
 
 SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, bool ceil_mode, bool count_include_pad, int64_t divisor) {
-    if (x->rank < 3) { /* eager trips over x.size(-3) */
+    if (x->rank < 3) { /* eager fails at x.size(-3) */
         if (x->rank == 0) sc_raise(cx, "IndexError", "Dimension specified as -3 but tensor has no dimensions");
         else
             sc_raise(cx, "IndexError", "Dimension out of range (expected to be in range of [-%d, %d], but got -3)", x->rank,

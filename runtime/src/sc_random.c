@@ -36,7 +36,7 @@ static uint64_t two_words(sc_rng *g) {
     return high << 32 | word(g);
 }
 
-/* In [0, 1): 24 bits of one word, 53 bits of two. */
+/* Return a number in [0, 1): from 24 bits of one word, or 53 bits of two words. */
 static float unit_f32(sc_rng *g) { return (float)(word(g) & 0xffffffu) * 0x1p-24f; }
 static double unit_f64(sc_rng *g) { return (double)(two_words(g) & 0x1fffffffffffffu) * 0x1p-53; }
 
@@ -47,7 +47,7 @@ static double uniform(sc_rng *g, int dtype, double from, double to) {
     return unit_f32(g) * ((float)to - (float)from) + (float)from;
 }
 
-/* Numbers come in pairs; the second waits in the generator. */
+/* Return a normal number. Numbers are made in pairs, and the generator keeps the second. */
 static double normal(sc_rng *g, double mean, double std) {
     if (g->normal_is_valid) {
         g->normal_is_valid = 0;
@@ -127,8 +127,8 @@ static void fill_sixteen(sc_rng *g, char *data, int dtype, double mean, double s
     for (int i = 0; i < 16; i++) put(data + (size_t)i * item, dtype, v[i]);
 }
 
-/* float and double draw all uniform numbers first, half floats those of each sixteen; the last sixteen are drawn anew where
- * the number of elements leaves a rest. */
+/* Fill t with normal numbers. float and double draw all uniform numbers first, half types those of sixteen elements at
+ * a time. The last sixteen are drawn again if the number of elements is no multiple of sixteen. */
 static void fill_normal(sc_rng *g, const sc_tensor *t, double mean, double std) {
     size_t item = sc_dtype_size(t->dtype);
     bool first = t->dtype >= SC_F32;
@@ -193,7 +193,7 @@ SC_KERNEL int sc_random_bernoulli(sc_ctx *cx, sc_tensor *dst, const sc_tensor *p
     return 0;
 }
 
-/* A permutation of 0 .. n-1. */
+/* Write a permutation of 0 .. n-1. */
 SC_KERNEL int sc_random_permute(sc_ctx *cx, sc_tensor *dst) {
     sc_rng *g = generator(cx);
     int64_t n = dst->numel, *p = dst->data;
@@ -207,7 +207,7 @@ SC_KERNEL int sc_random_permute(sc_ctx *cx, sc_tensor *dst) {
     return 0;
 }
 
-/* The slope of each element of x: one, or for those that are not positive a number between the bounds. */
+/* Write the slope of each element of x: one, or a number between the bounds if the element is not positive. */
 SC_KERNEL int sc_random_slopes(sc_ctx *cx, sc_tensor *dst, const sc_tensor *x, double lower, double upper) {
     sc_rng *g = generator(cx);
     size_t item = sc_dtype_size(dst->dtype);
@@ -219,8 +219,8 @@ SC_KERNEL int sc_random_slopes(sc_ctx *cx, sc_tensor *dst, const sc_tensor *x, d
     return 0;
 }
 
-/* Places in rows of weights, drawn with replacement. dst: (rows, n) or (n,), int64; sums: the running sums of the weights
- * over their total, contiguous. */
+/* Draw indices of rows of weights with replacement. dst: (rows, n) or (n,), int64; sums: the running sums of the
+ * weights, divided by their total, contiguous. */
 SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums) {
     sc_rng *g = generator(cx);
     if (!g) return -1;

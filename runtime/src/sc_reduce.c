@@ -13,7 +13,7 @@
 
 enum { REDUCE_LANES = 64, REDUCE_BLOCK = 64, REDUCE_LEVELS = 4,
        REDUCE_ROW = REDUCE_LANES * REDUCE_BLOCK /* elements of a short row */, REDUCE_PARTS = 256,
-       REDUCE_GRAIN = 4096 /* elements that one thread takes at a time, at least */ };
+       REDUCE_GRAIN = 4096 /* the least number of elements of a thread's part */ };
 
 typedef struct reduction { /* strides in elements of x and of the result */
     int kept, folded;
@@ -68,10 +68,10 @@ typedef struct reduce_kernel { /* for one operation on one element type; a level
     void (*start)(void *level); /* neutral elements */
     void (*fold)(void *level, const void *x, int64_t rows, int64_t pitch, int lanes); /* rows, pitch elements apart */
     void (*merge)(void *level, const void *from);
-    void (*across)(void *level); /* all lanes into the first, halving them */
-    /* rows that need no levels, as most: of n elements, pitch apart; results step apart */
+    void (*across)(void *level); /* reduces all lanes to the first, by halves */
+    /* Reduce rows of n elements, pitch apart, that need no levels, as most do; results are step apart. */
     void (*short_rows)(void *out, int64_t step, const void *x, int64_t pitch, int64_t rows, int64_t n);
-    const struct reduce_kernel *parts; /* what folds results of this one */
+    const struct reduce_kernel *parts; /* the kernel that folds results of this one */
 } reduce_kernel;
 
 #define ADD(a, b) ((a) + (b))
@@ -152,7 +152,7 @@ typedef struct reduce_kernel { /* for one operation on one element type; a level
 #define PARTS sum_f64
 #include "sc_reduce.inc"
 
-/* Sums and products of integers wrap. */
+/* Sums and products of integers wrap around. */
 #define NAME sum_i64
 #define T uint64_t
 #define I int64_t
@@ -208,13 +208,13 @@ static const reduce_kernel *kernel_for(int op, int dtype) {
     return (dtype == SC_F32 ? of_f32 : dtype == SC_F64 ? of_f64 : of_i64)[op];
 }
 
-/* The type that a kernel computes in. */
+/* Return the dtype in which a kernel computes. */
 static int kernel_dtype(int op, int dtype) {
     if (op >= SC_AMAX && op <= SC_ANY && (dtype == SC_BOOL || dtype == SC_U8)) return dtype;
     return !sc_is_float(dtype) ? SC_I64 : dtype == SC_F64 ? SC_F64 : SC_F32;
 }
 
-/* The extremes of bytes that others may have filled become 0 and 1. */
+/* Convert the extremes of bools to 0 and 1, since external bools may be other bytes. */
 static void make_bools(sc_tensor *t) {
     uint8_t *p = t->data;
     for (int64_t i = 0; i < t->numel; i++) p[i] = p[i] != 0;
@@ -224,7 +224,7 @@ static void make_bools(sc_tensor *t) {
 
 typedef struct reduce_state {
     int64_t rows;
-    reduce_level level[REDUCE_LEVELS]; /* level[l] means nothing before REDUCE_BLOCK to the power of l rows came */
+    reduce_level level[REDUCE_LEVELS]; /* level[l] is unset until REDUCE_BLOCK to the power of l rows are folded */
 } reduce_state;
 
 static void fold_rows(const reduce_kernel *k, reduce_state *s, const char *x, int64_t rows, int64_t pitch, int lanes) {
@@ -234,7 +234,7 @@ static void fold_rows(const reduce_kernel *k, reduce_state *s, const char *x, in
         k->fold(s->level, x, n, pitch, lanes);
         s->rows += n;
         for (reduce_level *l = s->level; l + 1 < s->level + REDUCE_LEVELS && s->rows % full == 0; l++, full *= REDUCE_BLOCK) {
-            if (s->rows == full) l[1] = l[0]; /* a full level goes one level up and starts anew */
+            if (s->rows == full) l[1] = l[0]; /* a full level is added to the next one and restarts */
             else k->merge(l + 1, l);
             k->start(l);
         }
@@ -243,13 +243,13 @@ static void fold_rows(const reduce_kernel *k, reduce_state *s, const char *x, in
     }
 }
 
-/* Brings all levels together in level[0]. */
+/* Combine all levels in level[0]. */
 static void collect(const reduce_kernel *k, reduce_state *s) {
     int64_t full = REDUCE_BLOCK;
     for (int l = 1; l < REDUCE_LEVELS && s->rows >= full; l++, full *= REDUCE_BLOCK) k->merge(s->level, s->level + l);
 }
 
-/* A contiguous row of any length. */
+/* Fold a contiguous row of any length. */
 static void fold_row(const reduce_kernel *k, void *to, const char *x, int64_t n) {
     uint64_t parts[REDUCE_PARTS];
     int64_t each = REDUCE_ROW, count = 0;
@@ -282,7 +282,7 @@ static void reduce_elements(const reduce_kernel *k, const reduction *r, const ch
             continue;
         }
         for (int64_t block = 0; block < width; block += REDUCE_LANES) {
-            /* The last block of columns repeats some of the one before, where there is one, instead of being narrower. */
+            /* The last block of columns repeats some of the block before, if any, instead of being narrower. */
             int64_t j = width < REDUCE_LANES || block + REDUCE_LANES <= width ? block : width - REDUCE_LANES;
             int lanes = columns ? (int)(width < REDUCE_LANES ? width : REDUCE_LANES) : unit ? REDUCE_LANES : 1;
             s.rows = 0;
@@ -309,7 +309,7 @@ static void reduce_elements(const reduce_kernel *k, const reduction *r, const ch
 
 typedef struct reduce_job { const reduce_kernel *kernel; const reduction *r; const char *x; char *out; } reduce_job;
 
-/* Places begin..end - 1 of the last kept dimension. */
+/* Reduce to the elements begin..end - 1 of the last kept dimension. */
 static void reduce_part(void *arg, int64_t begin, int64_t end, int worker) {
     const reduce_job *job = arg;
     reduction r = *job->r;
@@ -320,7 +320,7 @@ static void reduce_part(void *arg, int64_t begin, int64_t end, int worker) {
                     job->out + begin * r.kept_out[d] * job->kernel->bytes);
 }
 
-/* Results are shared between threads, the sum of one result is not: it would come out in another order. */
+/* Share results between threads. The sum of one result is not shared, since its order would change. */
 static void reduce_shared(sc_ctx *cx, const reduce_kernel *k, const reduction *r, const sc_tensor *x, sc_tensor *out) {
     if (r->kept == 0) {
         reduce_elements(k, r, x->data, out->data);
@@ -334,7 +334,7 @@ static void reduce_shared(sc_ctx *cx, const reduce_kernel *k, const reduction *r
 
 /* ---- set-up ---- */
 
-/* Appends a dimension, keeping strides sorted, and leaves out the trivial ones. */
+/* Insert a dimension in the order of strides, unless its size is 1. */
 static int insert_dim(int n, int64_t *size, int64_t *x, int64_t *out, int64_t new_size, int64_t new_x, int64_t new_out) {
     if (new_size == 1) return n;
     int d = n;
@@ -347,7 +347,7 @@ static int insert_dim(int n, int64_t *size, int64_t *x, int64_t *out, int64_t ne
     return n + 1;
 }
 
-/* Neighbors that step evenly become one dimension. */
+/* Fuse adjacent dimensions that step evenly. */
 static int fuse_sorted(int n, int64_t *size, int64_t *x, int64_t *out) {
     int to = 0;
     for (int d = 1; d < n; d++) {
@@ -375,14 +375,14 @@ static void plan_reduction(reduction *r, const sc_tensor *x, uint32_t mask) {
     }
     r->kept = fuse_sorted(r->kept, r->kept_size, r->kept_x, r->kept_out);
     r->folded = fuse_sorted(r->folded, r->folded_size, r->folded_x, NULL);
-    if (r->folded == 0 || x->numel == 0) { /* nothing to fold: one element, or none at all */
+    if (r->folded == 0 || x->numel == 0) { /* nothing to fold: one element, or none */
         r->folded = 1;
         r->folded_size[0] = x->numel != 0;
         r->folded_x[0] = 0;
     }
 }
 
-/* The dims as a set, or -1 after raising. */
+/* Return the dims as a bit set, or -1 after raising. */
 static int64_t dim_mask(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int n) {
     int64_t mask = n == 0 ? (1 << SC_MAX_RANK) - 1 : 0;
     for (int i = 0; i < n; i++) {
@@ -418,7 +418,7 @@ static int check_extreme(sc_ctx *cx, const sc_tensor *x, int op, const int64_t *
     return 0;
 }
 
-/* Owned: x in the type to compute in, through the dtype that eager converts to first. */
+/* Return x in the dtype to compute in, a new reference, converted first to the dtype `first`, as in eager. */
 static sc_tensor *as_operand(sc_ctx *cx, const sc_tensor *x, int first, int then) {
     sc_tensor *converted = sc_to_dtype(cx, (sc_tensor *)x, first);
     sc_tensor *t = converted ? sc_to_dtype(cx, converted, then) : NULL;
@@ -433,7 +433,7 @@ static void divide_elements(const sc_tensor *t, double by) {
         for (int64_t i = 0; i < t->numel; i++) ((double *)t->data)[i] /= by;
 }
 
-/* Rows of a contiguous tensor, in the dtype that it has and is computed in: nothing to plan. */
+/* Reduce rows of a contiguous tensor whose dtype needs no conversion. This needs no plan. */
 static sc_tensor *reduce_rows(sc_ctx *cx, const sc_tensor *x, int op, bool keepdim) {
     int last = x->rank - 1;
     sc_tensor *out = new_reduced(cx, x, UINT32_C(1) << last, keepdim, x->dtype);
@@ -513,7 +513,8 @@ static const char *arg_name(int op) {
     return op == SC_ARGMAX ? "argmax" : "argmin";
 }
 
-/* The extreme by sc_reduce, then the first place where it stands: both passes are simple loops. */
+/* Return positions of extremes: find the extreme by sc_reduce, then its first position. Both passes are simple
+ * loops. */
 SC_KERNEL sc_tensor *sc_arg_reduce(sc_ctx *cx, const sc_tensor *x, int op, int64_t dim, bool keepdim) {
     int d = sc_wrap_dim(cx, dim, x->rank);
     if (d < 0) return NULL;

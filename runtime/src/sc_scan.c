@@ -5,7 +5,7 @@
 #include "../include/sc_vector.h"
 #include "sc_internal.h"
 
-/* The lines of a contiguous tensor along a dim: line l begins at lines_begin and steps by `inner`. */
+/* The lines of a contiguous tensor along a dim. Line l begins at lines_begin and steps by `inner`. */
 typedef struct lines { int64_t count, n, inner; } lines;
 
 static lines lines_along(const sc_tensor *t, int d) {
@@ -19,7 +19,7 @@ static int64_t lines_begin(const lines *l, int64_t line) {
     return line / l->inner * l->n * l->inner + line % l->inner;
 }
 
-/* Owned and contiguous: x in a dtype. */
+/* Return x in a dtype, contiguous, a new reference. */
 static sc_tensor *plain(sc_ctx *cx, const sc_tensor *x, int dtype) {
     sc_tensor *t = sc_to_dtype(cx, (sc_tensor *)x, dtype), *flat = t ? sc_contiguous(cx, t) : NULL;
     sc_release(cx, t);
@@ -28,13 +28,13 @@ static sc_tensor *plain(sc_ctx *cx, const sc_tensor *x, int dtype) {
 
 enum { SCAN_LINES = 8, SCAN_COLUMNS = 128, SCAN_BLOCK = 16 };
 
-/* Vectors of running sums in double: no order of adding floats overflows those, so whole vectors may be added. Not so for sums that
- * are no wider than what they add, nor for products. */
+/* Vectors of running sums in double. No order of adding floats overflows doubles, so whole vectors may be added. This
+ * does not hold for sums as narrow as their elements, nor for products. */
 enum { SUM_LANES = SC_VL / sizeof(double) };
 typedef double sum_vec __attribute__((vector_size(SC_VL)));
 typedef float sum_floats __attribute__((vector_size(SC_VL / 2), aligned(sizeof(float)), may_alias));
 
-/* Lane l plus lane l - d, where there is one. */
+/* Add lane l - d, if there is one, to lane l. */
 SC_INLINE sum_vec add_lane_below(sum_vec v, const int d) {
     if (d >= SUM_LANES) return v;
 #ifdef __clang__
@@ -49,7 +49,7 @@ SC_INLINE sum_vec add_lane_below(sum_vec v, const int d) {
 #endif
 }
 
-/* One row: sums within each vector, plus those of all vectors before it. */
+/* Compute the running sums of one row: sums within each vector, plus the sum of all vectors before it. */
 static void sum_row(int64_t n, const float *x, float *out) {
     sum_vec before = {0};
     int64_t i = 0;
@@ -97,7 +97,7 @@ static void scan_ints(int op, int64_t *v, int64_t n) {
     }
 }
 
-/* Return whether there are loops for the dtype. */
+/* Scan the lines, and return true, if there are loops for the dtype. */
 static bool scan_typed(const lines *l, bool product, int dtype, const void *x, void *out) {
     if (dtype == SC_F32) scan_lines_f32(l->count, l->n, l->inner, product, x, out);
     else if (dtype == SC_F64) scan_lines_f64(l->count, l->n, l->inner, product, x, out);
@@ -131,7 +131,7 @@ SC_KERNEL sc_tensor *sc_scan(sc_ctx *cx, const sc_tensor *x, int64_t op, int64_t
     return out;
 }
 
-/* Values in the type that they are compared in, or, `positions`, as int64 where they stand. */
+/* Return running extremes in the dtype of comparison or, if `positions`, their positions as int64. */
 static sc_tensor *scan_extremes(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest, bool positions) {
     int d = sc_wrap_dim(cx, dim, x->rank);
     if (d < 0) return NULL;

@@ -1,4 +1,4 @@
-/* sc_signal.c - SIGINT, noticed by compiled code: a handler in front of the one that the program has. */
+/* sc_signal.c - lets compiled code notice SIGINT, by a handler that calls the one that the program has. */
 #include "../include/sc_signal.h"
 
 #include <sched.h>
@@ -6,11 +6,12 @@
 #include <stddef.h>
 
 int *sc_sigint_running;
-static int handling; /* handlers that may be about to set one */
+static int handling; /* handlers that may be about to set a flag */
 
-enum { PATIENCE = 100000 }; /* a child that was forked within a handler of another thread has its count, but not its thread */
+/* a child forked during a handler of another thread inherits the count, but not the thread */
+enum { PATIENCE = 100000 };
 
-static struct sigaction first, next; /* the handlers that were found first, and last */
+static struct sigaction first, next; /* the program's handlers found at the first and at the last installation */
 static volatile sig_atomic_t is_inside;
 
 static void pass_on(const struct sigaction *to, int number, siginfo_t *info, void *context) {
@@ -18,8 +19,8 @@ static void pass_on(const struct sigaction *to, int number, siginfo_t *info, voi
     else if (to->sa_handler != SIG_DFL && to->sa_handler != SIG_IGN) to->sa_handler(number);
 }
 
-/* Where several libraries put handlers in front of each other in turn, they form a circle: who is reached again goes to the
- * handler that was there before all of them. */
+/* Set the flag, and call the program's handler. If several libraries in turn install handlers over each other's, these
+ * form a cycle. A handler that is reached again calls the one that was installed before all of them. */
 static void on_sigint(int number, siginfo_t *info, void *context) {
     __atomic_fetch_add(&handling, 1, __ATOMIC_SEQ_CST);
     int *flag = __atomic_load_n(&sc_sigint_running, __ATOMIC_SEQ_CST);

@@ -1,4 +1,4 @@
-/* sc_slots.c - what outlives a call: values that the caller stores for the program, and prepared weights. */
+/* sc_slots.c - objects that outlive a call: values that the caller keeps for the program, and prepared weights. */
 #include "../include/sc.h"
 
 static sc_target *target_at(sc_ctx *cx, int target) {

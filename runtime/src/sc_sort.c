@@ -11,7 +11,7 @@ enum { SORT_FEW = 48, SORT_BLOCK = 32, SORT_INSERTED = 16, SELECT_FEW = 16 };
 typedef struct sort_pair { uint64_t key, at; } sort_pair;
 
 #define T uint64_t
-#define KEY(x) ((x) >> 32) /* the position is below, and keeps equal keys in order */
+#define KEY(x) ((x) >> 32) /* the low half is the position, which keeps equal keys in order */
 #define BYTES 4
 #define LESS(a, b) ((a) < (b))
 #define N(name) sort_##name##_one
@@ -23,7 +23,7 @@ typedef struct sort_pair { uint64_t key, at; } sort_pair;
 #define N(name) sort_##name##_pair
 #include "sc_sort_tile.inc"
 
-/* Return how often the C++ library parts n elements before it takes a heap instead. */
+/* Return how often the C++ library partitions n elements before it falls back to a heap. */
 static int select_turns(int64_t n) {
     return n > 0 ? 2 * (63 - __builtin_clzll((uint64_t)n)) : 0;
 }
@@ -49,7 +49,7 @@ static inline uint64_t key_of_double(uint64_t bits) {
     return bits ^ (bits >> 63 ? ~0ull : sign);
 }
 
-/* A line is contiguous, of float, double or int64. */
+/* Convert a contiguous line of floats to keys. */
 static void keys_of_floats(const uint32_t *x, int64_t n, uint32_t flip, uint32_t *key) {
     for (int64_t i = 0; i < n; i++) key[i] = key_of_float(x[i]) ^ flip;
 }
@@ -64,15 +64,15 @@ static void pairs_of(const void *x, int dtype, int64_t n, uint64_t flip, sort_pa
 
 /* ---- the first k of n keys ---- */
 
-/* Sorts n elements, keeps the first k in a, and returns the key of the last of these. */
+/* Sort n elements, keep the first k in a, and return the key of the last of these. */
 static uint32_t keep_first(uint64_t *a, uint64_t *spare, int64_t n, int64_t k) {
     const uint64_t *sorted = sort_all_one(a, spare, n);
     if (sorted != a) memcpy(a, sorted, (size_t)k * sizeof *a);
     return (uint32_t)(a[k - 1] >> 32);
 }
 
-/* Where the next block of keys begins, from i on, in which one is below the limit; less than a block from n, where there is none.
- * Most keys are seen only here. */
+/* Return the start of the first block from i on that has a key below the limit, or an index less than a block from n if
+ * there is none. Most keys are compared only here. */
 static int64_t skip_blocks(const uint32_t *key, int64_t i, int64_t n, uint32_t limit) {
     for (; i + SORT_BLOCK <= n; i += SORT_BLOCK) {
         uint32_t least = UINT32_MAX;
@@ -82,7 +82,7 @@ static int64_t skip_blocks(const uint32_t *key, int64_t i, int64_t n, uint32_t l
     return i;
 }
 
-/* The k smallest, sorted, in a, 0 < k <= n, by insertion. */
+/* Find the k smallest keys, sorted, in a, by insertion; 0 < k <= n. */
 static void smallest_few(const uint32_t *key, int64_t n, int64_t k, uint64_t *a) {
     for (int64_t i = 0; i < k; i++) a[i] = (uint64_t)key[i] << 32 | (uint64_t)i;
     sort_insert_one(a, k);
@@ -100,7 +100,8 @@ static void smallest_few(const uint32_t *key, int64_t n, int64_t k, uint64_t *a)
     }
 }
 
-/* The same for more of them: what is smaller than the k-th so far is collected behind the k until there is much of it. */
+/* Find the k smallest keys for larger k. Keys smaller than the k-th so far are collected after the k, and sorted in
+ * when they are many. */
 static void smallest_keys(const uint32_t *key, int64_t n, int64_t k, uint64_t *a, uint64_t *spare) {
     int64_t room = 2 * k + SORT_FEW < n ? 2 * k + SORT_FEW : n, count = room;
     for (int64_t i = 0; i < room; i++) a[i] = (uint64_t)key[i] << 32 | (uint64_t)i;
@@ -121,13 +122,13 @@ static void smallest_keys(const uint32_t *key, int64_t n, int64_t k, uint64_t *a
 
 /* ---- lines ---- */
 
-typedef struct sort_work { /* of one line: room for n keys and twice n elements */
+typedef struct sort_work { /* memory for one line: n keys and twice n elements */
     uint32_t *key;
     void *elements, *spare;
 } sort_work;
 
 typedef struct sort_how {
-    int64_t k; /* elements that are asked for; of KTH their last alone */
+    int64_t k; /* number of requested elements; of KTH, the last alone */
     enum { SORT_STABLE, SORT_ALL, SORT_FIRST, SORT_UNSORTED, SORT_KTH } kind;
     bool descending;
 } sort_how;
@@ -136,7 +137,7 @@ static void keyed(const uint32_t *key, int64_t n, uint64_t *to) {
     for (int64_t i = 0; i < n; i++) to[i] = (uint64_t)key[i] << 32 | (uint64_t)i;
 }
 
-/* The positions of the first k of n wide elements, in eager's order. */
+/* Write the positions of the first k of n wide elements, in eager's order. */
 static void select_pairs(const sort_work *w, const void *x, int dtype, int64_t n, sort_how how, int64_t *to) {
     sort_pair *pairs = w->elements;
     pairs_of(x, dtype, n, how.descending ? ~0ull : 0, pairs);
@@ -173,7 +174,8 @@ static void select_keys(const sort_work *w, int64_t n, sort_how how, int64_t *to
     for (int64_t i = 0; i < how.k; i++) to[i] = (int64_t)(uint32_t)one[i];
 }
 
-/* Return whether two of the first k sorted elements are equal, or the last of them and one that is not among them. */
+/* Return whether two of the first k sorted elements are equal, or the last of them equals one that is not among
+ * them. */
 static bool has_ties(const uint64_t *sorted, const uint32_t *key, int64_t n, int64_t k) {
     bool tied = false;
     for (int64_t i = 1; i < k; i++) tied |= sorted[i - 1] >> 32 == sorted[i] >> 32;
@@ -196,7 +198,7 @@ static void sort_keys(const sort_work *w, int64_t n, sort_how how, int64_t *to) 
     if (how.kind != SORT_STABLE && has_ties(sorted, w->key, n, how.k)) select_keys(w, n, how, to);
 }
 
-/* The positions of the first k of n elements, to `to`. */
+/* Write the positions of the first k of n elements to `to`. */
 static void sort_line(const sort_work *w, const void *x, int dtype, int64_t n, sort_how how, int64_t *to) {
     bool selects = how.kind == SORT_UNSORTED || how.kind == SORT_KTH;
     if (how.k == 0) return;
@@ -208,18 +210,18 @@ static void sort_line(const sort_work *w, const void *x, int dtype, int64_t n, s
     (selects ? select_keys : sort_keys)(w, n, how, to);
 }
 
-/* Return how many positions of each line are asked for. */
+/* Return the number of requested positions of each line. */
 static int64_t sort_length(sort_how how) {
     return how.kind == SORT_KTH ? 1 : how.k;
 }
 
-/* The lines of x [rows, n], contiguous; out [rows, length] */
+/* Sort the lines of the contiguous x [rows, n] into out [rows, length]. */
 static void sort_rows(const sort_work *w, const sc_tensor *x, int64_t n, sort_how how, int64_t *out) {
     for (int64_t i = 0; i < x->numel / n; i++)
         sort_line(w, (const char *)x->data + (size_t)(i * n) * sc_dtype_size(x->dtype), x->dtype, n, how, out + i * sort_length(how));
 }
 
-/* The order of the last dim. Takes over the reference to x, which may be NULL. */
+/* Return the order along the last dim. Takes over the reference to x, which may be NULL. */
 static sc_tensor *sort_last(sc_ctx *cx, sc_tensor *x, sort_how how) {
     if (!x) return NULL;
     bool narrow = x->dtype == SC_F16 || x->dtype == SC_BF16 || x->dtype == SC_F32;
@@ -249,13 +251,13 @@ static sc_tensor *sort_last(sc_ctx *cx, sc_tensor *x, sort_how how) {
     return out;
 }
 
-/* The first k positions along dim d, contiguous: another dim than the last is brought there and back. */
+/* Return the first k positions along dim d, contiguous. If d is not the last dim, it is moved there and back. */
 static sc_tensor *sort_along(sc_ctx *cx, const sc_tensor *x, int d, sort_how how) {
     if (d + 1 >= x->rank) {
         sc_retain((sc_tensor *)x);
         return sort_last(cx, (sc_tensor *)x, how);
     }
-    if (x->numel == 0) { /* whose transposed counts as contiguous, with other strides */
+    if (x->numel == 0) { /* the transpose of an empty tensor counts as contiguous, with other strides */
         int64_t size[SC_MAX_RANK];
         memcpy(size, x->size, sizeof size);
         size[d] = sort_length(how);

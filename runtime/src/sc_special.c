@@ -38,7 +38,7 @@ SC_KERNEL double sc_digamma(double x) {
     return sum;
 }
 
-/* Euler-Maclaurin behind a sum that is taken term by term until q is large. */
+/* Compute the Hurwitz zeta function: a sum term by term until q is large, then Euler-Maclaurin. */
 SC_KERNEL double sc_zeta(double s, double q) {
     if (s == 1) return INFINITY;
     if (s < 1 || isnan(q)) return NAN;
@@ -51,7 +51,7 @@ SC_KERNEL double sc_zeta(double s, double q) {
         double term = pow(q++, -s);
         sum += term;
         if (q > 1 && fabs(term) < 1e-18 * fabs(sum)) return sum;
-        if (i > 10000) return sum; /* far below zero: what follows is smaller still */
+        if (i > 10000) return sum; /* far below zero: later terms are still smaller */
     }
     double tail = pow(q, -s), rising = s;
     sum += tail * q / (s - 1) + 0.5 * tail;
@@ -64,7 +64,7 @@ SC_KERNEL double sc_zeta(double s, double q) {
     return sum;
 }
 
-/* x^a e^-x / gamma(a + 1) */
+/* Return x^a e^-x / gamma(a + 1). */
 static double gamma_term(double a, double x) {
     return exp(a * log(x) - x - sc_lgamma(a + 1));
 }
@@ -78,7 +78,7 @@ static double lower_gamma_series(double a, double x) {
     return gamma_term(a, x) * sum;
 }
 
-/* Lentz's evaluation of the continued fraction. */
+/* Evaluate the continued fraction by Lentz's method. */
 static double upper_gamma_fraction(double a, double x) {
     double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
     for (int i = 1; i < 100000; i++) {
@@ -94,7 +94,7 @@ static double upper_gamma_fraction(double a, double x) {
     return gamma_term(a, x) * a * h;
 }
 
-/* The cases that are not computed; whether this is one of them. `whole`: the value where all of the mass is below x. */
+/* Return whether this is an edge case, and write its value to *out. whole: the value if all of the mass is below x. */
 static bool gamma_edge(double a, double x, double whole, double *out) {
     if (x < 0 || a < 0) *out = NAN;
     else if (a == 0) *out = x > 0 ? whole : NAN;
@@ -120,7 +120,7 @@ SC_KERNEL double sc_igammac(double a, double x) {
 
 /* ---- the error function and the normal distribution ---- */
 
-/* erfc(x) = z for 0 < z <= 1: a rational start, then Halley's iteration. */
+/* Solve erfc(x) = z for 0 < z <= 1, from a rational start by Halley's iteration. */
 static double erfc_inverse(double z) {
     double t = sqrt(-2 * log(z / 2));
     double x = (t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)))) / sqrt(2);
@@ -171,7 +171,7 @@ SC_KERNEL double sc_log_ndtr(double x) {
 
 /* ---- modified Bessel functions ---- */
 
-/* The asymptotic series of I (sign -1) or K (sign 1) of order n. */
+/* Return the asymptotic series of I (sign -1) or K (sign 1) of order n. */
 static double bessel_asymptotic(int n, double x, double sign) {
     double term = 1, sum = 1;
     for (int k = 1; k < 30 && fabs(term) > 1e-17; k++) {
@@ -209,7 +209,7 @@ SC_KERNEL double sc_bessel_i1(double x) {
     return sc_bessel_i1e(x) * exp(fabs(x));
 }
 
-/* e^x K(order)(x), the integral of exp(-x (cosh t - 1)) cosh(order t) from 0 to infinity. */
+/* Return e^x K(order)(x), the integral of exp(-x (cosh t - 1)) cosh(order t) from 0 to infinity. */
 static double bessel_ke(double order, double x) {
     const double h = 0.1;
     double sum = 0.5;
@@ -243,7 +243,7 @@ SC_KERNEL double sc_bessel_k1(double x) {
     return scaled_k(1, x) * exp(-x);
 }
 
-/* libm's, but NaN at infinity, as in eager */
+/* Return libm's value, but NaN at infinity, as in eager. */
 SC_KERNEL double sc_bessel_j0(double x) {
     return isinf(x) ? NAN : j0(x);
 }
@@ -294,12 +294,12 @@ SC_KERNEL double sc_airy_ai(double x) {
 
 /* ---- orthogonal polynomials ---- */
 
-/* A degree as a whole number; what no int64 holds counts as negative, as in eager. */
+/* Return a degree as an integer. As in eager, a degree outside int64 counts as negative. */
 static double degree(double n) {
     return n < 0x1p63 ? trunc(n) : -1;
 }
 
-/* p(0) = 1, p(1) = first, p(k + 1) = 2 x p(k) - p(k - 1) */
+/* Evaluate the recurrence p(0) = 1, p(1) = first, p(k + 1) = 2 x p(k) - p(k - 1). */
 static double chebyshev(double x, double first, double n) {
     if (n < 0) return 0;
     double before = 1, p = first;
@@ -312,7 +312,8 @@ static double chebyshev(double x, double first, double n) {
     return p;
 }
 
-enum { RECURRENCE = 64 }; /* up to this degree; above, the polynomials between -1 and 1 by their angle */
+/* the largest degree for the recurrence; above, polynomials between -1 and 1 are computed from the angle */
+enum { RECURRENCE = 64 };
 
 SC_KERNEL double sc_chebyshev_t(double x, double n) {
     n = degree(n);
@@ -334,7 +335,7 @@ SC_KERNEL double sc_chebyshev_w(double x, double n) {
     return n > RECURRENCE && fabs(x) < 1 ? sin((n + 0.5) * acos(x)) / sin(acos(x) / 2) : chebyshev(x, 2 * x + 1, n);
 }
 
-/* p(k + 1) = 2 (x p(k) - k p(k - 1)) for `scale` 2, without the 2 for 1 */
+/* Evaluate the recurrence p(k + 1) = scale (x p(k) - k p(k - 1)). */
 static double hermite(double x, double n, double scale) {
     double before = 1, p = scale * x;
     n = degree(n);

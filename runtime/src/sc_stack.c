@@ -7,8 +7,8 @@
 #include "../include/sc.h"
 
 enum {
-    RESERVE_PART = 4,          /* this part of a stack, ... */
-    RESERVE_MOST = 512 * 1024, /* ... but no more bytes, is left for the functions that compiled code calls */
+    RESERVE_PART = 4,          /* one part in so many of a stack, ... */
+    RESERVE_MOST = 512 * 1024, /* ... but at most so many bytes, is left for functions that compiled code calls */
     FOREIGN_ROOM = 64 * 1024   /* bytes that compiled code may take on a stack that is not the thread's own */
 };
 

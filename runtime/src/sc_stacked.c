@@ -3,7 +3,8 @@
  * would not be contiguous, it is a list after all, and joining that gives eager's result or error. */
 #include "sc_internal.h"
 
-/* The object is a list of the result and of the list that stands in for it; behind its end stands how many were put. */
+/* The object is a list of the result and of the list that replaces it. After its last item follows the number of
+ * tensors put. */
 enum { STACKED_RESULT, STACKED_ITEMS, STACKED_HELD, STACKED_COUNT = STACKED_HELD, STACKED_SLOTS };
 
 SC_KERNEL sc_list *sc_stacked_new(sc_ctx *cx) {
@@ -14,20 +15,20 @@ SC_KERNEL sc_list *sc_stacked_new(sc_ctx *cx) {
     return s;
 }
 
-/* The sizes of the result for `total` tensors like x. */
+/* Write the sizes of the result for `total` tensors like x. */
 static int joined_sizes(const sc_tensor *x, int64_t total, int64_t dim, bool stack, int64_t *size) {
     for (int d = 0; d < x->rank; d++) size[d + (stack && d >= dim)] = x->size[d];
     size[dim] = stack ? total : x->size[dim] * total;
     return x->rank + stack;
 }
 
-/* Return whether a first tensor may be copied to its place: eager's result is contiguous. */
+/* Return whether eager's result is contiguous, so that the first tensor may be copied into it. */
 static bool joins_plainly(const sc_tensor *x, int64_t dim, bool stack) {
     if (x->rank + stack > SC_MAX_RANK || dim >= x->rank + stack || x->numel == 0 || !sc_is_contiguous(x)) return false;
     return !sc_is_channels_last(x) && !(stack && dim == 3 && x->rank == 3);
 }
 
-/* Return whether a tensor is like those before it. */
+/* Return whether a tensor has the form of those before it. */
 static bool is_alike(const sc_tensor *x, const sc_tensor *out, int64_t total, int64_t dim, bool stack) {
     if (x->rank + stack != out->rank) return false;
     int64_t step = 1;
@@ -48,7 +49,7 @@ static void put_part(const sc_tensor *x, const sc_tensor *out, int64_t at, int64
         memcpy((char *)out->data + (size_t)(i * total + at) * inner, (const char *)x->data + (size_t)i * inner, inner);
 }
 
-/* Makes the list of what was put so far. */
+/* Make the list of the tensors put so far. */
 static int fall_back(sc_ctx *cx, sc_list *s, int64_t total, int64_t dim, bool stack) {
     sc_tensor *out = s->items[STACKED_RESULT].t;
     sc_list *items = s->items[STACKED_ITEMS].l = sc_list_new(cx, SC_OBJECTS, 0);

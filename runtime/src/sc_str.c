@@ -39,7 +39,7 @@ static inline sc_str *str_shared(const sc_str *s) { /* one more reference */
     return (sc_str *)s;
 }
 
-/* Copies n code points of s from `from` to `at` in data; width holds them. */
+/* Copy n code points of s, from index `from`, to index `at` in data, whose width is large enough. */
 static void str_put_part(void *data, int width, int64_t at, const sc_str *s, int64_t from, int64_t n) {
     if (width == s->width) {
         memcpy((char *)data + at * width, (const char *)s->data + from * width, (size_t)(n * width));
@@ -48,7 +48,7 @@ static void str_put_part(void *data, int width, int64_t at, const sc_str *s, int
     for (int64_t i = 0; i < n; i++) sc_str_put(data, width, at + i, sc_str_code(s, from + i));
 }
 
-static uint32_t str_most(const sc_str *s, int64_t start, int64_t n) { /* an upper bound of the same width */
+static uint32_t str_most(const sc_str *s, int64_t start, int64_t n) { /* an upper bound that needs the same width */
     uint32_t most = 0;
     if (s->width == 1) return 0;
     for (int64_t i = start; i < start + n; i++) most |= sc_str_code(s, i);
@@ -71,7 +71,8 @@ SC_KERNEL sc_str *sc_str_part(sc_ctx *cx, sc_str *s, int64_t start, int64_t len)
 }
 
 SC_KERNEL sc_str *sc_str_of(sc_ctx *cx, int width, const void *data, int64_t len) {
-    sc_str view = {.width = (uint8_t)width, .len = len + 1, .data = (void *)data}; /* longer: it must not be shared */
+    /* longer: static strings have one character */
+    sc_str view = {.width = (uint8_t)width, .len = len + 1, .data = (void *)data};
     return sc_str_part(cx, &view, 0, len);
 }
 
@@ -87,7 +88,7 @@ SC_KERNEL sc_str *sc_str_slice(sc_ctx *cx, sc_str *s, int64_t start, int64_t sto
     return made;
 }
 
-/* Puts n more code points of b behind a, of which we hold the only reference; a is wide enough. */
+/* Append b to a in place. The reference count of a is one, and a is wide enough. */
 static sc_str *str_append(sc_ctx *cx, sc_str *a, const sc_str *b) {
     size_t nbytes = (size_t)(a->len + b->len) * a->width;
     if (nbytes > sc_str_room(a) && sc_str_reserve(cx, a, 2 * nbytes)) return NULL;
@@ -118,7 +119,7 @@ SC_KERNEL sc_str *sc_str_join_code(sc_ctx *cx, sc_str *a, int64_t code, bool reu
         return str_shared(a);
     }
     if (a->len == 0) return sc_str_chr(cx, code);
-    if (!reuse || a->obj.refs != 1 || a->width < width) { /* another string, which may grow from here on */
+    if (!reuse || a->obj.refs != 1 || a->width < width) { /* make another string, which may grow from now on */
         sc_str *made = sc_str_new(cx, a->width > width ? a->width : width, a->len + 1);
         if (!made) return NULL;
         str_put_part(made->data, made->width, 0, a, 0, a->len);
@@ -166,7 +167,7 @@ SC_KERNEL sc_str *sc_str_join(sc_ctx *cx, sc_str *separator, const sc_list *part
 
 /* ---- searching ---- */
 
-/* The bounds of s[start:stop] as offsets; start may lie behind the end. */
+/* Convert the bounds of s[start:stop] to offsets. start may be beyond the end. */
 static inline void str_bounds(const sc_str *s, int64_t *start, int64_t *stop) {
     if (*stop > s->len) *stop = s->len;
     else if (*stop < 0 && (*stop += s->len) < 0) *stop = 0;
@@ -181,7 +182,7 @@ static bool str_is_at(const sc_str *s, int64_t at, const sc_str *sub) {
     return true;
 }
 
-/* The first place of a code in [start, stop), or stop. */
+/* Return the first index of a code in [start, stop), or stop. */
 static int64_t str_place_of(const sc_str *s, uint32_t code, int64_t start, int64_t stop) {
     if (start >= stop || (s->width == 1 && code > 0xff)) return stop;
     if (s->width == 1) {
@@ -249,7 +250,7 @@ SC_KERNEL sc_str *sc_str_replace(sc_ctx *cx, sc_str *s, const sc_str *old, const
     if (len == 0) return (sc_str *)&str_empty;
     sc_str *made = sc_str_new(cx, s->width > with->width ? s->width : with->width, len);
     if (!made) return NULL;
-    for (int64_t k = 0; k < n; k++) { /* an empty `old` stands in front of each code point, and at the end */
+    for (int64_t k = 0; k < n; k++) { /* an empty `old` matches before each code point, and at the end */
         int64_t next = old->len ? str_find_in(s, old, from, s->len) : from + (k > 0);
         str_put_part(made->data, made->width, at, s, from, next - from);
         at += next - from;
@@ -259,7 +260,7 @@ SC_KERNEL sc_str *sc_str_replace(sc_ctx *cx, sc_str *s, const sc_str *old, const
     }
     str_put_part(made->data, made->width, at, s, from, s->len - from);
     if (made->width == 1 || sc_str_width(str_most(made, 0, len)) == made->width) return made;
-    sc_str *narrower = sc_str_of(cx, made->width, made->data, len); /* what was wide has been replaced */
+    sc_str *narrower = sc_str_of(cx, made->width, made->data, len); /* the wide code points have been replaced */
     sc_release(cx, made);
     return narrower;
 }

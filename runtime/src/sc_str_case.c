@@ -7,7 +7,7 @@ SC_KERNEL bool sc_str_all(const sc_str *s, int any_of, bool of_empty) {
     return s->len > 0 || of_empty;
 }
 
-/* Some character is of the wanted case, and none of the others. */
+/* Return whether some character has the wanted case, and none has the others. */
 static bool case_is(const sc_str *s, int wanted, int others) {
     bool found = false;
     for (int64_t i = 0; i < s->len; i++) {
@@ -60,7 +60,7 @@ static void case_put(case_out *out, uint32_t code) {
     out->len++;
 }
 
-/* Return whether the next character in a direction that is not ignorable has a case. */
+/* Return whether the next character in a direction, skipping case-ignorable ones, has a case. */
 static bool case_beside(const sc_str *s, int64_t i, int step) {
     do i += step;
     while (i >= 0 && i < s->len && sc_unicode_has(sc_str_code(s, i), SC_IGNORABLE));

@@ -24,7 +24,7 @@
 
 enum {
     SPIN_NS = 50000,  /* how long a helper waits awake: longer than waking it takes */
-    MEET_NS = 200000, /* how long workers wait for each other where the cost of a region is measured */
+    MEET_NS = 200000, /* how long workers wait for each other while the cost of a region is measured */
     PAYS = 4,         /* work is shared when it takes so many times what sharing costs, ... */
     WORTH_WAKING = 8, /* ... and sleepers are woken for many small pieces when those took so many times what waking costs */
     TRIALS = 12,      /* of each cost, when it is measured; the least counts, but no less than ... */
@@ -32,9 +32,10 @@ enum {
     LEAST_WAKE_NS = 5000,
     CREDIT_NS = 2000000, /* what sharing has saved lately, at most so much, may be lost again */
     PAUSE = 20,          /* who lost more does without helpers for so many times the loss: never 5 % slower than alone */
-    FRESH_NS = 20000,    /* so long after a region its workers are taken to be awake, or asleep, as they were */
-    FRUITLESS = 3,       /* after so many regions in a row that saved next to nothing, somebody else has the cores, ... */
-    GAIN = 8,            /* ... namely less than one part in so many of their time */
+    FRESH_NS = 20000,    /* for so long after a region its workers are assumed awake or asleep, as they were */
+    /* after so many regions in a row that saved next to nothing, other processes have the cores, ... */
+    FRUITLESS = 3,
+    GAIN = 8,            /* ... where next to nothing is less than one part in so many of their time */
 };
 #define OPEN ((uint64_t)1 << 15)
 #define ENTERED (OPEN - 1)
@@ -64,16 +65,16 @@ struct sc_team {
     bool measured;      /* what a region costs with so many helpers */
     int helpers;
     account own, lent;      /* of regions of helpers, and of the lender's threads */
-    _Atomic double open_ns; /* a region takes until all were in it, when helpers are awake, ... */
-    double wake_ns;         /* ... and when they sleep */
+    _Atomic double open_ns; /* time until all helpers are in a region, if they are awake, ... */
+    double wake_ns;         /* ... and if they sleep */
     const sc_lender *lender; /* NULL: none, or this is a forked child, where the lender's threads are dead */
-    bool borrows;            /* the lender's threads were awake when `looker` looked last */
+    bool borrows;            /* the lender's threads were awake at the last look of `looker` */
     pthread_t looker;        /* each thread of the program has a team of the lender's for itself */
     int members;             /* of the lender's team when `lent_ns` was measured; 0: not measured */
     int fruitless;           /* see FRUITLESS */
-    double lent_ns;          /* a region of the lender's takes until all were in it */
+    double lent_ns;          /* time until all the lender's threads are in a region */
     double last;             /* when the last region ended */
-    double worked;           /* how long the caller did pieces of the last region, and how many */
+    double worked;           /* time of the caller's pieces of the last region, and their number */
     int64_t done;
     sc_work *work;
     void *arg;
@@ -123,7 +124,7 @@ static bool enter(sc_team *t, uint64_t seen) {
     return atomic_compare_exchange_strong_explicit(&t->region, &seen, seen + 1, memory_order_acquire, memory_order_relaxed);
 }
 
-/* Waits until the region's word changes from `old`: awake for a while, then asleep. */
+/* Wait until the region's word changes from `old`: awake for a while, then asleep. Return the new word. */
 static uint64_t await_region(sc_team *t, uint64_t old) {
     double until = 0;
     for (int round = 0;; round++) {
@@ -154,7 +155,7 @@ static void *help(void *arg) {
             word = await_region(t, word);
             continue;
         }
-        if (!enter(t, word)) { /* somebody else came or went */
+        if (!enter(t, word)) { /* another helper entered or left */
             word = atomic_load_explicit(&t->region, memory_order_relaxed);
             continue;
         }
@@ -185,7 +186,8 @@ static void do_callers_pieces(sc_team *t) {
 
 static void meet_helpers(sc_team *t) {
     uint64_t word = atomic_load_explicit(&t->region, memory_order_relaxed);
-    atomic_store(&t->region, (word / SERIAL + 1) * SERIAL | OPEN); /* ordered with `sleeping`, as await_region's */
+    /* sequentially consistent with `sleeping`, as in await_region */
+    atomic_store(&t->region, (word / SERIAL + 1) * SERIAL | OPEN);
     if (atomic_load(&t->sleeping)) {
         pthread_mutex_lock(&t->lock);
         pthread_cond_broadcast(&t->wake);
@@ -198,12 +200,13 @@ static void meet_helpers(sc_team *t) {
         else sched_yield();
 }
 
-/* The function that each thread of the lender runs, the caller as worker 0. Any number of them does all pieces, as those who are done
- * take the others'. The lender orders what the caller wrote before, and what they write before it returns. */
+/* Run on each thread of the lender, on the caller as worker 0. Any number of threads does all pieces, since idle
+ * threads take the others' pieces. The lender orders the caller's earlier writes before, and the threads' writes before
+ * its return. */
 static void join_region(void *arg, int worker) {
     sc_team *t = arg;
     if (worker >= t->parts) return;
-    uint64_t mode = sc_fp_mode(); /* these threads are not ours: the lender's own work needs its mode again */
+    uint64_t mode = sc_fp_mode(); /* restored below, as the lender's own work needs its mode */
     sc_fp_set(t->fp);
     if (worker == 0) do_callers_pieces(t);
     else do_pieces(t, worker);
@@ -229,17 +232,17 @@ static outcome run_region(sc_team *t, bool lent, int64_t count, int64_t grain, i
     return (outcome){t->last - start, alone - (t->last - start)};
 }
 
-/* A piece that waits for the others to be begun, as many as came to `met`: then every helper was in the region. */
+/* Wait until all pieces have begun, which `met` counts. Then every helper is in the region. */
 static void meet(void *arg, int64_t begin, int64_t end, int worker) {
     (void)begin, (void)end, (void)worker;
     _Atomic int64_t *met = arg;
-    double limit = now_ns() + MEET_NS; /* a helper that gets no core is not waited for */
+    double limit = now_ns() + MEET_NS; /* do not wait for a helper that gets no core */
     atomic_fetch_sub(met, 1);
     while (atomic_load(met) > 0 && now_ns() < limit) relax();
 }
 
-/* Includes the way of the shared lines from core to core and back, and until sleepers have a core again. 0: some helper got no
- * core meanwhile, which says nothing of the cost. */
+/* Return the cost of a region, including the transfer of shared cache lines between cores, and the time until sleepers
+ * have a core again. Return 0 if some helper got no core, since such a time tells nothing about the cost. */
 static double cost_of_region(sc_team *t, bool asleep, double at_least) {
     double least = 1e6;
     for (int i = 0; i < TRIALS; i++) {
@@ -285,7 +288,7 @@ sc_team *sc_team_new(void) {
 
 void sc_team_borrow(sc_team *t, const sc_lender *lender) { t->lender = lender; }
 
-/* Starts helpers until there are `wanted`. Signals are for the process's own threads. */
+/* Start helpers until there are `wanted`. Helpers block signals, which are for the process's own threads. */
 static void grow(sc_team *t, int wanted) {
     sigset_t all, old;
     sigfillset(&all);
@@ -301,7 +304,7 @@ static void grow(sc_team *t, int wanted) {
     if (t->helpers > before) t->measured = false;
 }
 
-/* Where it fails, it is tried again at the next region, and what that took counts as lost. */
+/* Measure the costs of a region. On failure, the next region tries again, and the time counts as lost. */
 static void measure(sc_team *t) {
     double start = now_ns(), open = cost_of_region(t, false, LEAST_OPEN_NS);
     double wake = open > 0 ? cost_of_region(t, true, LEAST_WAKE_NS) : 0;
@@ -326,7 +329,8 @@ void sc_team_free(sc_team *t) {
     free(t);
 }
 
-/* In a child of the process that started the helpers there are none. False while another thread is seeing to that. */
+/* Return whether the team has its helpers in this process. After fork(), the child has none, and the team is reset;
+ * return false while another thread resets it. */
 static bool is_ours(sc_team *t) {
     long me = (long)getpid(), owner = atomic_load(&t->owner);
     if (owner == me) return true;
@@ -348,21 +352,22 @@ static void settle(account *a, double saved) {
 
 static void do_nothing(void *arg, int worker) { (void)arg, (void)worker; }
 
-/* Asked again only when a moment has passed since the last region: between regions of one loop nobody else's come. */
+/* Return whether the lender's threads are awake. Ask again only some time after the last region, since no other regions
+ * come between those of one loop. */
 static bool lender_is_awake(sc_team *t) {
     pthread_t me = pthread_self();
     if (now_ns() - t->last > FRESH_NS || !pthread_equal(me, t->looker)) t->borrows = t->lender->state() == SC_AWAKE, t->looker = me;
     return t->borrows;
 }
 
-/* Gets to know the lender's threads, so that the next look finds them: one region, and the only one that may have to wake them. */
+/* Run one region, so that the lender's threads are known at the next look. Only this region may have to wake them. */
 static void meet_lender(sc_team *t) {
     t->fruitless = 0;
     if (t->lender->state() == SC_UNKNOWN) t->lender->run(do_nothing, NULL), t->last = 0;
 }
 
-/* All of the lender's threads come to each of its regions, so an empty one costs what a region does. False where one of them got no
- * core in time; what was lost then is kept account of. */
+/* Measure the cost of a region of the lender by an empty one, since all of the lender's threads enter every region.
+ * Return false if one of them got no core in time; the lost time is accounted for. */
 static bool measure_lender(sc_team *t) {
     double start = now_ns(), least = MEET_NS;
     t->members = t->lender->run(do_nothing, NULL);
@@ -392,8 +397,8 @@ static bool share_with_lender(sc_ctx *cx, int64_t count, int64_t grain, double n
 
 /* ---- sharing ---- */
 
-/* Return whether sharing with helpers pays, asked by who has the team, of work worth a region of helpers awake. Sleepers are woken for
- * one long piece of work, or when many short ones have come. */
+/* Return whether sharing with helpers pays, for the thread that holds the team and work that is worth a region of awake
+ * helpers. Sleepers are woken for one long piece of work, or after many short ones. */
 static bool pays(sc_ctx *cx, double ns) {
     const sc_team *t = cx->team;
     if (on_hold(&t->own)) return false;
@@ -419,7 +424,7 @@ static bool share_with_helpers(sc_ctx *cx, int64_t count, int64_t grain, double 
     return true;
 }
 
-/* False where the work had better be done alone. */
+/* Share the work between threads. Return false if doing the work alone is better. */
 static bool share_work(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_work *work, void *arg) {
     sc_team *t = cx->team;
     if (!is_ours(t) || atomic_exchange(&t->busy, true)) return false;
@@ -431,7 +436,7 @@ static bool share_work(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_w
 
 void sc_parallel(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_work *work, void *arg) {
     bool several = count > grain && ns >= PAYS * LEAST_OPEN_NS && sc_workers(cx) > 1;
-    /* asked first: to look whose the team is takes a system call */
+    /* tested first, since finding the owner of the team takes a system call */
     bool large = several && ns >= PAYS * atomic_load_explicit(&cx->team->open_ns, memory_order_relaxed);
     if (large && share_work(cx, count, grain, ns, work, arg)) return;
     if (count > 0) work(arg, 0, count, 0);

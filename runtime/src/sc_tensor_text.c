@@ -31,7 +31,8 @@ static double print_float_at(const printer *p, const char *at, int part) {
     return value;
 }
 
-/* In `room`, or in memory of its own where a precision asks for more. Python writes no sign in front of nan. */
+/* Print a float through `room`, or through allocated memory if the precision needs more. Python prints no sign before
+ * nan. */
 static void print_float(sc_utf8 *t, double x, bool scientific, int64_t precision) {
     char room[512];
     if (isnan(x)) {
@@ -73,7 +74,7 @@ static void print_spaces(sc_utf8 *t, int64_t n) {
     for (; n > 0; n--) sc_utf8_add(t, " ", 1);
 }
 
-/* An element, filled up from the left; the imaginary part of a complex one has its sign in between. */
+/* Print an element, padded on the left. The sign of a complex element's imaginary part is between its parts. */
 static void print_element(printer *p, const char *at) {
     for (int part = 0; part <= sc_is_complex(p->x->dtype); part++) {
         sc_utf8 number = {0};
@@ -98,10 +99,10 @@ static bool print_is_cut(const printer *p, int dim) {
     return p->summarize && p->x->size[dim] > 2 * p->edgeitems;
 }
 
-/* ---- what all elements that are shown have in common ---- */
+/* ---- the common format of all shown elements ---- */
 
 typedef struct number_range {
-    double least, most; /* of what is neither zero nor infinite; 0: there is none */
+    double least, most; /* of the elements that are neither zero nor infinite; 0: there are none */
     bool whole;
 } number_range;
 
@@ -243,7 +244,7 @@ static void print_dtype(printer *p, int64_t *line, int64_t indent) {
 
 SC_KERNEL sc_str *sc_tensor_text(sc_ctx *cx, const sc_tensor *x, int64_t precision, int64_t threshold, int64_t edgeitems,
                                  int64_t linewidth, int default_dtype, int scientific) {
-    const int64_t indent = 7; /* behind "tensor(" */
+    const int64_t indent = 7; /* after "tensor(" */
     bool is_complex = sc_is_complex(x->dtype), is_empty = x->numel == 0;
     printer p = {.x = x, .precision = precision, .edgeitems = edgeitems, .linewidth = linewidth,
                  .summarize = x->numel > threshold};

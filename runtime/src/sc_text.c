@@ -34,7 +34,7 @@ static void text_str(sc_utf8 *t, const sc_str *s) {
     }
 }
 
-/* Adds one to the last digit of d.ddde±dd; false where that takes another digit. */
+/* Add one to the last digit of d.ddde±dd. Return false if this needs another digit. */
 static bool text_increment(char *digits) {
     char *at = strchr(digits, 'e') - 1;
     for (; *at == '9' || *at == '.'; at--) {
@@ -46,15 +46,15 @@ static bool text_increment(char *digits) {
     return true;
 }
 
-/* The digits of |x| with so many decimals, if they read back as it: the nearest, or, where x has closer neighbors below than
- * above, perhaps the next. */
+/* Write the digits of |x| with `precision` decimals, and return whether they read back as |x|: the nearest decimal or,
+ * if x has closer neighbors below than above, maybe the next. */
 static bool text_digits_of(char *digits, size_t room, int precision, double x) {
     snprintf(digits, room, "%.*e", precision, x);
     return strtod(digits, NULL) == x || (text_increment(digits) && strtod(digits, NULL) == x);
 }
 
-/* repr(x): the fewest digits that read back as x. Whatever 15 digits say reads back as they say it, unless x is so small
- * that it has fewer. */
+/* Write repr(x): the fewest digits that read back as x. Every decimal of 15 digits reads back unchanged, unless it is
+ * so small that doubles have fewer digits. */
 SC_KERNEL void sc_utf8_float(sc_utf8 *t, double x) {
     char digits[40], out[40];
     bool negative = signbit(x);
@@ -66,7 +66,7 @@ SC_KERNEL void sc_utf8_float(sc_utf8 *t, double x) {
     if (negative) sc_utf8_add(t, "-", 1);
     x = fabs(x);
     int precision = x < 1e-290 ? 0 : 14;
-    while (!text_digits_of(digits, sizeof digits, precision, x)) precision++; /* 16 decimals always do */
+    while (!text_digits_of(digits, sizeof digits, precision, x)) precision++; /* 16 decimals always read back */
     char *mark = strchr(digits, 'e');
     int exponent = atoi(mark + 1);
     while (precision > 0 && mark[-1] == '0') memmove(mark - 1, mark, strlen(mark) + 1), mark--, precision--;
@@ -76,15 +76,16 @@ SC_KERNEL void sc_utf8_float(sc_utf8 *t, double x) {
         return;
     }
     char *to = out; /* the same digits, the point elsewhere */
-    for (int i = exponent < 0 ? exponent : 0; i <= precision || i <= exponent + 1; i++) { /* from the first place written */
-        int at = i == 0 ? 0 : i + 1; /* behind the point of digits */
+    /* from the first written decimal place */
+    for (int i = exponent < 0 ? exponent : 0; i <= precision || i <= exponent + 1; i++) {
+        int at = i == 0 ? 0 : i + 1; /* after the point in `digits` */
         *to++ = i < 0 || i > precision ? '0' : digits[at];
         if (i == exponent) *to++ = '.';
     }
     sc_utf8_add(t, out, (size_t)(to - out));
 }
 
-/* Puts values into a format as ir/text_formats.py describes it. */
+/* Insert values into a format as ir/text_formats.py describes it. */
 static sc_utf8 text_format(const char *format, va_list *values) {
     sc_utf8 t = {0};
     sc_utf8_add(&t, "", 0);
@@ -203,14 +204,14 @@ SC_KERNEL sc_str *sc_str_escaped(sc_ctx *cx, const sc_str *s) {
 
 /* ---- int() and float() ---- */
 
-/* The ASCII character that Python takes a code for in a number: digits and spaces of all scripts count. */
+/* Return the ASCII character that a code stands for in a number: Python accepts digits and spaces of all scripts. */
 static char text_ascii(uint32_t c) {
     if (c < 128) return c && sc_code_is(c, SC_SPACE) ? ' ' : (char)c;
     int digit = sc_unicode_decimal(c);
     return digit >= 0 ? (char)('0' + digit) : sc_unicode_has(c, SC_SPACE) ? ' ' : '?';
 }
 
-/* The text of a number without the spaces around it, as ASCII; one that cannot be a number in part. */
+/* Return the text of a number as ASCII, without surrounding spaces. Text that cannot be a number may be cut. */
 static sc_utf8 text_stripped(const sc_str *s) {
     sc_utf8 t = {0};
     int64_t from = 0, to = s->len;
@@ -276,7 +277,7 @@ SC_KERNEL int sc_int_parse(sc_ctx *cx, const sc_str *s, int64_t base, int64_t *o
     return 0;
 }
 
-/* Reads digits with single underscores between them; copies the digits. */
+/* Read digits with single underscores between them, and copy the digits. */
 static const char *text_digits(const char *p, char **to) {
     while (*p >= '0' && *p <= '9') {
         *(*to)++ = *p++;
@@ -294,7 +295,7 @@ SC_KERNEL int sc_float_parse(sc_ctx *cx, const sc_str *s, double *out) {
     const char *what = "could not convert string to float";
     sc_utf8 t = text_stripped(s);
     if (t.failed) return text_refused(cx, &t, s, what, -1);
-    char *to = t.data; /* what is read is written back, shorter by the underscores */
+    char *to = t.data; /* written over t.data, shorter by the underscores */
     const char *p = t.data, *digits;
     bool negative = *p == '-', any = false;
     if (*p == '-' || *p == '+') *to++ = *p++;

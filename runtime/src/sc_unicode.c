@@ -6,7 +6,7 @@ struct unicode_special { uint32_t code; uint8_t to, n; uint16_t codes[3]; };
 enum { UNICODE_KIND_BITS = 11 };
 #include "sc_unicode.inc"
 
-/* The run that a code belongs to. */
+/* Return the run to which a code belongs. */
 static const uint32_t *unicode_run(uint32_t code) {
     size_t low = 0, high = sizeof unicode_runs / sizeof *unicode_runs; /* the first run starts at 0 */
     while (high - low > 1) {

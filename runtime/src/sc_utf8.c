@@ -1,7 +1,8 @@
 /* sc_utf8.c - strings from UTF-8 and to it. It does not depend on the level and is compiled apart, as sc_core.c is. */
 #include "../include/sc_str.h"
 
-/* One code point of at most n bytes; U+FFFD for the byte where it is none. Surrogates pass: Python's strings may hold them. */
+/* Return a code point of at most n bytes, or U+FFFD for an invalid byte. Surrogates are accepted, since Python's
+ * strings may hold them. */
 static uint32_t utf8_next(const uint8_t *p, size_t n, size_t *used) {
     uint32_t c = p[0];
     int more = c < 0x80 ? 0 : c >> 5 == 6 ? 1 : c >> 4 == 14 ? 2 : c >> 3 == 30 ? 3 : -1;

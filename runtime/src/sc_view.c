@@ -2,7 +2,7 @@
 #include "sc_internal.h"
 
 
-/* x with dim d's part [start, start + length * step) */
+/* Return the view of x with the part [start, start + length * step) of dim d. */
 static sc_tensor *slice_view(sc_ctx *cx, const sc_tensor *x, int d, int64_t start, int64_t length, int64_t step) {
     sc_tensor *t = sc_view_of(cx, x, sc_wrapped_product(start, x->stride[d]), x->rank, x->size, x->stride);
     if (!t) return NULL;
@@ -12,7 +12,7 @@ static sc_tensor *slice_view(sc_ctx *cx, const sc_tensor *x, int d, int64_t star
     return t;
 }
 
-/* As Tensor.detach: autograd lets it be written. */
+/* Return a view of x, like Tensor.detach: autograd allows writes to it. */
 SC_KERNEL sc_tensor *sc_alias(sc_ctx *cx, const sc_tensor *x) {
     sc_tensor *t = sc_view_of(cx, x, 0, x->rank, x->size, x->stride);
     if (t) t->leaf = SC_NO_LEAF;
@@ -52,7 +52,7 @@ SC_KERNEL sc_tensor *sc_slice(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64
     return slice_view(cx, x, d, start, stop > start ? (stop - start - 1) / step + 1 : 0, step);
 }
 
-/* All but sizes and strides. */
+/* Initialize all fields but sizes and strides. */
 static inline void begin_here(sc_tensor *t, const sc_tensor *x, int64_t offset, int rank, int64_t numel) {
     t->obj.prev = t->obj.next = NULL, t->obj.refs = 1, t->obj.kind = SC_TENSOR;
     t->dtype = x->dtype, t->rank = (uint8_t)rank, t->leaf = sc_leaf_of_view(x->leaf), t->storage = x->storage, t->owner = NULL, t->numel = numel;
@@ -212,7 +212,7 @@ SC_KERNEL sc_tensor *sc_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *si
 
 /* ---- lists of views ---- */
 
-/* n views of `size` elements along d, the last one shorter when they do not fit. */
+/* Return n views of `size` elements along d; the last one may be shorter. */
 static sc_list *split_views(sc_ctx *cx, const sc_tensor *x, int d, int64_t n, int64_t size) {
     sc_list *l = sc_list_new(cx, SC_OBJECTS, n);
     for (int64_t i = 0; l && i < n; i++) {

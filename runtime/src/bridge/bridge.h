@@ -150,7 +150,7 @@ typedef struct frame {
     PyObject **made;               /* objects made for results, kept until the context is unwound */
     int *buckets;                  /* hash table over lists: index + 1 */
     PyObject **places;             /* the objects among the arguments that have a place; borrowed from them */
-    int n_slots, n_args, n_held, n_taken, n_lists, n_made, n_places, cap_places; /* n_taken: rows of `held` that are filled */
+    int n_slots, n_args, n_held, n_taken, n_lists, n_made, n_places, cap_places; /* n_taken: filled rows of `held` */
     int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
     int depth;                     /* the depth of the instance that is being made for a result */
     int deepest;                   /* the greatest depth that fits the stack of this thread; 0: not measured */

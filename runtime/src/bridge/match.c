@@ -91,7 +91,8 @@ __attribute__((noinline, cold)) static int take_copied_str(frame *f, PyObject *o
     return (out->s = s) ? 1 : (PyErr_NoMemory(), -1);
 }
 
-__attribute__((noinline)) static int take_str(frame *f, PyObject *o, sc_value *out) /* out of line: matching a number saves no registers */
+/* Marshal a str. Out of line, so that matching a number saves no registers. */
+__attribute__((noinline)) static int take_str(frame *f, PyObject *o, sc_value *out)
 {
     if (!PyUnicode_CheckExact(o))
         return 0;

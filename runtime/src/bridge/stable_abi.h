@@ -48,7 +48,7 @@ typedef struct python_record {
     size_t tuple_at;                              /* offset of the items; 0: not found */
     size_t function_at[N_FUNCTION_FIELDS];        /* 0: not found */
     size_t type_flags_at, type_version_at;        /* 0: not found */
-    unsigned long valid_version;                  /* flag of a type with a valid version; 0: every nonzero version is valid */
+    unsigned long valid_version;                  /* flag of types with a valid version; 0: no such flag */
     uint32_t ascii, compact;                      /* bits in the state of a string */
     unsigned kind_shift;                          /* of the number of bytes of a character */
     size_t ascii_at, wide_at;                     /* offsets of the characters, of ASCII and of other strings */

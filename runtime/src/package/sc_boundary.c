@@ -33,7 +33,7 @@ static int check_kind(sc_ctx *cx, const sc_param *p, const DLTensor *t) {
     return 0;
 }
 
-/* Strides in elements, and the bytes from the first element to behind the last. */
+/* Compute the strides in elements, and the bytes from the first element to the end of the last. */
 static int measure(sc_ctx *cx, const sc_param *p, const DLTensor *t, int64_t *stride, size_t *bytes) {
     int64_t count = 1, extent = 1, step, next;
     bool empty = false;
@@ -57,7 +57,7 @@ static int measure(sc_ctx *cx, const sc_param *p, const DLTensor *t, int64_t *st
 }
 
 static sc_tensor *take(sc_caller *c, const sc_param *p, const DLTensor *t) {
-    static const char nothing[SC_ALIGN] __attribute__((aligned(SC_ALIGN))) = {0}; /* stands for data without elements */
+    static const char nothing[SC_ALIGN] __attribute__((aligned(SC_ALIGN))) = {0}; /* the data of empty tensors */
     int64_t stride[SC_MAX_RANK];
     size_t bytes = 0;
     if (check_kind(c->cx, p, t) || measure(c->cx, p, t, stride, &bytes)) return NULL;
@@ -79,7 +79,7 @@ int sc_take_tensor(sc_caller *c, const sc_param *p, const DLTensor *from, sc_val
     return (out->t = take(c, p, from)) ? 0 : -1;
 }
 
-/* A list with room for n items. */
+/* Make a list with room for n items. */
 static sc_list *open_list(sc_caller *c, const char *name, const void *from, int64_t n, sc_items holds) {
     if (n < 0 || (n > 0 && !from)) {
         sc_raise(c->cx, "ValueError", "argument '%s': %s", name, n < 0 ? "the length is negative" : "the list is NULL");
@@ -142,8 +142,8 @@ int sc_take_strs(sc_caller *c, const char *name, const scriptc_string *from, int
 typedef struct handout { /* a result and what it owns */
     DLManagedTensorVersioned managed;
     int64_t shape[SC_MAX_RANK], strides[SC_MAX_RANK];
-    sc_storage *storage; /* taken out of the call, or NULL */
-    void *copy;          /* else the data's own block */
+    sc_storage *storage; /* detached from the call, or NULL */
+    void *copy;          /* otherwise, a block that holds a copy of the data */
 } handout;
 
 static void delete_handout(DLManagedTensorVersioned *self) {
@@ -157,7 +157,7 @@ static int no_memory(sc_ctx *cx) {
     return sc_raise(cx, "MemoryError", "out of memory for a result");
 }
 
-/* Data that the caller owns, or that another result has taken, is copied with its strides. */
+/* Copy data that the caller owns, or that another result has taken, with its strides. */
 static int copy_data(sc_ctx *cx, const sc_tensor *t, handout *h) {
     int64_t extent = t->numel ? 1 : 0;
     for (int d = 0; d < t->rank && extent; d++) extent += (t->size[d] - 1) * t->stride[d];
@@ -220,7 +220,7 @@ GIVE_NUMBERS(i64s, int64_t, i)
 GIVE_NUMBERS(f64s, double, f)
 GIVE_NUMBERS(bools, bool, b)
 
-/* Writes a string, NULL standing for the empty one, and a NUL behind it. */
+/* Write a string and a NUL to `to`, and return the end. NULL stands for the empty string. */
 static char *write_str(const sc_str *s, char *to, scriptc_string *out) {
     char *end = s ? sc_str_utf8_write(s, to) : to;
     *end = '\0';

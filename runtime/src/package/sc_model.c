@@ -10,7 +10,7 @@
 bool sc_machine_has(const char *level) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (!strcmp(level, "avx2")) /* every CPU with AVX2 and FMA has F16C; older compilers cannot ask for that */
+    if (!strcmp(level, "avx2")) /* every CPU with AVX2 and FMA has F16C, which older compilers cannot test for */
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (!strcmp(level, "avx512"))
         return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -110,7 +110,7 @@ sc_caller *sc_caller_new(const sc_model *model) {
     c->cx->print = on_print;
     c->cx->on_stop = on_stop;
     c->cx->warn = on_warn;
-    sc_caller_seed(c, 67280421310721); /* torch's own */
+    sc_caller_seed(c, 67280421310721); /* torch's default seed */
     c->error = (scriptc_error){.type = "", .message = "", .traceback = ""};
     return c;
 }
@@ -124,7 +124,7 @@ static void seed_twister(sc_rng *g, uint64_t seed) {
     }
 }
 
-/* As random.seed does: by the words of the seed (init_by_array in Makoto Matsumoto's mt19937ar.c). */
+/* Seed a generator as random.seed does, by the words of the seed (init_by_array in Makoto Matsumoto's mt19937ar.c). */
 static void seed_by_words(sc_rng *g, uint64_t seed) {
     uint64_t *s = g->state, key[] = {seed & 0xffffffffu, seed >> 32};
     int n = key[1] ? 2 : 1, i = 1;
@@ -159,7 +159,7 @@ void sc_call_cancel(sc_caller *c) {
     __atomic_store_n(&c->cx->stop, SC_CANCELLED, __ATOMIC_RELAXED);
 }
 
-/* A cancellation that nobody has seen yet stays one. */
+/* Request a check, unless a cancellation is pending. */
 void sc_call_request_check(sc_caller *c) {
     int none = 0;
     __atomic_compare_exchange_n(&c->cx->stop, &none, SC_ASKED_TO_CHECK, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -187,7 +187,7 @@ static int take_weights(sc_caller *c, sc_value *args) {
     return 0;
 }
 
-/* A list of the caller cannot grow or change its elements across this boundary, as eager's would. */
+/* Raise if the call changed a list of the caller: this boundary cannot pass such changes back, as eager would. */
 static int check_lists(sc_ctx *cx) {
     for (const sc_obj *o = cx->live.next; o != &cx->live; o = o->next) {
         const sc_list *l = (const sc_list *)o;
@@ -198,7 +198,7 @@ static int check_lists(sc_ctx *cx) {
     return 0;
 }
 
-/* Store what the call has set, also where the call failed. The first error stays. */
+/* Save the state that the call has assigned, even if the call failed. The first error is kept. */
 static int keep_state(sc_caller *c, int r, const sc_value *args) {
     sc_error first = c->cx->error;
     int kept = c->state ? sc_state_keep(c->state, c->cx, args) : 0;
@@ -217,7 +217,7 @@ int sc_call_run(sc_caller *c, int entry, int n, sc_state *state, sc_value *args,
     return keep_state(c, r, args + n) ? -1 : check_lists(c->cx);
 }
 
-/* All places of the error, outermost first: rows lead from the raising line to its callers. */
+/* Write the lines of the error, outermost first. Rows of locations lead from the raising line to its callers. */
 static void write_traceback(sc_caller *c, const sc_program *p, int at) {
     int chain[64], n = 0;
     size_t used = 0;

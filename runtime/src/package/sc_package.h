@@ -7,19 +7,19 @@
 #include "sc_team.h"
 #include "scriptc_api.h"
 
-typedef struct sc_weight { /* a tensor that the code was compiled for; contiguous */
+typedef struct sc_weight { /* a contiguous tensor whose value the code was compiled for */
     const char *name;
     uint8_t dtype, rank; /* dtype: sc_dtype */
     int64_t size[SC_MAX_RANK];
 } sc_weight;
 
-typedef struct sc_leaf { /* a value that the model keeps from call to call, and what it is at first */
+typedef struct sc_leaf { /* a value that the model keeps from call to call, and its initial value */
     bool is_tensor, is_bool, is_text, is_list;
     sc_value number;         /* or a constant str */
     int weight;              /* the first of the weights that hold it; -1: it is absent */
     int64_t n;               /* length of a list */
     const sc_value *numbers; /* of a list of numbers or strings */
-    int target, position;    /* which leaf of which target sets it; -1: it is changed in place alone */
+    int target, position;    /* the target and its leaf that assign it; -1: only changed in place */
     bool written;            /* the code may write to its tensors */
 } sc_leaf;
 
@@ -30,11 +30,11 @@ typedef struct sc_level { /* the program as compiled for one ISA level */
 
 typedef struct sc_package { /* constants of a package */
     const char *name;
-    const sc_level *levels; /* from the plainest to the fastest */
+    const sc_level *levels; /* from the slowest to the fastest */
     int n_levels;
     const sc_weight *weights;
-    int n_weights, n_params; /* n_params: how many of them the program takes */
-    const int *user_rows;    /* for each location of the program, that of the user's line */
+    int n_weights, n_params; /* n_params: those that the program takes */
+    const int *user_rows;    /* for each location of the program, the row of the user's line */
     const sc_leaf *leaves;   /* of the state */
     int n_leaves;
     uint32_t checksum;    /* CRC-32 of the data of the weights file */
@@ -44,7 +44,7 @@ typedef struct sc_package { /* constants of a package */
 
 typedef struct sc_weights {
     void **data;      /* one per weight */
-    uint8_t *copied;  /* which of them are copies, because the file holds them unaligned */
+    uint8_t *copied;  /* which weights are copies, because they are unaligned in the file */
     int n;
     void *map;
     size_t map_bytes;
@@ -61,16 +61,16 @@ typedef struct sc_state sc_state;
 
 enum { SC_CANCELLED = 1, SC_ASKED_TO_CHECK = 2 }; /* why cx->stop is set */
 
-typedef struct sc_caller { /* one thread's: a context, and its last error in the caller's terms */
+typedef struct sc_caller { /* a context of one thread, and its last error for the C API */
     const sc_model *model;
     sc_ctx *cx;
     scriptc_error error;
     scriptc_output output;
-    const char *(*check)(void *user); /* asked during calls whether to go on, or NULL */
+    const char *(*check)(void *user); /* decides whether a call goes on, or NULL */
     void *check_user;
     bool read_only; /* argument tensors may not be written */
     sc_state *state; /* of the running call, or NULL */
-    sc_rng rng, python_rng; /* the generators of random numbers: torch's, and that behind Python's `random` */
+    sc_rng rng, python_rng; /* generators of random numbers: torch's, and that of Python's `random` */
     char traceback[4096];
 } sc_caller;
 
@@ -80,7 +80,7 @@ typedef struct sc_param { /* an argument tensor, or the tensors of an argument l
     int64_t size[SC_MAX_RANK]; /* -1: any */
 } sc_param;
 
-typedef struct sc_text { /* where a message is written, always terminated */
+typedef struct sc_text { /* a buffer for a message, always terminated */
     char *at;
     size_t n;
 } sc_text;
@@ -96,19 +96,20 @@ int sc_tell(sc_text error, const char *format, ...) __attribute__((format(printf
 
 /* ---- models and calls (sc_model.c) ---- */
 bool sc_machine_has(const char *level);
-/* Takes the fastest level that the machine has, or the one that SC_FORCE_LEVEL names. NULL after a message. */
+/* Load a model at the fastest level that the machine supports, or at the level that SC_FORCE_LEVEL names. Return NULL
+ * after writing a message to `error`. */
 sc_model *sc_model_load(const sc_package *package, const char *path, char *error, size_t error_size);
 void sc_model_free(sc_model *model);
 sc_caller *sc_caller_new(const sc_model *model); /* NULL: out of memory */
 void sc_caller_free(sc_caller *caller);
 
-void sc_caller_seed(sc_caller *caller, uint64_t seed); /* what torch.manual_seed does, and random.seed */
-void sc_call_cancel(sc_caller *caller);        /* both from any thread, or a signal handler */
+void sc_caller_seed(sc_caller *caller, uint64_t seed); /* as torch.manual_seed and random.seed do */
+void sc_call_cancel(sc_caller *caller);        /* for these two: from any thread or signal handler */
 void sc_call_request_check(sc_caller *caller);
 void sc_call_begin(sc_caller *caller);
-/* Runs an entry; args has room for the leaves of the state and all weights behind its first n. */
+/* Run an entry. After its first n values, args has room for the leaves of the state and all weights. */
 int sc_call_run(sc_caller *caller, int entry, int n, sc_state *state, sc_value *args, sc_value *results);
-/* Ends a call, with the code that went wrong or SCRIPTC_OK: notes the error and frees what the call made. */
+/* End a call with SCRIPTC_OK or another code: record the error and free the objects of the call. */
 int sc_call_end(sc_caller *caller, int code);
 
 /* ---- state (sc_state.c); -1 where memory ends ---- */
@@ -116,8 +117,8 @@ sc_state *sc_state_new(const sc_model *model); /* with the first values; NULL: o
 void sc_state_free(sc_state *state);
 int sc_state_reset(sc_state *state);                        /* to the first values */
 int sc_state_copy(sc_state *to, const sc_state *from);      /* both of one model */
-int sc_state_take(const sc_state *state, sc_ctx *cx, sc_value *args); /* its leaves, for a call */
-int sc_state_keep(sc_state *state, sc_ctx *cx, const sc_value *args); /* what the call has set, out of args it was given */
+int sc_state_take(const sc_state *state, sc_ctx *cx, sc_value *args); /* writes the leaves to args, for a call */
+int sc_state_keep(sc_state *state, sc_ctx *cx, const sc_value *args); /* saves the leaves after the call */
 void sc_state_settle(sc_state *state);                      /* the call is over */
 
 /* ---- values across the boundary (sc_boundary.c); 0, or -1 after sc_raise ---- */

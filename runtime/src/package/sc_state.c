@@ -1,5 +1,5 @@
-/* sc_state.c - what a model keeps from call to call. A state owns its memory: what a call sets is copied out of the call's
- * context, so that a call that fails leaves what it had set before, and nothing else. */
+/* sc_state.c - the state that a model keeps from call to call. A state owns its memory: values that a call assigns are
+ * copied out of the call's context. So a failed call leaves the values that it had assigned, and nothing else. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 
 typedef struct sc_cell { /* one leaf: a number, a str, a tensor, or a list of one of these */
     sc_value number;
-    sc_str *text;         /* that nobody counts, with its data behind it */
-    sc_tensor form;       /* sizes and strides of a tensor; data is NULL where it is absent */
+    sc_str *text;         /* not counted; its data follows the struct */
+    sc_tensor form;       /* sizes and strides of a tensor; data is NULL if it is absent */
     struct sc_cell *items; /* of a list */
     int64_t n;
 } sc_cell;
@@ -16,7 +16,7 @@ typedef struct sc_cell { /* one leaf: a number, a str, a tensor, or a list of on
 struct sc_state {
     const sc_model *model;
     sc_cell *cells; /* as many as the package has leaves */
-    sc_cell *old;   /* what the running call has replaced; its results may still look there. Or NULL */
+    sc_cell *old;   /* cells that the running call has replaced, which its results may alias, or NULL */
 };
 
 /* ---- cells ---- */
@@ -29,7 +29,7 @@ static void cell_clear(sc_cell *c) {
     *c = (sc_cell){0};
 }
 
-/* Bytes from the first element to the end of the last. */
+/* Return the number of bytes from the first element to the end of the last. */
 static size_t extent_of(const sc_tensor *t) {
     size_t last = 0;
     for (int d = 0; d < t->rank; d++) {
@@ -39,7 +39,7 @@ static size_t extent_of(const sc_tensor *t) {
     return (last + 1) * sc_dtype_size(t->dtype);
 }
 
-/* A copy of a tensor, strides included. Without elements it has memory too: NULL means absent. */
+/* Copy a tensor with its strides. A tensor without elements has memory too, since NULL means absent. */
 static int copy_tensor(sc_cell *c, const sc_tensor *from) {
     size_t bytes = extent_of(from), room = (bytes / SC_ALIGN + 1) * SC_ALIGN;
     c->form = *from;
@@ -108,7 +108,7 @@ void sc_state_free(sc_state *s) {
     free(s);
 }
 
-/* Puts new cells in the place of all, if they could be made. */
+/* Replace all cells by the new ones, unless making these failed. */
 static int replace_all(sc_state *s, sc_cell *made, int failed) {
     for (int i = 0; made && i < s->model->package->n_leaves; i++) {
         if (!failed) {
@@ -176,7 +176,7 @@ int sc_state_take(const sc_state *s, sc_ctx *cx, sc_value *args) {
 /* ---- out of a call ---- */
 
 /* Return the value of a leaf after the call: the value that its target was set to, or the one before the call. */
-static const sc_value *value_behind(const sc_package *p, const sc_ctx *cx, const sc_value *args, int leaf, bool *changed) {
+static const sc_value *value_after(const sc_package *p, const sc_ctx *cx, const sc_value *args, int leaf, bool *changed) {
     *changed = p->leaves[leaf].is_list && args[leaf].l && args[leaf].l->written;
     int target = p->leaves[leaf].target;
     if (target < 0 || target >= cx->n_targets || cx->targets[target].form == SC_UNSET) return &args[leaf];
@@ -199,8 +199,8 @@ static int keep_value(const sc_leaf *leaf, sc_value v, sc_cell *c) {
     return 0;
 }
 
-/* In eager, all tensors that share memory see a write to a tensor of a state. Here the parts of a state share no memory, so
- * sharing is an error where code may write to one of the two. */
+/* The storage of a tensor of the state. In eager, a write to a tensor of a state is seen by all tensors that alias it.
+ * Here the leaves of a state share no memory, so an alias is an error if code may write to one of the two. */
 typedef struct holder {
     const sc_storage *storage;
     bool written;
@@ -219,11 +219,11 @@ static int check_sharing(const sc_package *p, sc_ctx *cx, const sc_value *args) 
     bool changed, writes = false, shared = false;
     for (int i = 0; i < p->n_leaves; i++) writes |= p->leaves[i].written;
     if (!writes) return 0;
-    for (int i = 0; i < p->n_leaves; i++) n += tensors_of(&p->leaves[i], *value_behind(p, cx, args, i, &changed), NULL);
+    for (int i = 0; i < p->n_leaves; i++) n += tensors_of(&p->leaves[i], *value_after(p, cx, args, i, &changed), NULL);
     holder *all = calloc((size_t)n + 1, sizeof *all);
     if (!all) return sc_raise(cx, "MemoryError", "out of memory");
     for (int i = 0; i < p->n_leaves; i++)
-        at += tensors_of(&p->leaves[i], *value_behind(p, cx, args, i, &changed), all + at);
+        at += tensors_of(&p->leaves[i], *value_after(p, cx, args, i, &changed), all + at);
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < i; k++)
             shared |= (all[i].written || all[k].written) && all[i].storage == all[k].storage;
@@ -239,11 +239,11 @@ int sc_state_keep(sc_state *s, sc_ctx *cx, const sc_value *args) {
     sc_cell *made = calloc((size_t)p->n_leaves + 1, sizeof *made);
     int failed = made ? 0 : -1;
     for (int i = 0; !failed && i < p->n_leaves; i++) {
-        const sc_value *v = value_behind(p, cx, args, i, &changed);
+        const sc_value *v = value_after(p, cx, args, i, &changed);
         if (changed) failed = keep_value(&p->leaves[i], *v, &made[i]);
     }
     for (int i = 0; made && i < p->n_leaves; i++) {
-        value_behind(p, cx, args, i, &changed);
+        value_after(p, cx, args, i, &changed);
         if (changed && !failed) {
             sc_cell old = s->cells[i];
             s->cells[i] = made[i];

@@ -76,7 +76,7 @@ static bool hex4(json *j, uint32_t *code) {
     return true;
 }
 
-/* A code point as UTF-8. */
+/* Write a code point as UTF-8, and return the number of bytes. */
 static size_t encode(uint32_t c, char *out) {
     if (c < 0x80) return out[0] = (char)c, 1;
     size_t more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
@@ -124,7 +124,7 @@ static bool number(json *j, uint64_t *out) {
     return j->at > start;
 }
 
-/* An array of at most max numbers; *n is their count. */
+/* Parse an array of at most max numbers; *n becomes their count. */
 static bool numbers(json *j, uint64_t *out, int max, int *n) {
     *n = 0;
     if (!eat(j, '[')) return false;
@@ -135,7 +135,7 @@ static bool numbers(json *j, uint64_t *out, int max, int *n) {
     return eat(j, ']');
 }
 
-typedef struct row { /* what the header says of one tensor */
+typedef struct row { /* the entry of one tensor in the header */
     char dtype[MAX_NAME];
     uint64_t size[SC_MAX_RANK], offsets[2];
     int rank;
