@@ -7,7 +7,7 @@ from pathlib import Path
 if sys.platform == "win32":
     sys.exit("scriptc does not run on Windows, whose C compiler takes no GNU C; install it in the Windows Subsystem for Linux")
 
-from setuptools import find_packages, setup  # noqa: E402  behind the word on Windows, where these may fail first
+from setuptools import find_packages, setup  # noqa: E402  after the message for Windows, where these imports may fail
 from setuptools.command.build_ext import build_ext  # noqa: E402
 
 FOLDERS = {

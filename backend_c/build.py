@@ -25,7 +25,7 @@ from .toolchain import (
     program_flags,
 )
 
-LAYOUT = 4  # counts changes of what an entry holds
+LAYOUT = 4  # the version of the layout of entries
 PRECOMPILED = "headers.h"
 _FIRST_INCLUDES = re.compile(r'(?:#include "\w+\.h"\n)+')
 
@@ -37,7 +37,7 @@ def runtime_object(source: Path, optimize: int, debug: bool, environment: str = 
     environment: what `_environment_key` returns, from a caller that has it.
     """
     machine = 3 if optimize else 0
-    level = machine if SOURCES[source.stem].hot else min(machine, 2)  # elsewhere -O3 makes nothing faster, and takes longer
+    level = machine if SOURCES[source.stem].hot else min(machine, 2)  # elsewhere -O3 gains nothing but takes longer
     flags = [*compile_flags(machine, debug), f"-O{level}"]
     folders = [f"-I{runtime.INCLUDE_DIR}", f"-I{runtime.SOURCE_DIR}"]
     key = cache_key("runtime", source.name, flags, environment or _environment_key())
@@ -61,7 +61,7 @@ def build_library(
     def produce(directory: Path) -> None:
         if building is not None:
             building(stem)
-        # The entry moves when it is complete: debug information names the place where the C will be.
+        # A complete entry is moved, so debug information names the path that the C will have then.
         final = directory.with_suffix("")
         headers = _precompiled_headers(c_source, flags, environment)
         given = [*flags, f"-I{runtime.INCLUDE_DIR}", *headers, f"-ffile-prefix-map={directory}={final}"]
@@ -98,7 +98,7 @@ def _precompiled_headers(c_source: str, flags: Sequence[str], environment: str) 
 
     try:
         return ("-include", str(cached(cache_key("headers", first[0], flags, environment), produce) / PRECOMPILED))
-    except BuildError:  # the text itself will tell of it
+    except BuildError:  # the compilation of the whole text will report the error
         return ()
 
 

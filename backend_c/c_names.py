@@ -30,7 +30,7 @@ class CNames:
     def fresh(self, wish: str) -> str:
         name = identifier(wish)
         if name.startswith(("sc_", "SC_", "__")) or re.fullmatch(r"_?[A-Z][A-Z0-9_]+|_[A-Z]\w*|u?int\w*_t", name):
-            name = f"v_{name.lstrip('_')}"  # where macros and the runtime's names live
+            name = f"v_{name.lstrip('_')}"  # names that macros and the runtime may define
         elif name in _KEYWORDS or name in _TAKEN:
             name += "_"
         name = self.names.fresh(name)

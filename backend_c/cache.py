@@ -30,12 +30,12 @@ from scriptc.backend_c.fork_safety import unforkable
 
 META = "meta.json"
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-LOOK = "looked-at"  # a file that is as old as the last look at the total size
-PRUNE_EVERY = 64  # new entries of a process between two looks at the total size, ...
-PRUNE_SECONDS = 3600  # ... the first of which waits until nobody has looked for so long: it reads the whole directory
+LOOK = "looked-at"  # a file whose mtime is the time of the last check of the total size
+PRUNE_EVERY = 64  # new entries of a process between two checks of the total size, ...
+PRUNE_SECONDS = 3600  # ... but a process checks first only if no process has for so long, as this reads the directory
 DEFAULT_MAX_MB = 2048
 GRACE_SECONDS = 600  # an entry used this recently may be about to be loaded, so it is not pruned
-# A cache that meets one of these is replaced by a private directory; other errors are the caller's.
+# On one of these errors, a private directory replaces the cache. Other errors are raised to the caller.
 STORAGE_ERRORS = {
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOLCK, errno.EOPNOTSUPP
 }  # fmt: skip
@@ -68,7 +68,7 @@ class Cache:
 
     def __init__(self, root: Path, *, private: bool = False) -> None:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        root = root.resolve()  # a link may be set to another directory later; this one was looked at
+        root = root.resolve()  # a link may later point to another directory than the one that was checked
         _require_safe(root)
         if not os.access(root, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, "not writable", str(root))
@@ -89,11 +89,11 @@ class Cache:
             return path
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)  # the user may have cleared it while we ran
         with self._locked(key):
-            if not again and self._use(path):  # another process was faster
+            if not again and self._use(path):  # another process has built the entry
                 return path
             _remove(path)
             temporary = self.root / f"{key}.tmp"
-            _remove(temporary)  # of a builder that was killed: the lock is ours now
+            _remove(temporary)  # left by a killed builder: this process holds the lock now
             try:
                 temporary.mkdir(mode=0o700)
                 produce(temporary)
@@ -120,7 +120,7 @@ class Cache:
 
     def prune(self, max_bytes: int | None = None, *, grace: float = GRACE_SECONDS) -> int:
         """Drops the least recently used entries until at most `max_bytes` are left; returns how many went."""
-        with suppress(OSError):  # of a full disk, on which pruning is what helps
+        with suppress(OSError):  # the disk may be full, and pruning helps then
             (self.root / LOOK).touch()
         limit = max_bytes if max_bytes is not None else _max_bytes()
         entries = sorted(self._entries())
@@ -143,7 +143,7 @@ class Cache:
             doomed = path.with_name(f"{key}.tmp")
             if doomed != path:
                 _remove(doomed)
-                os.replace(path, doomed)  # from one moment to the next it is no entry any more
+                os.replace(path, doomed)  # removes the entry atomically
             _remove(doomed)
         return True
 
@@ -155,7 +155,7 @@ class Cache:
                     meta = path / META
                     used = (meta if meta.exists() else path).stat().st_mtime
                     yield used, sum(item.stat().st_size for item in path.rglob("*") if item.is_file()), path
-            except FileNotFoundError:  # another process removes or renames it
+            except FileNotFoundError:  # another process has removed or renamed it
                 continue
 
     def _use(self, path: Path) -> bool:
@@ -188,7 +188,7 @@ class Cache:
             except BaseException:
                 _close(descriptor)
                 raise
-            # The last holder unlinks the file: who waited on that one holds nothing, and tries again.
+            # The last holder unlinks the file. A process that waited on that file holds nothing and tries again.
             if _same_file(descriptor, path):
                 break
             _close(descriptor)
@@ -200,14 +200,14 @@ class Cache:
                 _close(descriptor)
 
 
-_caches: dict[str, Cache] = {}  # by configured directory: what is used for it
+_caches: dict[str, Cache] = {}  # the cache in use, by configured directory
 _caches_lock = threading.RLock()
-_descriptors: set[int] = set()  # of the files whose locks this process holds or waits for
+_descriptors: set[int] = set()  # files whose locks this process holds or waits for
 
 
 def _close(descriptor: int) -> None:
     _descriptors.remove(descriptor)
-    fcntl.flock(descriptor, fcntl.LOCK_UN)  # also of copies, as of a child that C forked
+    fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for copies, such as those of a child that C forked
     os.close(descriptor)
 
 
@@ -275,7 +275,7 @@ def _fall_back(root: Path, reason: Exception) -> Cache:
 
 
 def _remove_if_ours(directory: str, owner: int) -> None:
-    if os.getpid() == owner:  # a forked child must not take the directory from its parent
+    if os.getpid() == owner:  # a forked child must not remove its parent's directory
         shutil.rmtree(directory, ignore_errors=True)
 
 

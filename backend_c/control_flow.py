@@ -65,7 +65,7 @@ def print_try(printer: FunctionPrinter, op: Op) -> None:
     if caught and body.ops[-1].name == "yield":
         printer.print_goto(op, "end")
     printer.writer.close()
-    if caught:  # else nothing in the body fails
+    if caught:  # otherwise no op in the body can fail
         printer.writer.label(caught)
         printer.writer.open("{")
         printer.print_block(handler)

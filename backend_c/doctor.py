@@ -13,7 +13,7 @@ from pathlib import Path
 from . import cache
 from .toolchain import NATIVE_FLAGS, ToolchainError, compile_flags, cpu_identity, find_compiler
 
-# In the order of preference: the first flag of /proc/cpuinfo that is there names the vector width.
+# In order of preference: the first of these flags in /proc/cpuinfo gives the vector width.
 VECTOR_ISAS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "asimd": "NEON", "sse2": "SSE2"}
 
 

@@ -46,7 +46,7 @@ def _may_move(op: Op, user: Op) -> bool:
 def is_literal(op: Op) -> bool:
     is_null = op.name == "undef" or (op.name == "const" and op.attrs["value"] is None)
     if is_null and any(_follows(user, op.result) for user in op.result.users()):
-        return False  # C knows of no members of NULL
+        return False  # `NULL->member` is not valid C
     return op.name in _LITERALS or (op.has("EXPRESSION") and not op.operands and not op.defn.reads)
 
 
@@ -81,8 +81,8 @@ def inlined(block: Block) -> set[Op]:
     """Return the ops of a block whose text is written in their uses."""
     chosen = {op for op in block.ops if is_literal(op)}
     lengths: dict[Op, int] = {}
-    candidates: dict[Op, Op] = {}  # to the user
-    moving: set[Op] = set()  # those that mean the same anywhere in the block
+    candidates: dict[Op, Op] = {}  # op -> its user
+    moving: set[Op] = set()  # ops whose value is the same anywhere in the block
     for op in block.ops:
         if not op.has("EXPRESSION") or op in chosen:
             continue

@@ -18,7 +18,7 @@ from typing import NamedTuple
 class Form(Enum):
     """The outermost structure of a C expression, which decides where the expression needs parentheses."""
 
-    PRIMARY = 0  # a name, a number, a call or a group, with postfixes behind it
+    PRIMARY = 0  # a name, a number, a call or a group, and its postfixes
     GROUP = 1  # parentheses around the whole
     CAST = 2  # of templates only: a type in parentheses, and an operand
     COMPOUND = 3  # anything else, which needs parentheses as an operand
@@ -83,7 +83,7 @@ class Template:
     def follows(self, operand: int) -> bool:
         """Return whether the C accesses a member of what an operand points to."""
         pairs = zip(self.pieces, self.pieces[1:], strict=False)
-        return any(p == operand and isinstance(p, int) and _begins(behind, ("->",)) for p, behind in pairs)
+        return any(p == operand and isinstance(p, int) and _begins(after, ("->",)) for p, after in pairs)
 
     def fill(self, operand: Callable[[int], Expression]) -> Expression:
         """Return the expression with these operands."""

@@ -10,6 +10,6 @@ from __future__ import annotations
 import os
 import threading
 
-unforkable = threading.RLock()  # while a thread holds it, forks by other threads wait
+unforkable = threading.RLock()  # forks wait while another thread holds this lock
 
 os.register_at_fork(before=unforkable.acquire, after_in_parent=unforkable.release, after_in_child=unforkable.release)

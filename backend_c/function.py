@@ -25,8 +25,8 @@ from scriptc.ir.types import ITER, STR, ElemType, PtrType
 from scriptc.runtime.kernels import KERNELS
 
 PRINTERS: dict[str, Callable[[Any, Op], None]] = statements.PRINTERS | control_flow.PRINTERS
-# In a function with more loops over elements than this, each of them is a C function of its own: the time to optimize
-# a function grows faster than its size. In others the C compiler decides, and loops over time save the cost of calls.
+# In a function with more loops over elements than this, each loop is a C function of its own, since the time to
+# optimize a function grows faster than its size. In other functions loops stay inline, which saves the cost of calls.
 MAX_LOOPS = 4
 
 
@@ -51,12 +51,12 @@ class FunctionPrinter:
         self.targets: dict[Op, dict[str, str]] = {}  # labels that some goto needs, by the op that they belong to
         self.splits = sum(is_element_loop(op) for op in func.body.walk()) > MAX_LOOPS
         self.strips: set[Op] = set()  # loops that are printed as two: over strips, and over the iterations of a strip
-        self.loops: list[str] = []  # lines of the C functions that loops became
-        self.fixed: set[str] = set()  # which of the names cx, w, it, result0, ... some line has
-        self.kernels: set[str] = set()  # the functions of the runtime that some line calls
+        self.loops: list[str] = []  # lines of the C functions made from loops
+        self.fixed: set[str] = set()  # those of the names cx, w, it, result0, ... that lines use
+        self.kernels: set[str] = set()  # functions of the runtime that lines call
 
     def print(self, heading: str = "") -> str:
-        """Return the C of the function, behind the C functions that its loops became."""
+        """Return the C of the function, after the C functions made from its loops."""
         func = self.func
         parameters = [declare(a.type, self.variables[a]) for a in func.body.args]
         self.print_block(func.body)
@@ -75,7 +75,7 @@ class FunctionPrinter:
         return [*(n for n in first if n not in self.fixed), *unread, *(n for n in results if n not in self.fixed)]
 
     def mark_unread(self) -> None:
-        """Add `(void)x;` behind the declarations of variables that are only assigned."""
+        """Add `(void)x;` after the declarations of variables that are only assigned."""
         lines = self.writer.lines
         for variable, at in sorted(self.declared.items(), key=lambda item: -item[1]):
             if variable not in self.read:

@@ -63,7 +63,7 @@ def _block(block: Block, sites: dict[Site, int]) -> None:
 
 
 def _op_around(ops: list[Op], index: int) -> Op:
-    """Return the op that an op is a part of: itself, or an op behind it.
+    """Return the op that an op is a part of: itself, or a later op.
 
     A c.unwind belongs to the op that may fail, a c.new to the loop that fills the tensor.
     """

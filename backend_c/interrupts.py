@@ -16,7 +16,7 @@ _SMALL = frozenset(
     "const undef c.store c.weight c.retain c.release c.cell c.get c.set yield break continue return raise "
     "reraise unreachable".split()
 )
-_FEW = 1 << 16  # iterations of small bodies that need not ask: below a millisecond
+_FEW = 1 << 16  # iterations of small bodies without c.stop: less than a millisecond
 _LOOPS_IN_SMALL = 16  # iterations of inner loops that a small body may have
 
 

@@ -22,7 +22,7 @@ from scriptc.runtime.kernels import KERNELS, Parameter
 
 CHECKS, checks = handlers()
 
-_NUMBERS: dict[Type, tuple[str, ...]] = {  # what C converts a number to without losing any
+_NUMBERS: dict[Type, tuple[str, ...]] = {  # C types to which C converts without loss
     INT: ("int64_t", "double"),
     BOOL: ("bool", "int64_t", "double"),
     FLOAT: ("double",),

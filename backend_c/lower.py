@@ -128,13 +128,13 @@ class Lowerer:
         return self.call(op, name, self.schema_args(op), *(r.type for r in op.results))
 
     def schema_args(
-        self, op: Op, defn_args: Sequence[SchemaArg] | None = None, *, behind: Args | None = None
+        self, op: Op, defn_args: Sequence[SchemaArg] | None = None, *, first: Args | None = None
     ) -> Args:
         """Return operands and attributes in the order of the schema; a list becomes an array and its length.
 
-        behind: arguments that come first.
+        first: arguments that come before these.
         """
-        args = behind or Args()
+        args = first or Args()
         operands = iter(op.operands)
         for arg in op.defn.args if defn_args is None else defn_args:
             if arg.is_operand:

@@ -14,7 +14,7 @@ from scriptc.ir.dtypes import C_TYPES
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import ElemType, PtrType, Type
 
-_NARROW = frozenset({"u8", "i8", "i16"})  # C computes in int
+_NARROW = frozenset({"u8", "i8", "i16"})  # C promotes these to int
 
 
 def template(op: Op) -> Template:

@@ -11,7 +11,7 @@ value that a block owns:
 - If the last use is an `if` or `scope`, each of its regions owns the value instead, by the same rules.
 - If the last use is the terminator, or a loop that the value enters as a carried value, the value is moved: the
   receiver owns it, and nothing is counted. A value can be moved once. Further receivers get a retained value.
-- A call that may take over its first operand learns whether that operand is released behind the call.
+- A call that may take over its first operand learns whether that operand is released after the call.
 - A terminator that leaves several blocks releases what these blocks own and have not released, except what it carries
   out. What it carries out but these blocks do not own is retained first.
 

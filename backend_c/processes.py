@@ -15,10 +15,10 @@ from contextlib import contextmanager, suppress
 
 from scriptc.backend_c.fork_safety import unforkable
 
-TIME_LIMIT = "SCRIPTC_COMPILER_SECONDS"  # names the environment variable
+TIME_LIMIT = "SCRIPTC_COMPILER_SECONDS"  # environment variable: the time limit
 
 _lock = threading.Lock()  # held for the time of one access
-_running: dict[int, subprocess.Popen[str]] = {}  # by process id, which is that of its group
+_running: dict[int, subprocess.Popen[str]] = {}  # by process id, which is also the id of the group
 
 
 def _forget_processes() -> None:
@@ -44,7 +44,7 @@ def run(command: Sequence[str], env: Mapping[str, str], text: str | None = None)
     """Run a command in a process group of its own, with `text` as its input. Raises subprocess.TimeoutExpired."""
     limit = _time_limit()
     given, told = subprocess.PIPE if text is not None else subprocess.DEVNULL, subprocess.PIPE
-    # A forked child would keep the pipes open whose ends are awaited here. An interrupt must find each process that started.
+    # A forked child would keep the pipes open, whose end is awaited here. An interrupt must find each started process.
     with unforkable, _lock:
         process = subprocess.Popen(
             command, stdin=given, stdout=told, stderr=told, encoding="utf-8", errors="replace", env=env, start_new_session=True

@@ -17,8 +17,8 @@ class ProgramNames:
         self.functions = {f: names.fresh(f if "." in f else f"{prefix}_{f}") for f in module.funcs}
         self.entries = {f: names.fresh(f"{self.functions[f]}_entry") for f in module.entries}
         self.fresh = names.fresh
-        self.texts: dict[str, str] = {}  # constant strings, and what they are called
-        self._text_names = Names()  # in capitals, as no variable is
+        self.texts: dict[str, str] = {}  # the names of constant strings
+        self._text_names = Names()  # in capitals, unlike variables
         members = CNames()
         self.members = {path: members.fresh(path) for path in module.params}
 

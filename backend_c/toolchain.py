@@ -21,23 +21,23 @@ from .cache import cache_key, cached
 
 _logger = logging.getLogger("scriptc")
 CANDIDATES = ("cc", "gcc", "clang")
-JOBS = 2  # compilers that run at a time
+JOBS = 2  # the most compilers that run at a time
 BASE_FLAGS = (
     "-std=gnu11", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-fPIC",
     "-fvisibility=hidden", "-ffunction-sections", "-Wall", "-Wextra",
 )  # fmt: skip
 NATIVE_FLAGS = ("-march=native", "-mprefer-vector-width=512")
-# sin reads a table. GCC makes vector code of that where its tuning thinks well of gathers: not under the plain tuning that
-# native means on a CPU newer than the compiler, nor under some CPUs' own; scalar code takes nine times as long. The first
-# flag is GCC 12.4's.
+# sin reads a table. GCC vectorizes that only if its tuning favors gathers: not under the generic tuning that
+# `native` means on a CPU newer than the compiler, nor under that of some CPUs. Scalar code takes nine times as long.
+# The first flag is GCC 12.4's.
 GATHER_FLAGS = ("-mgather", "-mtune-ctrl=use_gather_2parts,use_gather_4parts,use_gather")
-# Of GCC, for generated code. A check that fails is no call from which the loop might go on, so that what it reads leaves the
-# loop; and registers are given out for the whole function: loop by loop, pointers of inner loops end in vector registers.
-# Loops and targets of branches begin at 32 bytes: elsewhere, the same short loop takes up to 1.4 times as long.
+# GCC's, for generated code. A failing check is no call after which the loop might go on, so its loads are hoisted.
+# Registers are allocated for the whole function: by loop, pointers of inner loops are spilled to vector registers.
+# Loops and branch targets are aligned to 32 bytes; unaligned, the same short loop takes up to 1.4 times as long.
 PROGRAM_FLAGS = ("-fno-partial-inlining", "-fira-region=one", "-falign-loops=32", "-falign-jumps=32")
 SANITIZE_FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g")
-# Sections that nothing refers to are dropped: a library keeps only the kernels that it calls.
-# Code and constants are one segment, data another: a process may have 65,530 maps, and each segment of a library is one.
+# Unreferenced sections are dropped, so a library keeps only the kernels that it calls.
+# Code and constants share a segment: a process can have only 65,530 maps, and each segment of a library is one.
 LINK_FLAGS = (
     ("-Wl,--gc-sections", "-Wl,-z,defs", "-Wl,-z,noseparate-code", "-Wl,-z,norelro") if sys.platform == "linux" else ()
 )
@@ -73,8 +73,8 @@ class Compiler:
     command: tuple[str, ...]
     version: str  # first line of --version
     target: str  # triple, as in x86_64-linux-gnu
-    native: tuple[str, ...]  # those of NATIVE_FLAGS and GATHER_FLAGS that it accepts here
-    program: tuple[str, ...]  # those of PROGRAM_FLAGS
+    native: tuple[str, ...]  # the NATIVE_FLAGS and GATHER_FLAGS that the compiler accepts
+    program: tuple[str, ...]  # the PROGRAM_FLAGS that it accepts
 
     @property
     def identity(self) -> str:
@@ -178,7 +178,7 @@ def _probe(command: tuple[str, ...], size: int, modified: int, cpu: str) -> Comp
     key = cache_key("probe 3", command, size, modified, cpu)
     try:
         return _read_probe(cached(key, ask))
-    except (ValueError, LookupError, TypeError):  # of another kind than we write
+    except (ValueError, LookupError, TypeError):  # not in the format that scriptc writes
         return _read_probe(cached(key, ask, again=True))
 
 
@@ -221,5 +221,5 @@ def _run(command: Sequence[str], source: Path) -> None:
 
 
 def _environment() -> dict[str, str]:
-    # Messages are read (see _run), so they are in English; a preloaded libasan is meant for us, not for the compiler.
+    # _run parses messages, so they must be in English. A preloaded libasan is for this process, not for the compiler.
     return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"} | {"LC_ALL": "C"}

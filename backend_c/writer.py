@@ -16,7 +16,7 @@ def comment(text: str) -> str:
 
 
 def wrap(line: str) -> list[str]:
-    """Return a long line as several: broken before the `return` behind a condition, else behind commas."""
+    """Return a long line as several: broken before the `return` after a condition, else after commas."""
     if len(line) <= WIDTH:
         return [line]
     indent = line[: len(line) - len(line.lstrip())] + INDENT
@@ -36,10 +36,10 @@ def wrap(line: str) -> list[str]:
 def _last_comma(line: str) -> int:
     """Return the end of the last comma within WIDTH that a space follows, outside of strings; 0 where there is none."""
     end, quoted, escaped = 0, False, False
-    for i, (c, behind) in enumerate(zip(line[:WIDTH], line[1:], strict=False), 1):
+    for i, (c, following) in enumerate(zip(line[:WIDTH], line[1:], strict=False), 1):
         quoted ^= c == '"' and not escaped
         escaped = c == "\\" and not escaped
-        if c == "," and behind == " " and not quoted:
+        if c == "," and following == " " and not quoted:
             end = i
     return end
 

@@ -16,7 +16,7 @@ from benchmarks.rivals import Call, Unavailable
 from scriptc.inspect.text_table import table
 
 EAGER, JIT, SCRIPTC, FROZEN, INSIDE, BY_HAND = "eager", "jit frozen", "scriptc", "scriptc frozen", "in C", "by hand"
-INSIDE_FROZEN = "frozen in C"  # what compares with programs by hand, whose weights are packed before
+INSIDE_FROZEN = "frozen in C"  # comparable to hand-written programs, which pack weights before the call
 COMPILED, JAX, ONNX = "torch.compile", "JAX scan", "ONNX Runtime"
 
 Times = dict[str, float]

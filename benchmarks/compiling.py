@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.harness import cpu_model, save
 
 _SIZES = (10, 100, 1000)
-# Written again and again: eight statements, ten lines.
+# A block that is repeated: eight statements, ten lines.
 _PIECE = """\
     h{i} = torch.tanh(x @ w + h{j})
     if n > {i}:

@@ -15,7 +15,7 @@ def draw(path: Path, title: str, label: str, sizes: Sequence[int], seconds: Mapp
 
     figure, axes = pyplot.subplots(figsize=(8.5, 4.5), layout="constrained")
     for at, (name, times) in enumerate(seconds.items()):
-        style = "-" if at < 10 else "--"  # colors come again
+        style = "-" if at < 10 else "--"  # colors repeat after ten lines
         axes.plot(sizes, [t * 1e6 for t in times], style, marker="o", markersize=4, label=name)
     axes.set(title=title, xlabel=label, ylabel="microseconds", xscale="log", yscale="log")
     axes.set_xticks(list(sizes), [str(size) for size in sizes])

@@ -1,4 +1,4 @@
-"""Threads: the same calls on one thread and on more, alone and behind eager operators, whose threads spin for a while.
+"""Threads: the same calls on one thread and on more, alone and after eager operators, whose threads spin for a while.
 
 Both take turns; frozen weights; processes are not pinned."""
 
@@ -51,9 +51,9 @@ def _cases() -> list[tuple[str, Callable[[], object], Callable[[], object] | Non
     cases += [(f"two layers of 1024, batch {n}", _bound(perceptron, torch.randn(n, 1024))) for n in (1, 256)]
     large, square = torch.randn(4_000_000), torch.randn(512, 512)
     eager = {"x + 1": lambda: large + 1, "torch.matmul": lambda: torch.matmul(square, square)}
-    longer = cases[len(ELMAN) + 1 :]  # one thread takes some time for these
-    behind = [(f"{name}, behind {op}", call, run) for name, call in longer for op, run in eager.items()]
-    return [*((name, call, None) for name, call in cases), *behind]
+    longer = cases[len(ELMAN) + 1 :]  # long enough on one thread that sharing may pay
+    after = [(f"{name}, after {op}", call, run) for name, call in longer for op, run in eager.items()]
+    return [*((name, call, None) for name, call in cases), *after]
 
 
 def _bound(model: nn.Module, *args: object) -> Callable[[], object]:

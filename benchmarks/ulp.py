@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     Function = Callable[[Tensor], Tensor]
 
-BLOCK = 1 << 14  # inputs at a time: in double, with what the distances need, they stay in the second cache
-SPARSE = 16  # eager is asked about every 16th of them: it takes longer than the rest
-BOUND = 4.0  # ulp that a function may be off, or twice what eager is at the same place
+BLOCK = 1 << 14  # inputs at a time: in double, with the temporaries of the distances, they fit the L2 cache
+SPARSE = 16  # eager computes every 16th input, since it takes longest
+BOUND = 4.0  # the largest accepted error in ulp, unless twice eager's at the same input is larger
 
 
 def add_options(command: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ import scriptc
 PAGE = Path(__file__).parent / "guide" / "api.md"
 FUNCTIONS = ("compile", "compare", "explain", "build", "load")
 OPTIONS = "CompileOptions"
-# The classes of results that no name of `scriptc` gives.
+# The classes of results that `scriptc` does not export.
 RESULTS = ("Report", "Explanation", "Diagnostic", "Profile", "Memory")
 ERRORS = ("CompileError", "ToolchainError", "BuildError", "InternalError")
 WIDTH = 120

@@ -20,7 +20,7 @@ OUT = Path("build/demo")
 class TestModel(nn.Module):
     """The Elman net of the post "HyTorch: A Bare-Bones PyTorch Compiler"."""
 
-    __test__ = False  # pytest: not a test
+    __test__ = False  # tells pytest that this is not a test
 
     def __init__(self, input_dim: int, hidden_dim: int) -> None:
         super().__init__()

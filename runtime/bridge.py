@@ -26,9 +26,9 @@ from scriptc.runtime.spec_kinds import Guard, NodeKind
 class Node(NamedTuple):
     """One node of a spec. `NodeKind` says which data and which specs below a kind has."""
 
-    kind: str  # the name of a NodeKind, in small letters
+    kind: str  # the name of a NodeKind, in lower case
     data: Any = None
-    below: tuple["Spec | None", ...] = ()  # None: of the items of an empty container
+    below: tuple["Spec | None", ...] = ()  # None: the items of an empty container
 
     def node(self) -> "Node":
         return self
@@ -100,20 +100,20 @@ class VariantSpec(NamedTuple):
     result: Spec
     live: tuple[Live, ...] = ()
     guards: tuple[GuardSpec, ...] = ()
-    stores: tuple[Store, ...] = ()  # by the numbers that sc_state_set is given
+    stores: tuple[Store, ...] = ()  # indexed by the target of sc_state_set
     positional: int | None = None  # parameters after so many are keyword-only
     bind: Function[..., tuple] | None = None  # for *args and **kwargs: makes the flat tuple of arguments
-    grad_call: Function[[Function, tuple, dict], object] | None = None  # called where autograd must see the call
+    grad_call: Function[[Function, tuple, dict], object] | None = None  # called instead if autograd must see the call
     exceptions: Mapping[str, Any] = MappingProxyType({})  # exception classes that are not builtins
-    random: bool = False  # it draws random numbers
+    random: bool = False  # the entry draws random numbers
 
 
 # ---- lowering ----
 
 _Lowered = tuple[int, object, tuple]
 _DTYPE_CODES = {name: code for code, name in enumerate(tensors.DTYPES)}
-_NO_ITEMS = frozenset({"dict", "ignored", "arg", "object", "items", "place", "queue"})  # kinds that no container holds
-_NOTHING = Node("tensor", ("f32", (-1,), False))  # no tensor has a negative size, so that nothing matches
+_NO_ITEMS = frozenset({"dict", "ignored", "arg", "object", "items", "place", "queue"})  # never items of containers
+_NOTHING = Node("tensor", ("f32", (-1,), False))  # matches nothing, as no tensor has a negative size
 
 
 def _lower(spec: Spec, classes: dict[object, int] | None = None) -> _Lowered:
@@ -161,7 +161,7 @@ def _key_kind(key: _Lowered) -> bytes:
     return _KEYS[kind]
 
 
-# A tensor is the key of an empty dict.
+# The key of an empty dict is lowered as a tensor.
 _KEYS: dict[int, bytes] = {
     NodeKind.INT: b"i", NodeKind.FLOAT: b"f", NodeKind.BOOL: b"b", NodeKind.STR: b"s", NodeKind.TENSOR: b"",
 }  # fmt: skip
@@ -237,7 +237,7 @@ class _Library:
         self.program = int(ffi.cast("uintptr_t", program))
 
     def __del__(self) -> None:
-        if not sys.is_finalizing():  # tensors that end later need no library, but modules may have gone
+        if not sys.is_finalizing():  # at exit libraries may stay open, and modules may be gone
             lib.sc_bridge_close(self.handle)
 
 
@@ -266,7 +266,7 @@ def _lower_variant(spec: VariantSpec) -> tuple:
 
 # ---- calling ----
 
-_team = int(ffi.cast("uintptr_t", lib.sc_bridge_team(tensors.runs_openmp())))  # helps all calls of the process, one at a time
+_team = int(ffi.cast("uintptr_t", lib.sc_bridge_team(tensors.runs_openmp())))  # the process's team
 lib.sc_bridge_main_thread(threading.main_thread().ident)
 _Bridge: Any = ctypes.cast(int(ffi.cast("uintptr_t", lib.sc_bridge_type())), ctypes.py_object).value
 

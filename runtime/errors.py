@@ -20,7 +20,7 @@ def _code_at(file: str, line: int, function: str, statement: str) -> CodeType:
     for node in ast.walk(tree):
         if isinstance(node, (ast.stmt, ast.expr)):
             node.lineno = node.end_lineno = max(line, 1)
-            node.col_offset = node.end_col_offset = -1  # unknown: no carets under the wrong words
+            node.col_offset = node.end_col_offset = -1  # columns are unknown, so print no carets
     return compile(tree, file, "exec").replace(co_name=function)
 
 
@@ -36,7 +36,7 @@ def raised_at(exception: BaseException, rows: Sequence[Row]) -> BaseException:
         call()
     except BaseException as raised:
         traceback = raised.__traceback__
-    return exception.with_traceback(traceback.tb_next if traceback else None)  # our own frame is of no interest
+    return exception.with_traceback(traceback.tb_next if traceback else None)  # without this function's own frame
 
 
 def _described(message: str, rows: Sequence[Row]) -> str:
@@ -85,7 +85,7 @@ def make_exception(name: str, message: str, rows: Sequence[Row], own: Mapping[st
     return raised_at(exception, rows) if rows else exception
 
 
-_registries: dict[str, dict] = {}  # what has been warned about, by file, as in a module's __warningregistry__
+_registries: dict[str, dict] = {}  # by file: warnings already shown, as in a module's __warningregistry__
 
 
 def warn(category: str, message: str, file: str | None, line: int) -> None:

@@ -25,7 +25,7 @@ DTYPES: dict[str, torch.dtype] = {
 }  # fmt: skip
 _TORCH_DTYPES = list(DTYPES.values())
 MAX_RANK = 12
-_WORDS = 22  # that are looked at, of 64 bits each; c10::TensorImpl has more
+_WORDS = 22  # words of 64 bits that are searched; c10::TensorImpl has more
 
 
 def why_refused(tensor: torch.Tensor) -> str | None:
@@ -47,7 +47,7 @@ def why_refused(tensor: torch.Tensor) -> str | None:
         return f"a tensor on device {tensor.device}"
     if tensor.dtype not in _TORCH_DTYPES:
         return f"a tensor of dtype {tensor.dtype}"
-    if any(getattr(tensor, "names", ())):  # torch 2.13 has no named tensors any more
+    if any(getattr(tensor, "names", ())):  # absent from torch 2.13 on
         return "a tensor with named dimensions"
     if tensor.is_neg():
         return "a lazily negated view (call resolve_neg() on it)"
@@ -136,7 +136,7 @@ def random_end(state: torch.Tensor) -> None:
 
 
 def python_word() -> int:
-    """Return the next 32 bits of the generator behind Python's module `random`."""
+    """Return the next 32 bits of the generator of Python's module `random`."""
     return random.getrandbits(32)
 
 

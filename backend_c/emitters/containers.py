@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 EMITTERS, emitter = emitters()
 
 
-# An item of a list or dict is one sc_value. Where its type takes several loop IR values, or none, that is a tuple object.
+# An item of a list or dict is one sc_value. If its type has several loop IR values, or none, it is a tuple object.
 def is_boxed(elem: Type) -> bool:
     return isinstance(elem, TupleType) or len(flat_types(elem)) != 1
 

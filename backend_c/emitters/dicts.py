@@ -71,7 +71,7 @@ def dict_len(low: Lowerer, op: Op) -> Sequence[Shape]:
 @emitter
 def dict_find(low: Lowerer, op: Op) -> Sequence[Shape]:
     table, key = op.operands
-    if _key_type(table) == NEVER:  # nothing was ever put in
+    if _key_type(table) == NEVER:  # the dict is always empty
         return [low.const(-1, op.loc)]
     return low.call(op, "sc_dict_find", _key(low, key, Args(low.one(table))), INT)
 

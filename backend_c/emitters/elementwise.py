@@ -77,7 +77,7 @@ class Kernel:
         self.convert_numbers()
         args = Args(*map(self.held, self.inputs))
         if room and len(self.inputs) < len(self.given):
-            args.add(None)  # one stands for all numbers
+            args.add(None)  # one NULL operand stands for all numbers
         region = Block([(ITER, "it")])
         with low.builder.at(region):
             self.rows(region.args[0])

@@ -27,7 +27,7 @@ from scriptc.ir.types import INT, PtrType
 if TYPE_CHECKING:
     from scriptc.backend_c.emitters.elementwise import Kernel
 
-SHORTEST = 8  # elements of an inner loop; shorter rows are better taken together: sc_iter_staging.c
+SHORTEST = 8  # elements of an inner loop; sc_iter_staging.c joins shorter rows
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class _Lowering:
         self.results: list[Value] = []
 
     def run(self) -> list[Value]:
-        for operand in sorted(self.nest.operands, key=lambda o: o.straight == "sc_fit"):  # which asks others for sizes
+        for operand in sorted(self.nest.operands, key=lambda o: o.straight == "sc_fit"):  # sc_fit reads others' sizes
             self.roots[operand] = self.root(operand)
         self.results = [self.new(r) for r in self.at.results]
         pointers = [
@@ -216,7 +216,7 @@ class _Lowering:
 
     def is_same_place(self, operand: Operand, result: Value) -> bool:
         made = operand.value.op
-        if made is not None and made.name == "linear_rows":  # part of a window, which others have
+        if made is not None and made.name == "linear_rows":  # a part of a window, which other values alias
             return False
         whole = operand.at.root is operand.value and not operand.straight
         return whole and not any(operand.spread) and tensor(operand.value).dtype == tensor(result).dtype

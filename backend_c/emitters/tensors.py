@@ -70,7 +70,7 @@ def stacked_join(low: Lowerer, op: Op) -> Sequence[Shape]:
 def reduce(low: Lowerer, op: Op) -> Sequence[Shape]:
     x, *rest = op.defn.args
     args = low.schema_args(op, [x]).add(enum(f"SC_{op.name.upper()}"))
-    return low.call(op, "sc_reduce", low.schema_args(op, rest, behind=args), op.result.type)
+    return low.call(op, "sc_reduce", low.schema_args(op, rest, first=args), op.result.type)
 
 
 @emitter

@@ -42,7 +42,7 @@ def _cannot_fail(op: Op) -> bool:
     if op.name == "unsqueeze":
         t = op.result.type
         return isinstance(t, TensorType) and t.dims is not None and len(t.dims) <= MAX_RANK
-    return op.name in ("select", "transpose")  # the first behind its check
+    return op.name in ("select", "transpose")  # `select` follows its check
 
 
 def local_view(low: Lowerer, op: Op) -> Value | None:

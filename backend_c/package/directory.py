@@ -22,7 +22,7 @@ from scriptc.backend_c.package.manifest import FILE, build_id, files_of, manifes
 from scriptc.backend_c.package.templates import fill
 from scriptc.backend_c.package.weights import file_parts
 
-_MARK = "-scriptc-"  # in the names of folders in which packages are written
+_MARK = "-scriptc-"  # in the names of temporary folders, where packages are written
 
 def write(package: Package, out: Path) -> None:
     """Write the package to `out`, and replace an earlier package there; raise FileExistsError for anything else."""
@@ -132,7 +132,7 @@ def _temporary(out: Path) -> tuple[Path, int]:
         lock = os.open(made, os.O_RDONLY)
         if _locked(lock) and made.exists():
             return made, lock
-        os.close(lock)  # another process took it for one that nobody is in
+        os.close(lock)  # another process removed the folder as abandoned
 
 
 def _locked(descriptor: int) -> bool:

@@ -54,7 +54,7 @@ timespec timespec_get timeval tm tmpfile tmpnam trunc truncate ttyname ttyslot t
 unlink unlinkat unsetenv ushort usleep utimensat va_list valloc vdprintf vfork vfprintf vfscanf vhangup vprintf vscanf
 vsnprintf vsprintf vsscanf wcstombs wctomb write y0 y1 yn""".split()
 )
-# It has a header of its name, in a folder that is searched before the system's, ...
+# A package has a header of its name, in a folder that is searched before the system's, ...
 _HEADERS = frozenset(
     """assert complex cpio ctype dirent dlfcn errno fcntl features fenv float fmtmsg fnmatch ftw glob grp iconv inttypes
 iso646 langinfo libgen limits locale malloc math memory monetary mqueue ndbm netdb nl_types poll pthread pwd regex sched
@@ -62,7 +62,7 @@ search semaphore setjmp signal spawn stdalign stdarg stdatomic stdbit stdbool st
 stdnoreturn string strings stropts syslog tar termios tgmath threads time trace uchar ulimit unistd utime utmpx values
 wchar wctype wordexp""".split()
 )
-# ... a library that the linker may know already, and a target of CMake, which keeps some for itself.
+# ... a library, whose name the linker may know already, and a target of CMake, which reserves some names.
 _LIBRARIES = frozenset("all c cmake clean dl edit_cache help install m package pthread rebuild_cache rt test".split())
 
 

@@ -68,7 +68,7 @@ def _compare(package: Package, leaf: Leaf, expected: int, reference: int) -> lis
             f'compare_tensor(c, "{leaf.name}", &{leaf.name}->dl_tensor, &v[{expected}], &v[{reference}]);',
             f"{leaf.name}->deleter({leaf.name});",
         ]
-    member = MEMBERS[leaf.kind]  # pair_value names its numbers alike
+    member = MEMBERS[leaf.kind]  # pair_value has members of the same names
     if leaf.kind == "str" and not leaf.is_list:
         return [
             f'compare_string(c, "{leaf.name}", {leaf.name}, v[{expected}].s);',

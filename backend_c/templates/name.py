@@ -63,7 +63,7 @@ CODES |= {"c64": 5, "c128": 5}
 BITS = {"bool": 8, "u8": 8, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 BITS |= {"c64": 64, "c128": 128}
 FROM_DLPACK = {(CODES[name], BITS[name]): name for name in CODES}
-OPAQUE = object()  # a default, or a value, that is no constant
+OPAQUE = object()  # stands for a default or value that is no constant
 
 
 # ---- the C side ----
@@ -281,7 +281,7 @@ class _Owner:
         }
 
     def __del__(self):
-        self.managed.contents.deleter(self.managed)  # code of the library
+        self.managed.contents.deleter(self.managed)  # calls code of the library, so it must be loaded
         self.loaded.release()
 
 
@@ -379,7 +379,7 @@ class _Loaded:
     def release(self):
         try:
             self.held.pop()
-        except IndexError:  # nobody is left, neither a context nor a result
+        except IndexError:  # neither contexts nor results are left
             self.c("free")(self.handle)
             library.close(self.library)
 
@@ -395,7 +395,7 @@ class _Context:
             raise MemoryError
         loaded.c("context_set_output")(self.handle, c.byref(_OUTPUT))
         loaded.c("context_set_threads")(self.handle, c.c_int(loaded.threads))
-        self.check = None  # as C has it
+        self.check = None  # the default in C
         self.is_running = False
 
     def __del__(self):

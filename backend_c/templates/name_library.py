@@ -21,8 +21,8 @@ from pathlib import Path
 
 NAME = "@{name}"
 FOLDER = Path(__file__).resolve().parent.parent
-TIME_LIMIT = "SCRIPTC_COMPILER_SECONDS"  # names the environment variable
-ELF, SEAL = b"\x7fELF", b"scriptc-sha256:"  # how a library begins; what stands behind one, before its digest
+TIME_LIMIT = "SCRIPTC_COMPILER_SECONDS"  # environment variable: the time limit
+ELF, SEAL = b"\x7fELF", b"scriptc-sha256:"  # how a library begins; what precedes the digest that is appended to one
 
 
 def read_manifest():
@@ -77,10 +77,10 @@ def build(manifest, library):
         made = Path(folder, library.name)
         _run([*compiler, "-shared", *(str(out) for *_, out in jobs), "-o", str(made), "-lm", "-pthread"])
         data = made.read_bytes()
-        if data.startswith(ELF):  # what stands behind its end is not looked at when it is opened
+        if data.startswith(ELF):  # the loader ignores what follows the end
             made.write_bytes(data + SEAL + hashlib.sha256(data).hexdigest().encode())
         os.replace(made, library)
-    for other in library.parent.glob(f"lib{NAME}-*.so"):  # of earlier builds; who has them open keeps them
+    for other in library.parent.glob(f"lib{NAME}-*.so"):  # earlier builds; open libraries stay usable
         if other != library and re.fullmatch("[0-9a-f]{32}", other.stem.rpartition("-")[2]):
             other.unlink(missing_ok=True)
 
@@ -109,7 +109,7 @@ def _clear_leftovers(folder):
             pass
 
 
-_running = set()  # compilers, each the first of a process group
+_running = set()  # compilers, each the leader of a process group
 _interrupted = threading.Event()  # a compiler that starts now must end at once
 
 
@@ -125,7 +125,7 @@ def _run(command):
         start_new_session=True,
     ) as process:  # fmt: skip
         _running.add(process)
-        if _interrupted.is_set():  # between the start of the compiler and the line above, nobody could end it
+        if _interrupted.is_set():  # an interrupt before the line above could not end the compiler
             _end(process)
         try:
             errors = process.communicate(timeout=limit)[1]
@@ -179,7 +179,7 @@ def _is_whole(path, identity):
 
 
 def _has_all_parts(data):
-    """Return whether a file of 64 bits ends behind all that its headers name; CMake seals none."""
+    """Return whether a file of 64 bits ends after all parts that its headers name; CMake seals none."""
     if len(data) < 64:
         return False
     segments, sections = struct.unpack_from("<2Q", data, 32)

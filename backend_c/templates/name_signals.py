@@ -19,8 +19,8 @@ class Signals:
 
     def __init__(self):
         self.context = None  # of the running call
-        self.raised = None  # what a handler raised in it
-        self.name = b""  # the class of that, for C
+        self.raised = None  # the exception that a handler raised during it
+        self.name = b""  # the name of its class, for C
         self.calls = 0
         self.thread = None
         self.renew()
@@ -49,14 +49,14 @@ class Signals:
 
     def run(self, context, function, *arguments):
         """Return what a function of the library returns, or raise what a handler raises during its call."""
-        if threading.current_thread() is not threading.main_thread() or self.checks.gi_running:  # or it is called by a handler
+        if threading.current_thread() is not threading.main_thread() or self.checks.gi_running:  # called by a handler
             return function(*arguments)
-        if self.checks.gi_frame is None:  # a second signal came while what the first had raised was taken
+        if self.checks.gi_frame is None:  # a second signal came while the first one's exception was handled
             self.renew()
         if context.check is not self.check:
             context.loaded.c("context_set_check")(context.handle, self.check, None)
             context.check = self.check
-        if self.thread is None or not self.thread.is_alive():  # nor is it in a child of a fork
+        if self.thread is None or not self.thread.is_alive():  # the thread does not exist in a forked child
             self.start()
         outer, self.context, self.raised = self.context, context, None
         self.calls += 1
@@ -76,7 +76,7 @@ class Signals:
         thread = threading.Thread(target=self.watch, name="scriptc-signals", daemon=True)
         try:
             thread.start()
-        except RuntimeError:  # no more threads: handlers run when the call is over
+        except RuntimeError:  # no thread can start: handlers run after the call
             return
         self.thread = thread
 

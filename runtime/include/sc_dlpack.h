@@ -1,5 +1,5 @@
 /* sc_dlpack.h - the parts of DLPack's ABI (major version 1) that the bridge exchanges tensors through: the versioned
- * managed tensor, and the table of functions behind type(t).__dlpack_c_exchange_api__. */
+ * managed tensor, and the table of functions at type(t).__dlpack_c_exchange_api__. */
 #ifndef SC_DLPACK_H
 #define SC_DLPACK_H
 #include <stdint.h>

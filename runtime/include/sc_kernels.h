@@ -9,27 +9,27 @@
 typedef struct sc_packed sc_packed; /* sc_ops.h */
 
 /* ---- sc_layout.c ---- */
-/* in-place ops: raises where dst overlaps with src in part, or, if the two must be apart, in whole. Tensors with gaps pass */
+/* Raise for in-place ops whose dst overlaps with src in part or, if the two must be apart, in whole. Tensors with gaps pass. */
 SC_KERNEL int sc_check_overlap(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *src, bool apart);
-/* sc_check_overlap of several sources; also raises where elements of dst share memory */
+/* Check the overlap with several sources; also raise if elements of dst share memory. */
 SC_KERNEL int sc_check_writable(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *const *src, int n);
 
 /* ---- sc_check.c: raise the errors of the op of the same name ---- */
 SC_KERNEL int sc_check_broadcast(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
-SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_tensor *dst); /* in-place ops */
-/* in-place ops: raises where dst is a leaf that requires grad */
+SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_tensor *dst); /* for in-place ops */
+/* for in-place ops: raises if dst is a leaf that requires grad */
 SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view);
 SC_KERNEL int sc_check_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
 SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias); /* bias may be NULL */
 SC_KERNEL int sc_check_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index); /* IndexError */
 SC_KERNEL int sc_check_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* x.view(size) */
 SC_KERNEL int sc_check_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* x.reshape(size) */
-/* int(x) and float(x), before sc_item_*: ValueError, where x.item() raises RuntimeError */
+/* Check x for int(x) and float(x), before sc_item_*. Raises ValueError, not RuntimeError as x.item(). */
 SC_KERNEL int sc_check_one_element(sc_ctx *cx, const sc_tensor *x);
 SC_KERNEL int sc_check_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);
 
 /* ---- sc_copy.c: creation, copies, and one element as a Python number: RuntimeError unless numel is 1 ---- */
-/* f for floating dtypes, i else, and f too where the number is a float */
+/* The value is f for floating dtypes, else i. If the number is a float, f is set for all dtypes. */
 SC_KERNEL sc_tensor *sc_full(sc_ctx *cx, int dtype, const int64_t *size, int rank, double f, int64_t i);
 SC_KERNEL sc_tensor *sc_empty_like(sc_ctx *cx, const sc_tensor *x, int dtype); /* preserve_format strides */
 SC_KERNEL sc_tensor *sc_arange(sc_ctx *cx, int dtype, double start, double stop, double step);
@@ -58,9 +58,9 @@ SC_KERNEL sc_tensor *sc_narrow(sc_ctx *cx, const sc_tensor *x, int64_t dim, int6
 SC_KERNEL sc_tensor *sc_transpose(sc_ctx *cx, const sc_tensor *x, int64_t d0, int64_t d1);
 SC_KERNEL sc_tensor *sc_permute(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int rank);
 SC_KERNEL sc_tensor *sc_unsqueeze(sc_ctx *cx, const sc_tensor *x, int64_t dim);
-SC_KERNEL sc_tensor *sc_squeeze(sc_ctx *cx, const sc_tensor *x, int64_t dim); /* drops dim (known to be 1 by type) */
+SC_KERNEL sc_tensor *sc_squeeze(sc_ctx *cx, const sc_tensor *x, int64_t dim); /* drops dim, whose size is 1 by its type */
 SC_KERNEL sc_tensor *sc_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* one -1 allowed */
-SC_KERNEL sc_tensor *sc_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* copies if it must */
+SC_KERNEL sc_tensor *sc_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* copies if needed */
 SC_KERNEL sc_tensor *sc_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* -1 keeps */
 /* In t, which is not x: views for as long as x lives and nobody counts them; what the functions above would raise is
  * excluded. */
@@ -68,7 +68,7 @@ SC_KERNEL void sc_select_here(sc_tensor *t, const sc_tensor *x, int64_t dim, int
 SC_KERNEL void sc_slice_here(sc_tensor *t, const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step);
 SC_KERNEL void sc_unsqueeze_here(sc_tensor *t, const sc_tensor *x, int64_t dim);
 SC_KERNEL void sc_transpose_here(sc_tensor *t, const sc_tensor *x, int64_t d0, int64_t d1); /* dims from the front */
-SC_KERNEL sc_list *sc_split(sc_ctx *cx, const sc_tensor *x, int64_t size, int64_t dim); /* list of views */
+SC_KERNEL sc_list *sc_split(sc_ctx *cx, const sc_tensor *x, int64_t size, int64_t dim); /* a list of views */
 SC_KERNEL sc_list *sc_chunk(sc_ctx *cx, const sc_tensor *x, int64_t chunks, int64_t dim);
 SC_KERNEL sc_tensor *sc_diagonal(sc_ctx *cx, const sc_tensor *x, int64_t offset, int64_t dim1, int64_t dim2);
 SC_KERNEL sc_tensor *sc_unfold(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t size, int64_t step);
@@ -79,29 +79,29 @@ SC_KERNEL sc_list *sc_unbind(sc_ctx *cx, const sc_tensor *x, int64_t dim);
 
 /* ---- sc_complex.c ---- */
 SC_KERNEL sc_tensor *sc_view_as_real(sc_ctx *cx, const sc_tensor *x); /* the parts of complex elements, along a new last dim */
-/* the bits of x as another dtype; RuntimeError where they do not fit */
+/* the bits of x as another dtype; RuntimeError if they do not fit */
 SC_KERNEL sc_tensor *sc_view_dtype(sc_ctx *cx, const sc_tensor *x, int dtype);
-/* and back: RuntimeError where they are not side by side */
+/* the inverse; RuntimeError if the parts are not contiguous */
 SC_KERNEL sc_tensor *sc_view_as_complex(sc_ctx *cx, const sc_tensor *x);
 
 /* ---- sc_join.c ---- */
 SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
 SC_KERNEL sc_tensor *sc_stack(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
-/* along the first dim; tensors of one dtype, whose other sizes fit */
+/* along the first dim, for tensors of one dtype whose other sizes are equal */
 SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n);
 
 /* ---- sc_pad.c ---- */
-/* n numbers: before and after the last dim, then those of the dim before it, and so on */
+/* pad: n numbers, before and after the last dim, then before and after the dim before it, and so on */
 SC_KERNEL sc_tensor *sc_pad(sc_ctx *cx, const sc_tensor *x, const int64_t *pad, int n, int64_t mode);
 
 /* ---- sc_stacked.c ---- */
-SC_KERNEL sc_list *sc_stacked_new(sc_ctx *cx); /* what a loop appends `total` times, joined as it comes */
+SC_KERNEL sc_list *sc_stacked_new(sc_ctx *cx); /* collects the tensors that a loop appends `total` times */
 SC_KERNEL int sc_stacked_put(sc_ctx *cx, sc_list *s, sc_tensor *x, int64_t total, int64_t dim, bool stack);
 SC_KERNEL sc_tensor *sc_stacked_join(sc_ctx *cx, sc_list *s, int64_t dim, bool stack, int dtype);
 
 /* ---- sc_reduce.c: reductions: dims[] of x, n == 0 means all; sums are pairwise or blocked ---- */
 SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int64_t *dims, int n, bool keepdim, int dtype);
-/* i64; first of equals */
+/* i64; of equals, the first */
 SC_KERNEL sc_tensor *sc_arg_reduce(sc_ctx *cx, const sc_tensor *x, int op, int64_t dim, bool keepdim);
 SC_KERNEL sc_tensor *sc_arg_reduce_all(sc_ctx *cx, const sc_tensor *x, int op); /* over the flattened tensor */
 
@@ -117,17 +117,17 @@ SC_KERNEL sc_tensor *sc_nonzero(sc_ctx *cx, const sc_tensor *x); /* i64 [found, 
 /* ---- sc_scan.c: running sums and extremes along one dim ---- */
 SC_KERNEL sc_tensor *sc_scan(sc_ctx *cx, const sc_tensor *x, int64_t op, int64_t dim, int dtype);
 SC_KERNEL sc_tensor *sc_extreme_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest); /* cummax and cummin */
-SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest); /* their indices */
+SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest); /* their positions */
 
 /* ---- sc_sort.c: order along one dim: stable, NaN is the largest ---- */
 SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending, bool stable);
-/* i64: of the first k */
+/* i64: positions of the first k */
 SC_KERNEL sc_tensor *sc_topk(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim, bool largest, bool sorted);
-/* i64: of the k-th from 1 on; 1 along dim */
+/* i64: position of the k-th, counted from 1; size 1 along dim */
 SC_KERNEL sc_tensor *sc_kthvalue(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim);
 
 /* ---- sc_norm.c: softmax and normalization ---- */
-SC_KERNEL sc_tensor *sc_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype); /* of x in dtype */
+SC_KERNEL sc_tensor *sc_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype); /* in dtype */
 SC_KERNEL sc_tensor *sc_log_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype);
 /* weight and bias may be NULL */
 SC_KERNEL sc_tensor *sc_layer_norm(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int n, const sc_tensor *weight,
@@ -155,8 +155,10 @@ SC_KERNEL sc_list *sc_list_slice(sc_ctx *cx, const sc_list *l, int64_t start, in
 SC_KERNEL sc_list *sc_list_repeat(sc_ctx *cx, const sc_list *l, int64_t times);
 /* l[start:stop] = other */
 SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, const sc_list *other);
-SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member); /* of i64, f64 or bool by member: i, f or b */
-SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse); /* of numbers; member: i, f or b */
+/* a tensor of i64, f64 or bool by member: i, f or b */
+SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member);
+/* for lists of numbers; member: i, f or b */
+SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse);
 
 /* ---- sc_dict.c: dicts and sets. A key is an array of its leaves: one, or those of a tuple in line. A place numbers an item
  * until the next sc_dict_walk. ---- */
@@ -166,13 +168,13 @@ SC_KERNEL int64_t sc_hash(const char *kind, const sc_value *key); /* Python's; k
 SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key); /* its place, -1 where there is none */
 SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, sc_value value); /* retains the value */
 SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *key);
-SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t place, sc_value value); /* another value for a key */
+SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t place, sc_value value); /* replaces the value of a key */
 SC_KERNEL void sc_dict_remove(sc_ctx *cx, sc_dict *d, int64_t place);
 SC_KERNEL void sc_dict_clear(sc_ctx *cx, sc_dict *d);
 /* From here on the items are those at the places 0 to len - 1, in Python's order; gives d->changes. -1: MemoryError. */
 SC_KERNEL int sc_dict_walk(sc_ctx *cx, sc_dict *d, int64_t *changes);
-SC_KERNEL int sc_dict_unchanged(sc_ctx *cx, const sc_dict *d, int64_t changes); /* RuntimeError where keys came or went */
-/* s |= other, a set or dict with keys of the same kind, in the order of Python */
+SC_KERNEL int sc_dict_unchanged(sc_ctx *cx, const sc_dict *d, int64_t changes); /* RuntimeError if keys were added or removed */
+/* s |= other, a set or dict with keys of the same kind, in Python's order */
 SC_KERNEL int sc_set_merge(sc_ctx *cx, sc_dict *s, const sc_dict *other);
 SC_KERNEL int sc_set_keep(sc_ctx *cx, sc_dict *s, const sc_dict *other); /* s &= other */
 SC_KERNEL int sc_set_drop(sc_ctx *cx, sc_dict *s, const sc_dict *other); /* s -= other */
@@ -182,20 +184,21 @@ SC_KERNEL sc_dict *sc_set_minus(sc_ctx *cx, const sc_dict *a, const sc_dict *b);
 /* A table that is laid out as one of CPython's: empty, then slot by slot. NULL: a key was removed from the slot. */
 SC_KERNEL int sc_set_layout(sc_ctx *cx, sc_dict *s, uint64_t mask, int64_t fill, uint64_t finger);
 SC_KERNEL int sc_set_lay(sc_ctx *cx, sc_dict *s, uint64_t slot, const sc_value *key);
-SC_KERNEL int64_t sc_set_next(sc_dict *s); /* the place of the key that pop() takes; the set is not empty */
+SC_KERNEL int64_t sc_set_next(sc_dict *s); /* the place of the key that pop() removes */
 
-/* ---- sc_str.c: searching in s[start:stop], bounds as Python reads them ---- */
+/* ---- sc_str.c: searching in s[start:stop], with bounds as in Python ---- */
 SC_KERNEL int sc_str_compare(const sc_str *a, const sc_str *b); /* < 0, 0, > 0 */
 SC_KERNEL sc_str *sc_str_wide(sc_ctx *cx, int64_t code);
 SC_KERNEL sc_str *sc_str_of(sc_ctx *cx, int width, const void *data, int64_t len); /* a copy */
 SC_KERNEL sc_str *sc_str_join_two(sc_ctx *cx, sc_str *a, sc_str *b, bool reuse);
 SC_KERNEL sc_str *sc_str_join_code(sc_ctx *cx, sc_str *a, int64_t code, bool reuse);
 SC_KERNEL sc_str *sc_str_repeat(sc_ctx *cx, sc_str *s, int64_t times);
-SC_KERNEL sc_str *sc_str_part(sc_ctx *cx, sc_str *s, int64_t start, int64_t len); /* within s */
-SC_KERNEL sc_str *sc_str_slice(sc_ctx *cx, sc_str *s, int64_t start, int64_t stop, int64_t step); /* as lists; step != 0 */
+SC_KERNEL sc_str *sc_str_part(sc_ctx *cx, sc_str *s, int64_t start, int64_t len); /* a part in bounds */
+/* like slices of lists; step != 0 */
+SC_KERNEL sc_str *sc_str_slice(sc_ctx *cx, sc_str *s, int64_t start, int64_t stop, int64_t step);
 SC_KERNEL sc_str *sc_str_join(sc_ctx *cx, sc_str *separator, const sc_list *parts);
 SC_KERNEL sc_str *sc_str_replace(sc_ctx *cx, sc_str *s, const sc_str *old, const sc_str *with, int64_t count);
-SC_KERNEL int64_t sc_str_find(const sc_str *s, const sc_str *sub, int64_t start, int64_t stop); /* -1: it is not there */
+SC_KERNEL int64_t sc_str_find(const sc_str *s, const sc_str *sub, int64_t start, int64_t stop); /* -1: not found */
 SC_KERNEL int64_t sc_str_rfind(const sc_str *s, const sc_str *sub, int64_t start, int64_t stop);
 SC_KERNEL int64_t sc_str_count(const sc_str *s, const sc_str *sub, int64_t start, int64_t stop);
 SC_KERNEL bool sc_str_startswith(const sc_str *s, const sc_str *prefix, int64_t start, int64_t stop);
@@ -204,8 +207,8 @@ SC_KERNEL bool sc_str_holds(const sc_str *s, int64_t code);
 
 /* ---- sc_unicode.c ---- */
 SC_KERNEL bool sc_unicode_has(int64_t code, int any_of);
-SC_KERNEL int sc_unicode_map(uint32_t code, int to, uint32_t *out); /* how many of out[3] it becomes */
-SC_KERNEL int sc_unicode_decimal(uint32_t code); /* 0 to 9; -1: it is no decimal digit */
+SC_KERNEL int sc_unicode_map(uint32_t code, int to, uint32_t *out); /* the number of codes in out[3] */
+SC_KERNEL int sc_unicode_decimal(uint32_t code); /* 0 to 9; -1: not a decimal digit */
 
 /* ---- sc_str_case.c: tests and cases of whole strings ---- */
 SC_KERNEL bool sc_str_all(const sc_str *s, int any_of, bool of_empty);
@@ -239,7 +242,7 @@ SC_KERNEL int sc_int_parse(sc_ctx *cx, const sc_str *s, int64_t base, int64_t *o
 SC_KERNEL int sc_float_parse(sc_ctx *cx, const sc_str *s, double *out); /* float(s): ValueError */
 
 /* ---- sc_tensor_text.c ---- */
-/* str(x) as torch prints it under its options; scientific: -1 where the numbers decide */
+/* str(x) as torch prints it under these options. scientific: -1 if the numbers decide. */
 SC_KERNEL sc_str *sc_tensor_text(sc_ctx *cx, const sc_tensor *x, int64_t precision, int64_t threshold, int64_t edgeitems,
                                  int64_t linewidth, int default_dtype, int scientific);
 
@@ -258,7 +261,7 @@ SC_KERNEL double sc_bessel_j0(double x);
 SC_KERNEL double sc_bessel_j1(double x);
 SC_KERNEL double sc_bessel_y0(double x);
 SC_KERNEL double sc_bessel_y1(double x);
-/* modified Bessel functions; the scaled ones by exp(-|x|), of the second kind by exp(x) */
+/* Modified Bessel functions. Scaled ones have the factor exp(-|x|), or exp(x) for the second kind. */
 SC_KERNEL double sc_bessel_i0e(double x);
 SC_KERNEL double sc_bessel_i1e(double x);
 SC_KERNEL double sc_bessel_i0(double x);
@@ -268,7 +271,7 @@ SC_KERNEL double sc_bessel_k1e(double x);
 SC_KERNEL double sc_bessel_k0(double x);
 SC_KERNEL double sc_bessel_k1(double x);
 SC_KERNEL double sc_airy_ai(double x);
-/* orthogonal polynomials of degree n, cut to a whole number; 0 for a negative one */
+/* Orthogonal polynomials of degree n, truncated to an integer; 0 for a negative degree. */
 SC_KERNEL double sc_chebyshev_t(double x, double n);
 SC_KERNEL double sc_chebyshev_u(double x, double n);
 SC_KERNEL double sc_chebyshev_v(double x, double n);
@@ -279,7 +282,7 @@ SC_KERNEL double sc_laguerre_l(double x, double n);
 SC_KERNEL double sc_legendre_p(double x, double n);
 
 /* ---- sc_peaks.c ---- */
-/* The most that the context's threads reach here: float operations and bytes a second. -1: no memory. */
+/* Measure the peak of the context's threads: float operations and bytes a second. -1: out of memory. */
 SC_KERNEL int sc_measure_peaks(sc_ctx *cx, double *flops, double *bytes);
 
 /* ---- sc_gemm.c: contractions ---- */
@@ -297,35 +300,35 @@ SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_pa
 SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
                                    const sc_tensor *addend, bool first);
 
-/* ---- sc_linear_rows.c: linear of x[index] in a loop over indices, which may compute more rows than are asked for, and
- * keeps them. Neither x, nor the items of xs, nor w and bias may change while one `rows` is used. The index is valid and
- * counts by step, 1 or -1, to stop; sure: unless an error ends it, the loop runs that far. Raises what linear would raise.
- * ---- */
+/* ---- sc_linear_rows.c: linear of x[index] in a loop over indices. It may compute rows ahead, and keeps them. x, the items
+ * of xs, w and bias must not change while one `rows` is used. The index is in bounds and goes by step, 1 or -1, to stop.
+ * sure: unless an error ends the loop, it gets to stop. Raises linear's errors. ---- */
 SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx);
-/* The same where sc_rows_at finds no row. */
+/* Compute the row that sc_rows_at does not find. */
 SC_KERNEL sc_tensor *sc_linear_rows_anew(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
                                          const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure);
 SC_KERNEL sc_tensor *sc_linear_items_anew(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
                                           const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure);
 
-/* ---- sc_linalg.c: factorizations and what they solve, of float and double, over the last two dims; batch dims broadcast.
- * The results' matrices stand in columns. info: i32, 0 where all went well ---- */
+/* ---- sc_linalg.c: factorizations and solvers, for float and double, over the last two dims; batch dims broadcast. The
+ * results' matrices are stored by columns. info: i32, 0 on success ---- */
 /* Pivots are LAPACK's, i32 from 1; info: the first of them that is zero, from 1. */
 SC_KERNEL int sc_linalg_lu(sc_ctx *cx, const sc_tensor *x, sc_tensor **lu, sc_tensor **pivots, sc_tensor **info);
-/* of the transposed matrix */
+/* adjoint: solve for the transposed matrix */
 SC_KERNEL sc_tensor *sc_linalg_lu_solve(sc_ctx *cx, const sc_tensor *lu, const sc_tensor *pivots, const sc_tensor *b,
                                         bool adjoint);
-/* x of a x = b */
+/* solve a x = b */
 SC_KERNEL sc_tensor *sc_linalg_triangle(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b, bool upper, bool unit);
 /* Reads the lower triangle. info: the order of the first leading minor that is not positive. */
 SC_KERNEL int sc_linalg_cholesky(sc_ctx *cx, const sc_tensor *x, sc_tensor **l, sc_tensor **info);
 SC_KERNEL int sc_linalg_geqrf(sc_ctx *cx, const sc_tensor *x, sc_tensor **a, sc_tensor **tau);
 SC_KERNEL sc_tensor *sc_linalg_q(sc_ctx *cx, const sc_tensor *v, const sc_tensor *tau); /* householder_product */
-/* Of the symmetric matrix whose lower triangle x has, in ascending order; v is empty without `vectors`. info: not 0 where
- * that does not converge. */
+/* Eigenvalues, in ascending order, of the symmetric matrix with the lower triangle of x. v is empty without `vectors`. info:
+ * not 0 if the iteration does not converge. */
 SC_KERNEL int sc_linalg_eigh(sc_ctx *cx, const sc_tensor *x, bool vectors, sc_tensor **values, sc_tensor **v,
                              sc_tensor **info);
-/* In descending order; u and vh are empty without `vectors`, square with `full`. info: also -4 where x has a NaN. */
+/* Singular values in descending order; u and vh are empty without `vectors`, square with `full`. info: also -4 if x has a
+ * NaN. */
 SC_KERNEL int sc_linalg_svd(sc_ctx *cx, const sc_tensor *x, bool vectors, bool full, sc_tensor **u, sc_tensor **values,
                             sc_tensor **vh, sc_tensor **info);
 
@@ -344,12 +347,12 @@ SC_KERNEL sc_packed *sc_arrange_transposed_kept(sc_ctx *cx, const sc_tensor *w, 
 /* ---- sc_pool.c: pooling of images, NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, const int64_t *dilation, bool ceil_mode);
-/* divisor: 0 where there is none */
+/* divisor: 0 if not given */
 SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, bool ceil_mode, bool count_include_pad, int64_t divisor);
 
 /* ---- sc_resample.c ---- */
-/* along a dim: sums over t of weight[t, i] times the element at index[t, i]; IndexError */
+/* Sum weight[t, i] times the element at index[t, i] over t, along a dim. Raises IndexError. */
 SC_KERNEL sc_tensor *sc_resample(sc_ctx *cx, const sc_tensor *x, const sc_tensor *index, const sc_tensor *weight, int64_t dim);
 
 #endif

@@ -19,10 +19,10 @@ UNITY: tuple[Source, ...] = (
     *(s for s in (*tensors.SOURCES, *objects.SOURCES) if not s.unless),
     *(s for s in tensors.SOURCES if s.unless),
 )
-COMMON = core.SOURCES  # which do not depend on the level
+COMMON = core.SOURCES  # files that do not depend on the ISA level
 SOURCES: dict[str, Source] = {s.name: s for s in (*UNITY, *COMMON)}
 KERNELS: dict[str, Kernel] = {k.name: k for s in SOURCES.values() for k in s.kernels} | {k.name: k for k in core.INLINE}
-# The files, without `.c`, that a call of a kernel needs at once.
+# The files, without `.c`, that a call of a kernel needs directly.
 FILES: dict[str, tuple[str, ...]] = {k.name: (s.name,) for s in SOURCES.values() for k in s.kernels}
 FILES |= {k.name: k.needs for k in core.INLINE}
 

@@ -8,10 +8,10 @@ SOURCES: tuple[Source, ...] = (
     source(
         "sc_layout",
         kernel("int", "sc_check_overlap", "sc_ctx *cx, const sc_tensor *dst, const sc_tensor *src, bool apart",
-               "in-place ops: raises where dst overlaps with src in part, or, if the two must be apart, in whole. Tensors "
-               "with gaps pass"),
+               "Raise for in-place ops whose dst overlaps with src in part or, if the two must be apart, in whole. "
+               "Tensors with gaps pass."),
         kernel("int", "sc_check_writable", "sc_ctx *cx, const sc_tensor *dst, const sc_tensor *const *src, int n",
-               "sc_check_overlap of several sources; also raises where elements of dst share memory"),
+               "Check the overlap with several sources; also raise if elements of dst share memory."),
         needs="sc_core",
     ),
     source(
@@ -36,9 +36,9 @@ SOURCES: tuple[Source, ...] = (
         "sc_check",
         kernel("int", "sc_check_broadcast", "sc_ctx *cx, const sc_tensor *a, const sc_tensor *b"),
         kernel("int", "sc_check_broadcast_to", "sc_ctx *cx, const sc_tensor *src, const sc_tensor *dst",
-               "in-place ops"),
+               "for in-place ops"),
         kernel("int", "sc_check_leaf", "sc_ctx *cx, const sc_tensor *dst, bool view",
-               "in-place ops: raises where dst is a leaf that requires grad"),
+               "for in-place ops: raises if dst is a leaf that requires grad"),
         kernel("int", "sc_check_matmul", "sc_ctx *cx, const sc_tensor *a, const sc_tensor *b"),
         kernel("int", "sc_check_linear", "sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias",
                "bias may be NULL"),
@@ -47,7 +47,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("int", "sc_check_reshape", "sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank",
                "x.reshape(size)"),
         kernel("int", "sc_check_one_element", "sc_ctx *cx, const sc_tensor *x",
-               "int(x) and float(x), before sc_item_*: ValueError, where x.item() raises RuntimeError"),
+               "Check x for int(x) and float(x), before sc_item_*. Raises ValueError, not RuntimeError as x.item()."),
         kernel("int", "sc_check_expand", "sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank"),
         about="raise the errors of the op of the same name",
         needs="sc_core sc_layout",
@@ -57,7 +57,7 @@ SOURCES: tuple[Source, ...] = (
     source(
         "sc_copy",
         kernel("sc_tensor *", "sc_full", "sc_ctx *cx, int dtype, const int64_t *size, int rank, double f, int64_t i",
-               "f for floating dtypes, i else, and f too where the number is a float"),
+               "The value is f for floating dtypes, else i. If the number is a float, f is set for all dtypes."),
         kernel("sc_tensor *", "sc_empty_like", "sc_ctx *cx, const sc_tensor *x, int dtype", "preserve_format strides"),
         kernel("sc_tensor *", "sc_arange", "sc_ctx *cx, int dtype, double start, double stop, double step"),
         kernel("sc_tensor *", "sc_arange_int", "sc_ctx *cx, int dtype, int64_t start, int64_t stop, int64_t step"),
@@ -96,11 +96,11 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_tensor *", "sc_permute", "sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int rank"),
         kernel("sc_tensor *", "sc_unsqueeze", "sc_ctx *cx, const sc_tensor *x, int64_t dim"),
         kernel("sc_tensor *", "sc_squeeze", "sc_ctx *cx, const sc_tensor *x, int64_t dim",
-               "drops dim (known to be 1 by type)"),
+               "drops dim, whose size is 1 by its type"),
         kernel("sc_tensor *", "sc_view", "sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank",
                "one -1 allowed"),
         kernel("sc_tensor *", "sc_reshape", "sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank",
-               "copies if it must"),
+               "copies if needed"),
         kernel("sc_tensor *", "sc_expand", "sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank", "-1 keeps"),
         kernel("void", "sc_select_here", "sc_tensor *t, const sc_tensor *x, int64_t dim, int64_t index",
                "In t, which is not x: views for as long as x lives and nobody counts them; what the functions above "
@@ -110,7 +110,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("void", "sc_unsqueeze_here", "sc_tensor *t, const sc_tensor *x, int64_t dim"),
         kernel("void", "sc_transpose_here", "sc_tensor *t, const sc_tensor *x, int64_t d0, int64_t d1",
                "dims from the front"),
-        kernel("sc_list *", "sc_split", "sc_ctx *cx, const sc_tensor *x, int64_t size, int64_t dim", "list of views"),
+        kernel("sc_list *", "sc_split", "sc_ctx *cx, const sc_tensor *x, int64_t size, int64_t dim", "a list of views"),
         kernel("sc_list *", "sc_chunk", "sc_ctx *cx, const sc_tensor *x, int64_t chunks, int64_t dim"),
         kernel("sc_tensor *", "sc_diagonal",
                "sc_ctx *cx, const sc_tensor *x, int64_t offset, int64_t dim1, int64_t dim2"),
@@ -129,9 +129,9 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_tensor *", "sc_view_as_real", "sc_ctx *cx, const sc_tensor *x",
                "the parts of complex elements, along a new last dim"),
         kernel("sc_tensor *", "sc_view_dtype", "sc_ctx *cx, const sc_tensor *x, int dtype",
-               "the bits of x as another dtype; RuntimeError where they do not fit"),
+               "the bits of x as another dtype; RuntimeError if they do not fit"),
         kernel("sc_tensor *", "sc_view_as_complex", "sc_ctx *cx, const sc_tensor *x",
-               "and back: RuntimeError where they are not side by side"),
+               "the inverse; RuntimeError if the parts are not contiguous"),
         needs="sc_core",
     ),
     source(
@@ -139,20 +139,20 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_tensor *", "sc_cat", "sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype"),
         kernel("sc_tensor *", "sc_stack", "sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype"),
         kernel("sc_tensor *", "sc_concat", "sc_ctx *cx, sc_tensor *const *tensors, int n",
-               "along the first dim; tensors of one dtype, whose other sizes fit"),
+               "along the first dim, for tensors of one dtype whose other sizes are equal"),
         needs="sc_core sc_copy sc_copy_elements sc_view",
         hot=14,
     ),
     source(
         "sc_pad",
         kernel("sc_tensor *", "sc_pad", "sc_ctx *cx, const sc_tensor *x, const int64_t *pad, int n, int64_t mode",
-               "n numbers: before and after the last dim, then those of the dim before it, and so on"),
+               "pad: n numbers, before and after the last dim, then before and after the dim before it, and so on"),
         needs="sc_core sc_copy sc_copy_elements",
         hot=15,
     ),
     source(
         "sc_stacked",
-        kernel("sc_list *", "sc_stacked_new", "sc_ctx *cx", "what a loop appends `total` times, joined as it comes"),
+        kernel("sc_list *", "sc_stacked_new", "sc_ctx *cx", "collects the tensors that a loop appends `total` times"),
         kernel("int", "sc_stacked_put", "sc_ctx *cx, sc_list *s, sc_tensor *x, int64_t total, int64_t dim, bool stack"),
         kernel("sc_tensor *", "sc_stacked_join", "sc_ctx *cx, sc_list *s, int64_t dim, bool stack, int dtype"),
         needs="sc_core sc_join sc_layout sc_view",
@@ -162,7 +162,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_tensor *", "sc_reduce",
                "sc_ctx *cx, const sc_tensor *x, int op, const int64_t *dims, int n, bool keepdim, int dtype"),
         kernel("sc_tensor *", "sc_arg_reduce", "sc_ctx *cx, const sc_tensor *x, int op, int64_t dim, bool keepdim",
-               "i64; first of equals"),
+               "i64; of equals, the first"),
         kernel("sc_tensor *", "sc_arg_reduce_all", "sc_ctx *cx, const sc_tensor *x, int op",
                "over the flattened tensor"),
         about="reductions: dims[] of x, n == 0 means all; sums are pairwise or blocked",
@@ -190,7 +190,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_tensor *", "sc_extreme_scan", "sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest",
                "cummax and cummin"),
         kernel("sc_tensor *", "sc_arg_scan", "sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest",
-               "their indices"),
+               "their positions"),
         about="running sums and extremes along one dim",
         needs="sc_core sc_convert sc_copy",
         hot=10,
@@ -201,16 +201,16 @@ SOURCES: tuple[Source, ...] = (
                "sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending, bool stable"),
         kernel("sc_tensor *", "sc_topk",
                "sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim, bool largest, bool sorted",
-               "i64: of the first k"),
+               "i64: positions of the first k"),
         kernel("sc_tensor *", "sc_kthvalue", "sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim",
-               "i64: of the k-th from 1 on; 1 along dim"),
+               "i64: position of the k-th, counted from 1; size 1 along dim"),
         about="order along one dim: stable, NaN is the largest",
         needs="sc_core sc_copy sc_view",
         hot=11,
     ),
     source(
         "sc_norm",
-        kernel("sc_tensor *", "sc_softmax", "sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype", "of x in dtype"),
+        kernel("sc_tensor *", "sc_softmax", "sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype", "in dtype"),
         kernel("sc_tensor *", "sc_log_softmax", "sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype"),
         kernel("sc_tensor *", "sc_layer_norm",
                "sc_ctx *cx, const sc_tensor *x, const int64_t *size, int n, const sc_tensor *weight, const "
@@ -269,14 +269,13 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_tensor *", "sc_linear_rows_anew",
                "sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop, const sc_packed *w, "
                "const sc_tensor *bias, int64_t dim, int64_t step, bool sure",
-               "The same where sc_rows_at finds no row."),
+               "Compute the row that sc_rows_at does not find."),
         kernel("sc_tensor *", "sc_linear_items_anew",
                "sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop, const sc_packed *w, "
                "const sc_tensor *bias, int64_t step, bool sure"),
-        about="linear of x[index] in a loop over indices, which may compute more rows than are asked for, and "
-              "keeps them. Neither x, nor the items of xs, nor w and bias may change while one `rows` is used. "
-              "The index is valid and counts by step, 1 or -1, to stop; sure: unless an error ends it, the loop "
-              "runs that far. Raises what linear would raise.",
+        about="linear of x[index] in a loop over indices. It may compute rows ahead, and keeps them. x, the items "
+              "of xs, w and bias must not change while one `rows` is used. The index is in bounds and goes by "
+              "step, 1 or -1, to stop. sure: unless an error ends the loop, it gets to stop. Raises linear's errors.",
         needs="sc_core sc_copy sc_gemm sc_view",
         unless="SC_WITHOUT_CONTRACTIONS",
     ),
@@ -287,10 +286,10 @@ SOURCES: tuple[Source, ...] = (
                "Pivots are LAPACK's, i32 from 1; info: the first of them that is zero, from 1."),
         kernel("sc_tensor *", "sc_linalg_lu_solve",
                "sc_ctx *cx, const sc_tensor *lu, const sc_tensor *pivots, const sc_tensor *b, bool adjoint",
-               "of the transposed matrix"),
+               "adjoint: solve for the transposed matrix"),
         kernel("sc_tensor *", "sc_linalg_triangle",
                "sc_ctx *cx, const sc_tensor *a, const sc_tensor *b, bool upper, bool unit",
-               "x of a x = b"),
+               "solve a x = b"),
         kernel("int", "sc_linalg_cholesky", "sc_ctx *cx, const sc_tensor *x, sc_tensor **l, sc_tensor **info",
                "Reads the lower triangle. info: the order of the first leading minor that is not positive."),
         kernel("int", "sc_linalg_geqrf", "sc_ctx *cx, const sc_tensor *x, sc_tensor **a, sc_tensor **tau"),
@@ -298,15 +297,15 @@ SOURCES: tuple[Source, ...] = (
                "householder_product"),
         kernel("int", "sc_linalg_eigh",
                "sc_ctx *cx, const sc_tensor *x, bool vectors, sc_tensor **values, sc_tensor **v, sc_tensor **info",
-               "Of the symmetric matrix whose lower triangle x has, in ascending order; v is empty without "
-               "`vectors`. info: not 0 where that does not converge."),
+               "Eigenvalues, in ascending order, of the symmetric matrix with the lower triangle of x. v is empty "
+               "without `vectors`. info: not 0 if the iteration does not converge."),
         kernel("int", "sc_linalg_svd",
                "sc_ctx *cx, const sc_tensor *x, bool vectors, bool full, sc_tensor **u, sc_tensor **values, "
                "sc_tensor **vh, sc_tensor **info",
-               "In descending order; u and vh are empty without `vectors`, square with `full`. info: also -4 where "
-               "x has a NaN."),
-        about="factorizations and what they solve, of float and double, over the last two dims; batch dims "
-              "broadcast. The results' matrices stand in columns. info: i32, 0 where all went well",
+               "Singular values in descending order; u and vh are empty without `vectors`, square with `full`. "
+               "info: also -4 if x has a NaN."),
+        about="factorizations and solvers, for float and double, over the last two dims; batch dims broadcast. "
+              "The results' matrices are stored by columns. info: i32, 0 on success",
         needs="sc_core sc_copy sc_gemm sc_layout sc_copy_elements sc_team sc_view",
         unless="SC_WITHOUT_CONTRACTIONS",
     ),
@@ -340,7 +339,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_tensor *", "sc_avg_pool2d",
                "sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride, "
                "const int64_t *padding, bool ceil_mode, bool count_include_pad, int64_t divisor",
-               "divisor: 0 where there is none"),
+               "divisor: 0 if not given"),
         about="pooling of images, NCHW or CHW; arrays are (h, w)",
         needs="sc_core sc_copy sc_view",
         hot=5,
@@ -350,7 +349,7 @@ SOURCES: tuple[Source, ...] = (
         "sc_resample",
         kernel("sc_tensor *", "sc_resample",
                "sc_ctx *cx, const sc_tensor *x, const sc_tensor *index, const sc_tensor *weight, int64_t dim",
-               "along a dim: sums over t of weight[t, i] times the element at index[t, i]; IndexError"),
+               "Sum weight[t, i] times the element at index[t, i] over t, along a dim. Raises IndexError."),
         needs="sc_core sc_copy sc_copy_elements sc_view",
         hot=12,
         unless="SC_WITHOUT_IMAGES",

@@ -44,7 +44,7 @@ def _section(file: Source) -> str:
 
 
 def _declaration(kernel: Kernel) -> list[str]:
-    """Return the lines that declare a kernel, with its note behind the declaration if there is room, else above."""
+    """Return the lines that declare a kernel, with its note after the declaration if there is room, else above."""
     text = f"SC_KERNEL {kernel.prototype};"
     beside = f"{text} /* {kernel.note} */"
     if kernel.note and len(beside) <= _WIDTH:

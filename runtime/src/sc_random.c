@@ -241,7 +241,7 @@ SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums
     return 0;
 }
 
-/* ---- the generator behind Python's module `random`, another Mersenne Twister (CPython's Modules/_randommodule.c) ---- */
+/* ---- the generator of Python's module `random`, another Mersenne Twister (CPython's Modules/_randommodule.c) ---- */
 
 static uint32_t python_word(sc_ctx *cx) {
     return cx->python_word ? cx->python_word(cx->user) : word(cx->python_rng);

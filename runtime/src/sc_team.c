@@ -1,4 +1,4 @@
-/* sc_team.c - the threads behind sc_parallel.
+/* sc_team.c - the threads that sc_parallel shares work with.
  *
  * A region is one piece of shared work. Its word holds a serial number, whether it is open, and how many helpers are in it;
  * a helper enters by raising that number while the region is open, so the caller waits for those that came, never for

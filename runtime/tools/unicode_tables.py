@@ -11,7 +11,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable
 
-KIND_BITS = 11  # of a row; the rest is the code point
+KIND_BITS = 11  # the bits of a row that hold the kind; the rest is the code point
 CASES = ("upper", "lower", "title", "casefold")
 
 
@@ -29,7 +29,7 @@ PROPERTIES: tuple[Callable[[str], bool], ...] = (
 
 
 def cases(c: str) -> list[str]:
-    # lower() of a lone sigma is σ, as it is anywhere but at the end of a word
+    # lower() of a lone sigma is σ, as everywhere except at the end of a word
     return [getattr(c, name)() for name in CASES]
 
 
@@ -56,7 +56,7 @@ def main() -> None:
     last = None
     for code in range(0x110000):
         kind = kinds.setdefault(kind_of(code), len(kinds))
-        # decimal digits come in tens, whose first is 0, so their values follow from where the run begins
+        # decimal digits come in runs of ten from 0, so a digit's value is its offset in the run
         if kind != last or unicodedata.decimal(chr(code), None) == 0:
             runs.append(code << KIND_BITS | kind)
         last = kind

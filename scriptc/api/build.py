@@ -65,7 +65,7 @@ def build(
     try:
         translated = translate(target, arguments, made, ahead=True, path=path)
         name_in_c = entry_interface.entry_name(entry)
-        described = entry_interface.interface(name_in_c, target, translated.entry)  # or it is refused
+        described = entry_interface.interface(name_in_c, target, translated.entry)  # raises CompileError
     except CompileError as error:
         raise shortened(error) from error.__cause__
     state, first = entry_interface.state(translated.entry)

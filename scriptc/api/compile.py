@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
-_ATTRIBUTE = "__scriptc_dispatcher__"  # where an object keeps its compiled methods
+_ATTRIBUTE = "__scriptc_dispatcher__"  # the attribute of an object that holds its compiled methods
 
 
 # ---- functions and methods ----
@@ -69,7 +69,7 @@ class CompiledFunction(Compiled[Any, Any]):
         functools.update_wrapper(self, func)
         self.__scriptc_original__ = func
         self._options = options
-        self._of_classes: dict[type, CompiledMethod] = {}  # its bound methods as a classmethod, by class
+        self._of_classes: dict[type, CompiledMethod] = {}  # bound methods of a classmethod, by class
 
     @cached_property
     def _dispatcher(self) -> Dispatcher:  # type: ignore[override]
@@ -96,12 +96,12 @@ class CompiledFunction(Compiled[Any, Any]):
         if obj is None:
             return self
         attributes = getattr(obj, "__dict__", None)
-        if type(attributes) is not dict:  # of a class, or of an object with `__slots__`
+        if type(attributes) is not dict:  # a class, or an object with `__slots__`
             return self._bound_to_class(obj) if isinstance(obj, type) else MethodType(self, obj)
         methods = attributes.get(_ATTRIBUTE)
         if methods is None or methods.attributes is not attributes:
             methods = _compiled_methods(attributes)
-        # Not by name: a class and its base may both have a compiled method of that name.
+        # Not keyed by name, since a class and its base may both have a compiled method of one name.
         bound = methods.get(type(self))
         if bound is None:
             bound = methods[type(self)] = _compile_method(MethodType(self.__scriptc_original__, obj), self._options)
@@ -180,7 +180,7 @@ def recompiled(obj: Any, options: CompileOptions) -> Any:
     return compile(obj, **options)
 
 
-# Pickles name both as earlier versions did.
+# Pickles contain these names, so they must not change.
 CompiledMethods.__module__ = recompiled.__module__ = "scriptc.compiled"
 CompiledMethods.__qualname__ = "_Store"
 

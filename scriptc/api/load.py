@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-_WITHOUT_DIGESTS = 1  # the manifest format of earlier versions
+_WITHOUT_DIGESTS = 1  # the manifest format that has no digests
 
 
 def load(folder: str | os.PathLike[str], weights: str | os.PathLike[str] | None = None, *, threads: int = 1) -> Any:
@@ -39,7 +39,7 @@ def load(folder: str | os.PathLike[str], weights: str | os.PathLike[str] | None 
             _require_whole(root / part, files.get(part, {}))
     module = ModuleType(f"scriptc_package_{name}")
     module.__file__ = str(path)
-    exec(compile(path.read_bytes(), path, "exec"), vars(module))  # a .pyc could be of an earlier build
+    exec(compile(path.read_bytes(), path, "exec"), vars(module))  # a .pyc could be one of an earlier build
     return module.load(weights, threads)
 
 

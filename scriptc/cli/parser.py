@@ -67,8 +67,8 @@ def parser() -> argparse.ArgumentParser:
     build = add("build", commands.build, "write a directory of C that cmake builds and tests without Python or torch")
     build.add_argument("--out", required=True, type=Path, metavar="DIR", help="directory to write")
     build.add_argument("--name", help="name of the library and prefix of its C functions (default: that of DIR)")
-    build.add_argument("--embed-weights", action="store_true", help="compile the weights in, instead of a file of them")
-    build.add_argument("--march", default="", help="one kind of machine alone, such as native (default: all, at load)")
+    build.add_argument("--embed-weights", action="store_true", help="compile the weights into the library; write no file of them")
+    build.add_argument("--march", default="", help="the only kind of machine, such as native (default: all kinds)")
     build.add_argument("--source-paths", choices=("absolute", "relative", "strip"), default="absolute",
                        help="how errors and the C name Python files: relative to the topmost package's folder, or the "
                        "file's name alone (default: absolute)")  # fmt: skip
@@ -77,18 +77,18 @@ def parser() -> argparse.ArgumentParser:
         "compare", commands.compare, "run the target in eager PyTorch and compiled, and show how the results differ"
     )
     compare.add_argument("--locate", action="store_true", help="also look for the first line whose value differs")
-    compare.add_argument("--expect-raise", action="store_true", help="succeed where both raise, and only there")
+    compare.add_argument("--expect-raise", action="store_true", help="succeed only if both raise")
 
     explain = add(
-        "explain", commands.explain, "list every place that cannot be compiled, and what to write there instead"
+        "explain", commands.explain, "list all code that cannot be compiled, and how to rewrite it"
     )
 
-    ir = add("ir", commands.ir, "print the tensor IR, by default as the passes leave it")
+    ir = add("ir", commands.ir, "print the tensor IR, by default after all passes")
     when = ir.add_mutually_exclusive_group()
-    when.add_argument("--after", metavar="PASS", help="as it is behind the last run of this pass (read: before all)")
-    when.add_argument("--all", action="store_true", help="from the front end on, each time that a pass changed it")
-    when.add_argument("--readings", action="store_true", help="each reading of the source, and why it was necessary")
-    ir.add_argument("--locs", action="store_true", help="with the source location of each op")
+    when.add_argument("--after", metavar="PASS", help="print the IR after the last run of PASS (`read`: before all)")
+    when.add_argument("--all", action="store_true", help="print the IR as read, and after each pass that changed it")
+    when.add_argument("--readings", action="store_true", help="print each reading of the source, and why it was necessary")
+    ir.add_argument("--locs", action="store_true", help="print the source location of each op, too")
 
     add("c", commands.c, "print the generated C")
 
@@ -106,9 +106,9 @@ def parser() -> argparse.ArgumentParser:
         "memory", commands.memory, "find the peak memory of a call, as a formula of the sizes of its arguments"
     )
 
-    opt = add("opt", commands.opt, "run passes on IR text and print what they make of it", target=False)
+    opt = add("opt", commands.opt, "run passes on IR text and print the result", target=False)
     opt.add_argument("--passes", metavar="A,B", help="passes in order, such as clean,fuse{max=8} (default: all)")
-    opt.add_argument("--locs", action="store_true", help="with the source location of each op")
+    opt.add_argument("--locs", action="store_true", help="print the source location of each op, too")
     opt.add_argument("file", metavar="FILE", help="IR text; - reads standard input")
 
     doctor = add("doctor", commands.doctor, "show compiler, flags, CPU and cache, and what is missing", target=False)
@@ -123,9 +123,9 @@ def _add_target_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--init", metavar="EXPR", help="arguments of the constructor, if the target is a class")
     command.add_argument("--eval", action="store_true", help="put a module into evaluation mode first")
     command.add_argument("--optimize", type=int, choices=range(4), default=3, help="0 none to 3 all (default: 3)")
-    command.add_argument("--static", action="store_true", help="sizes of arguments are those of --args, and no others")
-    command.add_argument("--freeze", action="store_true", help="weights never change between calls")
+    command.add_argument("--static", action="store_true", help="accept no other sizes of arguments than those of --args")
+    command.add_argument("--freeze", action="store_true", help="assume that weights never change between calls")
     command.add_argument("--weights", choices=("float32", "bfloat16", "float16"), default="float32",
-                         help="what frozen weights of linears are kept in (default: float32)")  # fmt: skip
-    command.add_argument("--flush-denormals", action="store_true", help="denormal numbers count as zero")
-    command.add_argument("--debug", action="store_true", help="a debugger steps through the Python source")
+                         help="dtype in which frozen weights of linears are kept (default: float32)")  # fmt: skip
+    command.add_argument("--flush-denormals", action="store_true", help="treat denormal numbers as zero")
+    command.add_argument("--debug", action="store_true", help="let a debugger step through the Python source")

@@ -18,24 +18,24 @@ class PipelinePass:
 
 
 # `clean` is fold, simplify, character_codes, cse, licm and dce, to a fixpoint.
-_CLEAN = PipelinePass("clean", "all passes match what it leaves: constants folded, invariants hoisted, dead code gone")
+_CLEAN = PipelinePass("clean", "all passes expect folded constants, hoisted invariants and no dead code")
 FULL = (
     _CLEAN,
     PipelinePass("prepare_weights", "hoisted weights show which products have invariant matrices", ("frozen", "weight_format")),
     PipelinePass("clean", "packing leaves equal packs of one weight"),
     PipelinePass("merge_contractions", "it joins products of packed weights, before they are batched one by one"),
     PipelinePass("clean", "joined products leave slices of slices"),
-    PipelinePass("batch_loops", "it takes whole products, which sum_contractions would have summed up"),
-    PipelinePass("sum_contractions", "it takes the products that are left in the loop"),
+    PipelinePass("batch_loops", "it matches whole products, which sum_contractions would sum up"),
+    PipelinePass("sum_contractions", "it matches the products that are left in the loop"),
     PipelinePass("stack_lists", "it needs the products in their final form, which decides what is appended"),
-    PipelinePass("clean", "indices and lengths of lists that are gone"),
-    PipelinePass("drop_contiguous", "fuse takes tensors whose strides no result shows"),
-    PipelinePass("fuse", "behind every pass that matches a single pointwise op"),
-    PipelinePass("make_contiguous", "it looks at what the fused loops read"),
-    PipelinePass("cache_frozen", "values of frozen weights alone stand in front of the loops by now", ("frozen",)),
-    PipelinePass("drop_bounds_checks", "no pass behind it moves an index out of the conditions that prove it"),
-    PipelinePass("cse", "checks and lengths that the last passes built twice"),
-    PipelinePass("dce", "what they no longer use"),
+    PipelinePass("clean", "indices and lengths of removed lists are left"),
+    PipelinePass("drop_contiguous", "fuse needs tensors whose strides no result depends on"),
+    PipelinePass("fuse", "after every pass that matches a single pointwise op"),
+    PipelinePass("make_contiguous", "it needs to know what the fused loops read"),
+    PipelinePass("cache_frozen", "values computed from frozen weights alone are hoisted by now", ("frozen",)),
+    PipelinePass("drop_bounds_checks", "no later pass moves an index out of the conditions that prove it"),
+    PipelinePass("cse", "the last passes build checks and lengths twice"),
+    PipelinePass("dce", "their operands may be dead"),
 )
 OPT_LEVELS: dict[int, tuple[PipelinePass, ...]] = {0: (), 1: (_CLEAN,), 2: FULL, 3: FULL}
 

@@ -31,7 +31,7 @@ from scriptc.runtime.bridge import stack_left
 class Translated:
     """One specialization as IR and C.
 
-    source_ir: the text of the IR in front of the passes; `entry.module` is the IR behind them.
+    source_ir: the text of the IR before the passes; `entry.module` is the IR after them.
     gradients: the inputs from which gradients would flow to each output.
     random: whether the code draws random numbers.
     """
@@ -46,7 +46,7 @@ class Translated:
 def run_passes(module: Module, options: Options, after: Callable[[str, Module], None] | None = None) -> None:
     """Run the passes of an opt level on a module, in place.
 
-    `after` is called behind each with its name and the module.
+    `after` is called after each with its name and the module.
     """
     run_pipeline(module, passes_of(options), after=after)
 

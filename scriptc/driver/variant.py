@@ -21,7 +21,7 @@ class Variant:
     contract: Contract
     gradients: Dependencies
     random: bool
-    source_ir: str  # in front of the passes
+    source_ir: str  # the IR before the passes
     library: Path
     options: Options
     _translated: Translated | None = None

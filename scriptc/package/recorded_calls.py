@@ -133,7 +133,7 @@ class _Recorder:
         torch.set_default_dtype(torch.float64)
         try:
             wide = list(specs.values_of(self.entry.result, self.eager(self.wide, arguments)))
-        except Exception:  # a call that works in the dtype of the model alone
+        except Exception:  # the call may work only in the model's dtype
             return nothing
         finally:
             torch.set_default_dtype(default)

@@ -37,7 +37,7 @@ from scriptc.frontend.environment.host_objects import is_instance, is_library
 Step = tuple[Any, ...]
 Steps = tuple[Step, ...]
 STEPS = ("item", "vars", "class", "base", "cell", "contents", "attribute")
-MOST_OBJECTS = 50_000  # that one walk visits
+MOST_OBJECTS = 50_000  # the most objects that one walk visits
 
 _CONSTANTS = (
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, slice,

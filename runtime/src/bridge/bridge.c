@@ -1,4 +1,4 @@
-/* bridge.c - the Python type Bridge: an ordered set of variants behind one fast builtin. */
+/* bridge.c - the Python type Bridge: an ordered set of variants that one fast builtin chooses from. */
 #include "bridge.h"
 
 #include <dlfcn.h>
