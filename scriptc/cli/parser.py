@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     build = add("build", commands.build, "write a directory of C that cmake builds and tests without Python or torch")
     build.add_argument("--out", required=True, type=Path, metavar="DIR", help="directory to write")
     build.add_argument("--name", help="name of the library and prefix of its C functions (default: that of DIR)")
-    build.add_argument("--embed-weights", action="store_true", help="compile the weights into the library; write no file of them")
+    build.add_argument("--embed-weights", action="store_true", help="compile the weights into the library, not a file")
     build.add_argument("--march", default="", help="the only kind of machine, such as native (default: all kinds)")
     build.add_argument("--source-paths", choices=("absolute", "relative", "strip"), default="absolute",
                        help="how errors and the C name Python files: relative to the topmost package's folder, or the "
