@@ -82,10 +82,11 @@ def build_library(
 
 
 def _precompiled_headers(c_source: str, flags: Sequence[str], environment: str) -> Sequence[str]:
-    """Return the flags by which a text takes the headers that it begins with from the cache, compiled once per set of flags.
+    """Return the flags that make a text use precompiled headers, which the cache keeps for each set of flags.
 
-    GCC reads the headers themselves where it does not accept what an entry holds. clang would fail, since it compares the times
-    of headers. Debug information names places, and the sanitizers ask for it: with these, texts are compiled as they stand.
+    GCC reads the headers themselves if it cannot use an entry; clang would fail, since it compares the times of
+    headers. Debug information names the paths of headers, and the sanitizers need it, so such texts are compiled
+    without an entry.
     """
     first = _FIRST_INCLUDES.match(c_source)
     if first is None or "-g" in flags or not find_compiler().is_gcc:
@@ -115,5 +116,5 @@ def _environment_key() -> str:
 
 
 def _keep(source: Path) -> Path:
-    """The cache forgets failed builds; whoever reports one needs the C."""
+    """Copy the C of a failed build, which the cache forgets, to a directory that a bug report can name."""
     return Path(shutil.copy(source, tempfile.mkdtemp(prefix="scriptc-failed-")))

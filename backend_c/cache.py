@@ -1,9 +1,9 @@
-"""The disk cache of builds: entries are directories, keyed by a hash of everything that matters.
+"""The disk cache of builds: entries are directories, keyed by a hash of everything that the build depends on.
 
-An entry is made in a temporary directory and renamed into place under a lock, so that processes that want the same
-thing build it once, and a build that dies leaves nothing that anybody would take for an entry. The sizes and checksums
-of its files are kept with it and are checked whenever it is used. Cached files are executed, so what others can write
-is not used: neither a directory, nor an entry in it. Locks do not outlive a fork: the child holds none of its parent's.
+An entry is made in a temporary directory and renamed under a lock. So processes that want the same entry build it once,
+and a build that is killed leaves nothing that could be taken for an entry. The sizes and checksums of its files are
+kept with the entry and checked at each use. Cached files are executed, so a directory or entry that other users can
+write to is not used. Locks do not outlive a fork: the child holds none of its parent's.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class CacheRefused(Exception):
 
 
 def cache_key(*parts: object) -> str:
-    """A hash of strings, bytes, numbers, None and nested sequences of those; lengths keep the parts apart."""
+    """Return a hash of strings, bytes, numbers, None and nested sequences of these. Hashed lengths separate the parts.
+    """
     digest = hashlib.sha256()
 
     def add(part: object) -> None:
@@ -77,13 +78,15 @@ class Cache:
         self._built = 0
 
     def find(self, key: str) -> Path | None:
-        """The directory of `key`, if there is one and it is whole."""
+        """Return the directory of `key`, or None if there is none or it is damaged."""
         path = self.root / key
         return path if self._use(path) else None
 
     def entry(self, key: str, produce: Callable[[Path], None], *, again: bool = False) -> Path:
-        """The directory of `key`; `produce` fills it if there is none, or again in the place of one. An exception of `produce`
-        leaves no trace."""
+        """Return the directory of `key`, which `produce` fills if there is none, or if `again` is set.
+
+        An exception of `produce` leaves nothing behind.
+        """
         path = self.root / key
         if not again and self._use(path):
             return path
@@ -108,18 +111,20 @@ class Cache:
         return path
 
     def _unseen(self) -> bool:
-        """Whether the last look at the total size, by any process, is long ago."""
+        """Return whether the last check of the total size, by any process, is long ago."""
         try:
             return time.time() - (self.root / LOOK).stat().st_mtime > PRUNE_SECONDS
         except FileNotFoundError:
             return True
 
     def size(self) -> int:
-        """Bytes in all entries."""
+        """Return the number of bytes in all entries."""
         return sum(size for _, size, _ in self._entries())
 
     def prune(self, max_bytes: int | None = None, *, grace: float = GRACE_SECONDS) -> int:
-        """Drops the least recently used entries until at most `max_bytes` are left; returns how many went."""
+        """Drop the least recently used entries until at most `max_bytes` are left. Return the number of dropped
+        entries.
+        """
         with suppress(OSError):  # the disk may be full, and pruning helps then
             (self.root / LOOK).touch()
         limit = max_bytes if max_bytes is not None else _max_bytes()
@@ -135,7 +140,9 @@ class Cache:
         return dropped
 
     def _drop(self, path: Path) -> bool:
-        """Removes an entry or what a dead builder left. False if somebody holds its lock or was faster."""
+        """Remove an entry, or the leftovers of a dead builder. Return False if a process holds its lock or has removed
+        it.
+        """
         key = path.name.removesuffix(".tmp")
         with self._locked(key, wait=False) as mine:
             if not mine or not path.exists():
@@ -148,7 +155,7 @@ class Cache:
         return True
 
     def _entries(self) -> Iterator[tuple[float, int, Path]]:
-        """(last use, bytes, path) of entries, and of what dead builders left."""
+        """Return (last use, bytes, path) of each entry, and of the leftovers of dead builders."""
         for path in self.root.iterdir():
             try:
                 if path.is_dir():
@@ -173,7 +180,7 @@ class Cache:
 
     @contextmanager
     def _locked(self, key: str, *, wait: bool = True) -> Iterator[bool]:
-        """Holds the lock of `key`, which ends with the process that holds it. Yields False if it must not wait."""
+        """Hold the lock of `key`, which ends with the process. Yield False if it is taken and `wait` is not set."""
         path = self.root / f"{key}.lock"
         while True:
             with unforkable:
@@ -212,8 +219,11 @@ def _close(descriptor: int) -> None:
 
 
 def _forget_locks() -> None:
-    """Let go, in a forked child, of what other threads of the parent held. A lock of a file belongs to all copies of its
-    descriptor: the child would wait for its own, and keep it when the parent has ended."""
+    """Close, in a forked child, the locks that threads of the parent hold.
+
+    A file lock belongs to all copies of its descriptor. With a copy, the child would wait for itself, and hold the lock
+    after the parent has ended.
+    """
     global _caches_lock
     _caches_lock = threading.RLock()
     while _descriptors:
@@ -224,7 +234,7 @@ os.register_at_fork(after_in_child=_forget_locks)
 
 
 def cache_directory() -> Path:
-    """Where the user wants builds to be kept."""
+    """Return the directory in which the user wants builds to be kept."""
     chosen = os.environ.get("SCRIPTC_CACHE_DIR")
     if chosen:
         return Path(chosen).expanduser().absolute()
@@ -233,7 +243,7 @@ def cache_directory() -> Path:
 
 
 def current() -> Cache:
-    """The cache of this process: the configured one, or a private temporary one where that cannot be used."""
+    """Return the cache of this process: the configured one or, if that cannot be used, a private temporary one."""
     root = cache_directory()
     with _caches_lock:
         if str(root) not in _caches:
@@ -245,7 +255,7 @@ def current() -> Cache:
 
 
 def cached(key: str, produce: Callable[[Path], None], *, again: bool = False) -> Path:
-    """`Cache.entry` of the current cache; goes on in a private directory when the disk is full or turns read-only."""
+    """Return `Cache.entry` of the current cache. Use a private directory if the disk is full or becomes read-only."""
     cache = current()
     try:
         return cache.entry(key, produce, again=again)
@@ -362,8 +372,11 @@ def _is_whole(entry: Path) -> bool:
 
 
 def _digest(path: str | Path) -> int:
-    """Return the CRC-32 of a file. It is for damage, not for malice, against which the owner is looked at: every flipped bit
-    changes it, and it takes a fifth of the time of a cryptographic hash, at each start of a process."""
+    """Return the CRC-32 of a file.
+
+    It finds damage, such as any flipped bit. Against malice, the owner of the file is checked. A cryptographic hash
+    would take five times as long, at each start of a process.
+    """
     with open(path, "rb") as file:
         return zlib.crc32(file.read())
 

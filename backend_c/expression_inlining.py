@@ -1,9 +1,8 @@
-"""The choice of expressions that are written in their use instead of in a variable. This is a matter of spelling only.
+"""The choice of expressions that are written in their use instead of in a variable. It decides spelling only.
 
 An expression with one use is written there if both are in one block and no statement lies between them. If the
 expression reads no object, statements may lie between. Constants are always written in their uses. A NULL whose members
-the C would access is an
-exception: such code is unreachable, and compiles only with a variable.
+the C would access is an exception: such code is unreachable, and compiles only with a variable.
 """
 
 from __future__ import annotations

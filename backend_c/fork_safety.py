@@ -1,8 +1,7 @@
 """Keep a fork from splitting a step that must be whole in the parent or absent in the child.
 
 A forked child copies every open descriptor. A descriptor that another thread has opened but not yet recorded stays open
-in the
-child: the child then holds the lock of a file, or the pipe whose end the parent waits for.
+in the child, which then holds the lock of a file, or a pipe whose end the parent waits for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run compilers so that they never outlive the one who waits for them.
+"""Run compilers so that they never outlive the process that waits for them.
 
 On Ctrl-C, or at the end of a time limit, a compiler ends with all of its children.
 """

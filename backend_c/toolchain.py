@@ -87,7 +87,7 @@ class Compiler:
 
 
 def find_compiler() -> Compiler:
-    """The compiler that CC names, else the first of cc, gcc and clang on the path."""
+    """Return the compiler that CC names, or else the first of cc, gcc and clang on the path."""
     chosen = os.environ.get("CC", "").strip()
     if chosen:
         try:
@@ -108,7 +108,7 @@ def find_compiler() -> Compiler:
 
 
 def compile_flags(optimize: int, debug: bool) -> list[str]:
-    """The flags that generated code and runtime share. SCRIPTC_SANITIZE=1 adds the sanitizers."""
+    """Return the flags that generated code and runtime share. SCRIPTC_SANITIZE=1 adds the sanitizers."""
     flags = [*BASE_FLAGS, f"-O{optimize}"]
     if optimize == 3:
         flags += find_compiler().native
@@ -120,7 +120,7 @@ def compile_flags(optimize: int, debug: bool) -> list[str]:
 
 
 def program_flags(optimize: int, debug: bool) -> list[str]:
-    """The flags for generated code."""
+    """Return the flags for generated code."""
     return [*compile_flags(optimize, debug), *(find_compiler().program if optimize > 1 else ())]
 
 
@@ -133,7 +133,7 @@ def compile_object(source: Path, flags: Sequence[str], out: Path) -> None:
 
 
 def link_shared(objects: Sequence[Path], out: Path) -> Path:
-    """Links a shared library; symbols that nobody defines are an error here, not at load."""
+    """Link a shared library. Undefined symbols are an error here, not at load."""
     sanitize = SANITIZE_FLAGS if sanitizing() else ()
     command = [*find_compiler().command, "-shared", *sanitize, *LINK_FLAGS, *map(str, objects), "-o", str(out)]
     _run([*command, "-lm", "-pthread"], out)
@@ -142,7 +142,7 @@ def link_shared(objects: Sequence[Path], out: Path) -> Path:
 
 @lru_cache(maxsize=1)
 def cpu_identity() -> str:
-    """What -march=native depends on: vendor, model and flags of the first CPU."""
+    """Return the vendor, model and flags of the first CPU, on which -march=native depends."""
     wanted = {"vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU implementer", "CPU part"}
     lines = [platform.machine()]
     try:
@@ -164,7 +164,7 @@ def _identify(path: str, arguments: tuple[str, ...], cpu: str) -> Compiler:
 
 @lru_cache(maxsize=8)
 def _probe(command: tuple[str, ...], size: int, modified: int, cpu: str) -> Compiler:
-    """Asks the compiler once per machine, not once per process: four runs of it cost as much as a warm start."""
+    """Probe the compiler once per machine, not once per process: its four runs cost as much as a warm start."""
 
     def ask(directory: Path) -> None:
         version = (_ask([*command, "--version"]).splitlines() or ["unknown"])[0]

@@ -1,6 +1,6 @@
-"""Recurrent cells as users write them, and programs that decode; all may be scripted by torch.jit.
+"""Recurrent cells as users write them, and programs that decode. torch.jit can script all of them.
 
-Layers take x [steps, batch, input] and give all hidden states, but for ConvLSTM, which gives the last.
+Layers take x [steps, batch, input] and return all hidden states, except ConvLSTM, which returns the last.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ class GreedyDecoder(nn.Module):
 
 
 class CTCDecoder(nn.Module):
-    """The best path: in each frame the likeliest label, repetitions joined and blanks left out; and its log-likelihood."""
+    """The best path and its log-likelihood: the likeliest label of each frame, without repetitions and blanks."""
 
     def __init__(self, input: int, hidden: int) -> None:
         super().__init__()

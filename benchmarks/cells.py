@@ -92,7 +92,7 @@ def _measure(case: Any, size: Any, options: argparse.Namespace, *, everything: b
 
 
 def _layer(model: Any, size: Any) -> Any:
-    """The nn.LSTM of a cell that computes the same, for those who know the layer only."""
+    """Return the nn.LSTM that computes the same as a cell, for systems that support only the layer."""
     import torch
 
     layer = torch.nn.LSTM(size.input, size.hidden).eval()
@@ -105,8 +105,8 @@ def _layer(model: Any, size: Any) -> Any:
 
 
 def _weights(model: Any) -> list[Any]:
-    """In the order in which the programs by hand take them: that of the constructor, but products' weights before biases
-    where there are two products of one layout.
+    """Return the weights in the order that programs by hand expect: that of the constructor, except that weights of
+    products come before biases if two products have one layout.
     """
     named = dict(model.named_parameters())
     order = ["x_to_gates.weight", "h_to_gates.weight", "x_to_gates.bias", "h_to_gates.bias"]

@@ -1,4 +1,4 @@
-"""One row of a table of times: candidates that compute the same, checked against eager, timed in turns."""
+"""One row of a table of times: candidates that compute the same are checked against eager and timed in turns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def one_thread() -> None:
 def candidates(
     makers: Mapping[str, Callable[[], Call]], expected: Any, what: str, tolerance: float = 1e-4
 ) -> list[Candidate]:
-    """Those that can run here; each result is compared with `expected`."""
+    """Return the candidates that can run here, after comparing the result of each with `expected`."""
     made = []
     for name, make in makers.items():
         try:
@@ -58,7 +58,7 @@ def _compare(result: Any, expected: Any, tolerance: float) -> None:
 
 
 def inside(compiled: Any, frozen: Any, *inputs: Any) -> list[Candidate]:
-    """The time between entry and return of the compiled C."""
+    """Return candidates that measure the time between entry and return of the compiled C."""
 
     def candidate(name: str, target: Any) -> Candidate:
         clock = target._dispatcher.callable
@@ -68,7 +68,7 @@ def inside(compiled: Any, frozen: Any, *inputs: Any) -> list[Candidate]:
 
 
 def timed(row: Sequence[Candidate], samples: int, *, rounds: int = 5, more: Callable[[], Times] = dict) -> Times:
-    """Medians over all rounds; `more` measures in each round what runs elsewhere."""
+    """Return medians over all rounds. `more` measures, in each round, what runs outside of this process."""
     found = [{**medians(row, samples=max(1, samples // rounds)), **more()} for _ in range(rounds)]
     return {name: statistics.median(times[name] for times in found) for name in found[0]}
 

@@ -35,7 +35,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def source(statements: int) -> str:
-    """A function of about that many statements."""
+    """Return the source of a function of about `statements` statements."""
     pieces = [_PIECE.format(i=i, j=i - 1) for i in range(1, max(1, round(statements / _STATEMENTS)) + 1)]
     head = "import torch\n\n\ndef made(x, w, n: int):\n    h0 = x\n    total = x.sum()\n    counts = [n]\n"
     return head + "".join(pieces) + "    return total, counts\n"
@@ -74,7 +74,7 @@ def _load(directory: Path, name: str, statements: int) -> Any:
 
 
 def _phases(function: Any, args: tuple[Any, ...]) -> dict[str, float]:
-    """Seconds of each phase. The objects of the runtime are built first, by a build of another function."""
+    """Return the seconds of each phase. The build of another function builds the runtime's objects first."""
     from scriptc.backend_c.build import build_library
     from scriptc.backend_c.emit import emit_program
     from scriptc.driver.options import Options

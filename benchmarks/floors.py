@@ -31,7 +31,7 @@ def _pointer(tensor: Tensor) -> ctypes._Pointer[ctypes.c_float]:
 def floor(
     name: str, size: Size, weights: Sequence[Tensor], inputs: Tensor, expected: Tensor
 ) -> Iterator[list[Candidate]]:
-    """Its plans, each checked against `expected`; they time themselves."""
+    """Yield the plans of a program by hand, each checked against `expected`. They time themselves."""
     sizes = {"BATCH": size.batch, "INPUT": size.input, "HIDDEN": size.hidden, "STEPS": size.steps}
     flags = [*FLAGS, "-shared", "-fPIC", *(f"-D{key}={value}" for key, value in sizes.items())]
     with built(DIRECTORY / f"{name}_floor.c", flags) as path:
@@ -57,5 +57,5 @@ def _plan(library: ctypes.CDLL, plan: int, x: Tensor, out: Tensor, expected: Ten
 
 
 def fastest(times: dict[str, float]) -> float:
-    """The time of the faster plan, which is taken out of `times`."""
+    """Return the time of the fastest plan, and remove the times of all plans from `times`."""
     return min(times.pop(f"plan {plan}") for plan in range(PLANS))

@@ -18,14 +18,14 @@ from scriptc.backend_c.toolchain import find_compiler
 
 @dataclass(frozen=True)
 class Candidate:
-    """`clock`: seconds of the last call, for what measures itself; None times the call from outside."""
+    """`clock`: seconds of the last call, for candidates that time themselves; None: time the call from outside."""
 
     name: str
     call: Callable[[], object]
     clock: Callable[[], float] | None = None
 
     def sample(self, calls: int, timer: Callable[[], float] = time.perf_counter) -> float:
-        """Seconds per call."""
+        """Return the seconds per call."""
         if self.clock is not None:
             times = []
             for _ in range(calls):
@@ -40,7 +40,8 @@ class Candidate:
 
 
 def pin() -> None:
-    """The process, and what it starts, on the idlest core. Before libraries that make thread pools are imported."""
+    """Pin the process and its children to the idlest core. Call this before importing libraries that make thread pools.
+    """
     before = _idle()
     time.sleep(0.5)
     idle = {core: ticks - before[core] for core, ticks in _idle().items() if core in os.sched_getaffinity(0)}
@@ -49,7 +50,7 @@ def pin() -> None:
 
 
 def _idle() -> dict[int, int]:
-    """Clock ticks that each core has been idle."""
+    """Return the clock ticks that each core has been idle."""
     lines = (line.split() for line in Path("/proc/stat").read_text().splitlines())
     return {int(words[0][3:]): int(words[4]) for words in lines if words[0].startswith("cpu") and words[0] != "cpu"}
 
@@ -58,9 +59,11 @@ def medians(
     candidates: Sequence[Candidate], *, samples: int = 51, seconds: float = 0.001,
     timer: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:  # fmt: skip
-    """Median seconds per call. A round takes one sample of each, so that a slow moment hits all alike. Samples last
-    about `seconds`: less than a time slice, so that most are whole even where something else wants the core. Calls that
-    take longer are not: `time.thread_time` as the timer leaves out what other processes take.
+    """Return the median seconds per call.
+
+    A round takes one sample of each candidate, so that a slow moment affects all alike. A sample lasts about `seconds`,
+    less than a time slice, so that most samples are not interrupted even if another process wants the core. For calls
+    that take longer, pass `time.thread_time` as the timer, which leaves out the time of other processes.
     """
     calls = {}
     for candidate in candidates:
@@ -82,7 +85,7 @@ def microseconds(seconds: float | None) -> str:
 
 @contextmanager
 def built(source: Path, flags: Sequence[str]) -> Iterator[Path]:
-    """A C program, compiled with the compiler that scriptc uses."""
+    """Yield the path of a C program, compiled with the compiler that scriptc uses."""
     with tempfile.TemporaryDirectory() as directory:
         program = Path(directory) / source.stem
         command = [*find_compiler().command, *flags, str(source), "-o", str(program), "-lm"]
@@ -98,7 +101,7 @@ def cpu_model() -> str:
 
 
 def save(path: Path | None, results: object) -> None:
-    """As JSON, where a path was given."""
+    """Write results as JSON, if a path was given."""
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"cpu": cpu_model(), "results": results}, indent=1) + "\n")

@@ -26,7 +26,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def matrices() -> dict[str, torch.Tensor]:
-    """By the names that cases use: positive definite ones, and right sides as wide."""
+    """Return matrices by the names that cases use: positive definite ones, and right sides of the same width."""
     g = torch.Generator().manual_seed(0)
     found = {}
     for n in SIZES:

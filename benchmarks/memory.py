@@ -29,7 +29,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def many_calls(count: int) -> tuple[int, int, float]:
-    """KiB before, KiB after, seconds. The longest sequence runs first: what a call may keep is then already there."""
+    """Return KiB before, KiB after, and seconds of many calls.
+
+    The longest sequence runs first, so that all memory that calls may keep is allocated before the first measurement.
+    """
     import torch
 
     import scriptc
@@ -68,5 +71,5 @@ def _settle(state, weight, count):  # type: ignore[no-untyped-def] # torch is no
 
 
 def resident() -> int:
-    """KiB that this process has in memory."""
+    """Return the KiB of this process that are in memory."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024

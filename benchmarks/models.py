@@ -27,7 +27,7 @@ LAYERS = ELMAN[1:]  # of nn.LSTM
 
 
 def elman(size: Size) -> tuple[TestModel, list[torch.Tensor]]:
-    """The net in evaluation mode, and a sequence for it; the same at each call."""
+    """Return the net in evaluation mode, and a sequence for it; the same at each call."""
     torch.manual_seed(0)
     model = TestModel(size.input, size.hidden).eval()
     return model, [torch.randn(size.batch, size.input) for _ in range(size.steps)]
@@ -58,7 +58,7 @@ _SAME_SIZE = {"SRU", "SelectiveScan"}  # layers whose input has as many features
 
 
 def cell(case: Case, size: Size) -> tuple[torch.nn.Module, tuple[Any, ...], Size]:
-    """The model, a sequence for it, and their size: of images, features are channels."""
+    """Return the model, a sequence for it, and their size. For images, features are channels."""
     torch.manual_seed(0)
     if case.image:
         size = replace(
@@ -77,7 +77,7 @@ NAMES = ("Elman", "nn.LSTM", *CASES)
 
 
 def named(name: str) -> tuple[torch.nn.Module, tuple[Any, ...]]:
-    """A model by its name in NAMES, of a small size, with a sequence for it."""
+    """Return a small model by its name in NAMES, with a sequence for it."""
     size = LAYERS[0]
     if name == "Elman":
         model, inputs = elman(size)

@@ -1,5 +1,6 @@
-"""What `python -m benchmarks ops` measures: operators as a user calls them, on tensors of 64 KB to 8 MB, and on
-matrices to factor."""
+"""The cases of `python -m benchmarks ops`: operators as a user calls them, on tensors of 64 KB to 8 MB, and on matrices
+to factor.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ class Case:
 
 
 def inputs() -> dict[str, Any]:
-    """By the names that cases use, the same at each call."""
+    """Return the inputs by the names that cases use, the same at each call."""
     g = torch.Generator().manual_seed(0)
 
     def floats(*size: int) -> torch.Tensor:
@@ -34,7 +35,7 @@ def inputs() -> dict[str, Any]:
         return torch.randint(high, size, generator=g)
 
     def distinct(*size: int) -> torch.Tensor:
-        """Without ties, which eager's sorting leaves in any order."""
+        """Return numbers without ties, which eager's sorting leaves in any order."""
         return torch.randperm(math.prod(size), generator=g).reshape(size)
 
     return {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def draw(path: Path, title: str, label: str, sizes: Sequence[int], seconds: Mapping[str, Sequence[float]]) -> None:
-    """One line per column, both axes logarithmic."""
+    """Draw one line per column, with both axes logarithmic."""
     import matplotlib
 
     matplotlib.use("Agg")

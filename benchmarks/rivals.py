@@ -1,7 +1,7 @@
-"""The same recurrent net in other systems. Each maker gives a call without arguments, or raises Unavailable.
+"""The same recurrent net in other systems. Each maker returns a call without arguments, or raises Unavailable.
 
-JAX and ONNX Runtime get the sequence as one tensor that was stacked beforehand, in their own type; eager, torch.jit,
-torch.compile and scriptc get what the model takes.
+JAX and ONNX Runtime get the sequence as one tensor in their own type, stacked before the call. Eager, torch.jit,
+torch.compile and scriptc get the arguments of the model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Call = Callable[[], Any]
 
 
 class Unavailable(Exception):
-    """This rival cannot run here; says why."""
+    """This rival cannot run here. The message tells why."""
 
 
 def frozen_script(model: torch.nn.Module, *inputs: Any) -> Call:
@@ -56,7 +56,9 @@ def _time_limit(seconds: float) -> Iterator[None]:
 
 
 def _jax(model: torch.nn.Module) -> tuple[Any, Any, dict[str, Any]]:
-    """jax, jax.numpy and the weights, transposed, which is many times faster there than `hid @ weight.T` in the loop."""
+    """Return jax, jax.numpy and the transposed weights, which JAX multiplies much faster than `hid @ weight.T` in a
+    loop.
+    """
     try:
         import jax
         import jax.numpy as jnp
@@ -100,7 +102,7 @@ def jax_lstm(model: torch.nn.LSTM, inputs: torch.Tensor) -> Call:
 
 
 def onnx_runtime(model: TestModel, inputs: list[torch.Tensor]) -> Call:
-    """Its fused RNN operator, which is the fastest way that it has."""
+    """Return a call of ONNX Runtime's fused RNN operator, its fastest way."""
     bias = torch.cat([model.in_to_hid.bias, model.hid_to_hid.bias])
     weights = {"W": model.in_to_hid.weight, "R": model.hid_to_hid.weight, "B": bias}
     return _onnx("RNN", weights, torch.stack(inputs), ["", "H"], activations=["Sigmoid"])
@@ -108,7 +110,7 @@ def onnx_runtime(model: TestModel, inputs: list[torch.Tensor]) -> Call:
 
 def onnx_lstm(model: torch.nn.LSTM, inputs: torch.Tensor) -> Call:
     def gates(w: torch.Tensor) -> torch.Tensor:
-        """Input, output, forget, cell: its order."""
+        """Return the gates in ONNX's order: input, output, forget, cell."""
         i, f, g, o = w.chunk(4)
         return torch.cat([i, o, f, g])
 
@@ -119,7 +121,7 @@ def onnx_lstm(model: torch.nn.LSTM, inputs: torch.Tensor) -> Call:
 def _onnx(
     operator: str, weights: dict[str, torch.Tensor], inputs: torch.Tensor, results: list[str], **attrs: Any
 ) -> Call:
-    """A recurrent operator on a sequence; its first result that has a name."""
+    """Return a call of a recurrent operator on a sequence, for its first result that has a name."""
     try:
         import onnxruntime
         from onnx import TensorProto, helper, numpy_helper

@@ -65,7 +65,7 @@ def _measure(size: Any, floor: Path, options: argparse.Namespace) -> dict[str, f
 
 
 def _floor(program: Path, size: Any) -> float:
-    """Seconds of the faster of its two plans."""
+    """Return the seconds of the faster plan of the program by hand."""
     sizes = map(str, (size.batch, size.input, size.hidden, size.steps, 15))
     done = subprocess.run([str(program), *sizes], check=True, capture_output=True, text=True)
     return min(float(line.split()[1]) for line in done.stdout.splitlines()) * 1e-6

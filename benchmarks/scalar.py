@@ -64,7 +64,7 @@ def _cells(times: dict[str, float]) -> tuple[str, ...]:
 
 
 def _floor(directory: Path) -> tuple[Any, Any]:
-    """The C library and its cffi interface."""
+    """Return the C library and its cffi interface."""
     import cffi
 
     from scriptc.backend_c.toolchain import find_compiler
@@ -78,7 +78,7 @@ def _floor(directory: Path) -> tuple[Any, Any]:
 
 
 def _programs(ffi: Any, c: Any) -> dict[str, tuple[tuple[Any, ...], Callable[[], Any]]]:
-    """Arguments of each program, and the call of its C with the same."""
+    """Return the arguments of each program, and the call of its C with the same arguments."""
     rng = random.Random(0)
 
     def fizzbuzz() -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def fizzbuzz(n: int) -> tuple[int, int, int, int]:
-    """How many numbers up to n are fizz, buzz and both, and the sum of the others."""
+    """Return how many numbers up to n are fizz, buzz and both, and the sum of the others."""
     fizz = buzz = both = total = 0
     for i in range(1, n + 1):
         if i % 15 == 0:
@@ -32,7 +32,7 @@ def edit_distance(a: list[int], b: list[int]) -> int:
 def viterbi(
     observed: list[int], start: list[float], transition: list[list[float]], emission: list[list[float]]
 ) -> list[int]:
-    """The likeliest states, from log probabilities."""
+    """Return the likeliest states, from log probabilities."""
     states = len(start)
     score = [start[s] + emission[s][observed[0]] for s in range(states)]
     back: list[list[int]] = []
@@ -63,7 +63,7 @@ def viterbi(
 
 
 def prefix_search(probabilities: list[list[float]], width: int) -> tuple[list[int], float]:
-    """CTC prefix beam search over probabilities [time][class], class 0 the blank: the best prefix and its score."""
+    """Return the best prefix and its score, by CTC prefix beam search over probabilities [time][class], blank 0."""
     prefixes: list[list[int]] = [[]]
     blank = [1.0]
     other = [0.0]
@@ -119,7 +119,7 @@ def prefix_search(probabilities: list[list[float]], width: int) -> tuple[list[in
 
 
 def sieve(n: int) -> int:
-    """How many primes are below n."""
+    """Return how many primes are below n."""
     prime = [True] * n
     prime[0] = prime[1] = False
     i = 2
@@ -138,7 +138,7 @@ def sieve(n: int) -> int:
 
 
 def tokenize(text: str) -> list[str]:
-    """Words, numbers and other characters of a text, words in lower case."""
+    """Return the words in lower case, the numbers and the other characters of a text."""
     tokens = []
     word = ""
     number = False

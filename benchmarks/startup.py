@@ -1,5 +1,6 @@
-"""What the first call costs in a fresh process, beyond importing torch: with an empty cache and with a warm one, and of each
-model of the benchmarks `rnn`, `lstm` and `cells` with the runtime already built."""
+"""The cost of the first call in a fresh process, beyond importing torch: with an empty cache and with a warm one, and
+for each model of the benchmarks `rnn`, `lstm` and `cells` with the runtime already built.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _model(cache: Path, name: str, runs: int) -> tuple[float, float, float]:
-    """Seconds of a cold start that finds the runtime, of its processors, and of a warm start."""
+    """Return the seconds of a cold start that finds the runtime, of its processors, and of a warm start."""
     _process(str(cache), MODEL, name)
     cold = []
     for _ in range(runs):

@@ -1,6 +1,7 @@
 """Threads: the same calls on one thread and on more, alone and after eager operators, whose threads spin for a while.
 
-Both take turns; frozen weights; processes are not pinned."""
+Both take turns. Weights are frozen, and processes are not pinned.
+"""
 
 from __future__ import annotations
 

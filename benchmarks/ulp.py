@@ -1,5 +1,6 @@
-"""The error of the float functions over all float32 inputs, or every n-th, against float64; beside eager's own over every 16th
-of these."""
+"""The error of the float functions over all float32 inputs, or every n-th, against float64, beside eager's own error
+over every 16th of these inputs.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def blocks(step: int) -> Iterator[Tensor]:
-    """Every `step`-th bit pattern of float32, those at which functions turn first."""
+    """Yield every `step`-th bit pattern of float32, after the special values."""
     import torch
 
     yield torch.tensor([0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e-45, -1e-45]).view(torch.int32)
@@ -77,7 +78,7 @@ class Worst:
             self.error, self.place = largest, x[off.argmax()].item()
 
     def at(self, place: float, exact: Function) -> float:
-        """The error at one place, as in a block: of single elements eager has other code."""
+        """Return the error at one input, computed in a block, since eager has other code for single elements."""
         import torch
 
         x = torch.full((BLOCK,), place)
@@ -88,7 +89,7 @@ class Worst:
 
 
 def distances(y: Tensor, exact: Tensor) -> Tensor:
-    """In units of the last place that float32 has at the exact value."""
+    """Return distances in units of the last place that float32 has at the exact value."""
     import torch
 
     exponents = exact.view(torch.int64) & 0x7FF0000000000000
@@ -102,8 +103,11 @@ def distances(y: Tensor, exact: Tensor) -> Tensor:
 
 
 def _at_the_ends(off: Tensor, y: Tensor, exact: Tensor) -> Tensor:
-    """Of two NaNs, or of what rounds to one infinity, nothing; infinity counts as 2^128 beside a finite number, and is
-    infinitely far from NaN."""
+    """Return distances where a side is NaN or infinite.
+
+    Two NaNs, or two values that round to the same infinity, have distance 0. Infinity counts as 2^128 beside a finite
+    number. A NaN is infinitely far from a number.
+    """
     import torch
 
     rounded = exact.float()

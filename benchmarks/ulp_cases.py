@@ -1,4 +1,4 @@
-"""What `python -m benchmarks ulp` measures: the functions of one float, as a user calls them."""
+"""The cases of `python -m benchmarks ulp`: the functions of one float, as a user calls them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Case:
-    """`exact`: the function in double, where eager's own formula loses digits there too; None: the same function."""
+    """`exact`: the function in double, if eager's own formula loses digits in double too; None: the same function."""
 
     name: str
     function: Callable[[Tensor], Tensor]

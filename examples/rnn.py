@@ -55,7 +55,7 @@ def show_agreement(compiled: Callable[..., Tensor]) -> None:
 
 
 def show_times(compiled: Callable[..., Tensor]) -> None:
-    """Medians of runs that take turns, so that a busy machine slows all of them."""
+    """Show medians of runs that take turns, so that a busy machine slows all of them."""
     (inputs,) = example_args()
     with torch.no_grad():
         scripted = torch.jit.freeze(torch.jit.script(model.eval()))

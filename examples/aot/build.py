@@ -1,4 +1,4 @@
-"""Builds a small RNN ahead of time: `python build.py`, then see README.md."""
+"""Build a small RNN ahead of time: `python build.py`, then see README.md."""
 
 from pathlib import Path
 

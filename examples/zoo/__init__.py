@@ -1,5 +1,8 @@
-"""Convolutional nets in plain PyTorch, from the papers. `NETS` names them all: `full` makes a net of the published size with
-an input for it, `small` one that is narrow, or sees a small image, for tests."""
+"""Convolutional nets in plain PyTorch, from the papers.
+
+`NETS` names all of them: `full` makes a net of the published size with an input for it, and `small` makes a net for
+tests that is narrow or takes a small image.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""Builds nets of the zoo ahead of time and runs them as C programs, without Python: `python -m examples.zoo.ahead [NET ...]`
-prints how far each is from eager. It needs cmake and a C compiler; see README.md."""
+"""Build nets of the zoo ahead of time and run them as C programs, without Python.
+
+`python -m examples.zoo.ahead [NET ...]` prints how far each is from eager. It needs cmake and a C compiler; see
+README.md.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ HERE = Path(__file__).parent
 
 
 def run_in_c(net: nn.Module, image: Tensor, work: Path, *, cmake: str = "cmake", **options: Any) -> Tensor:
-    """The net's result, float32, computed by a C program that is made in the folder `work`; options: those of scriptc.build."""
+    """Return the net's float32 result from a C program made in the folder `work`; options: those of scriptc.build."""
     folder = scriptc.build(net, image, out=work / "net", name="net", march="native", **options)
     build, given, result = work / "build", work / "input", work / "output"
     subprocess.run([cmake, "-S", HERE, "-B", build, f"-DNET={folder}", "-DBUILD_TESTING=OFF"], check=True, capture_output=True)
@@ -31,7 +34,7 @@ def run_in_c(net: nn.Module, image: Tensor, work: Path, *, cmake: str = "cmake",
 
 
 def difference(result: Tensor, expected: Tensor) -> float:
-    """The largest difference, as a part of the largest expected value."""
+    """Return the largest difference, relative to the largest expected value."""
     assert result.shape == expected.shape
     return ((result - expected).abs().max() / expected.abs().max()).item()
 

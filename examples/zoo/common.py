@@ -1,6 +1,7 @@
-"""What the nets of the zoo share: seeded weights, and the comparison that each file's main makes.
+"""The parts that the nets of the zoo share: seeded weights, and the comparison that each file's main makes.
 
-Run one from the root of the repository: `python -m examples.zoo.resnet`."""
+Run one from the root of the repository: `python -m examples.zoo.resnet`.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +14,11 @@ import scriptc
 
 
 def prepared(net: nn.Module, seed: int = 0) -> nn.Module:
-    """The net in evaluation mode with random weights, the same for a seed. Signals keep their scale through the layers
-    (He's initialization), and running statistics are not the neutral ones, so that batch norms matter."""
+    """Return the net in evaluation mode with random weights, the same for a seed.
+
+    Signals keep their scale through the layers (He's initialization). Running statistics are not neutral, so that batch
+    norms matter.
+    """
     generator = torch.Generator().manual_seed(seed)
     for module in net.modules():
         if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)):
@@ -34,7 +38,7 @@ def image(*size: int, seed: int = 1) -> Tensor:
 
 
 def compare(net: nn.Module, *args: Tensor) -> None:
-    """Prints how far compiled and eager are apart, and how long both take; raises where they are not equal."""
+    """Print how far compiled and eager are apart, and how long both take. Raise if they are not equal."""
     compiled = scriptc.compile(net)
     print(f"{type(net).__name__}: {sum(p.numel() for p in net.parameters()):,} parameters")
     print(scriptc.compare(compiled, *args).check())

@@ -26,7 +26,7 @@ class Conv(nn.Module):
 
 
 def chain(channels: int, *steps: tuple[int, Size]) -> nn.Sequential:
-    """Convolutions one after the other, each (channels out, kernel)."""
+    """Return convolutions in sequence, each given as (channels out, kernel)."""
     convs = []
     for out, kernel in steps:
         convs.append(Conv(channels, out, kernel))
@@ -54,7 +54,7 @@ class Branches(nn.Module):
 
 
 def block_35(channels: int, pool: int) -> Branches:
-    """Of the 35 x 35 grid: 5x5, and two 3x3 in its place."""
+    """Return a block of the 35 x 35 grid, with branches 5x5 and, in place of another 5x5, two 3x3."""
     return Branches(
         chain(channels, (64, 1)),
         chain(channels, (48, 1), (64, 5)),
@@ -64,7 +64,7 @@ def block_35(channels: int, pool: int) -> Branches:
 
 
 def block_17(channels: int, width: int) -> Branches:
-    """Of the 17 x 17 grid: 7x7 as 1x7 and 7x1."""
+    """Return a block of the 17 x 17 grid, with each 7x7 as 1x7 and 7x1."""
     across, down = (1, 7), (7, 1)
     return Branches(
         chain(channels, (192, 1)),
@@ -75,7 +75,7 @@ def block_17(channels: int, width: int) -> Branches:
 
 
 def block_8(channels: int) -> Branches:
-    """Of the 8 x 8 grid: branches that fork again."""
+    """Return a block of the 8 x 8 grid, whose branches fork again."""
 
     def fork() -> Branches:
         return Branches(Conv(384, 384, (1, 3)), Conv(384, 384, (3, 1)))

@@ -12,7 +12,7 @@ from scriptc.runtime import bridge
 
 
 def parameters(target: Target, args: list[ArgSpec]) -> tuple[bridge.Param, ...]:
-    """One per parameter of the target, with Python's defaults."""
+    """Return one `Param` for each parameter of the target, with Python's defaults."""
     made = []
     for arg in args:
         parameter = target.signature.parameters[arg.name]
@@ -29,7 +29,7 @@ def keyword_only_from(target: Target) -> int | None:
 
 
 def binder(target: Target) -> Callable[..., tuple[Any, ...]] | None:
-    """For *args and **kwargs: binds in Python and gives the flat tuple of parameters."""
+    """Return a function that binds *args and **kwargs in Python and returns the flat tuple of parameters, or None."""
     if not target.variadic:
         return None
     return lambda *args, **kwargs: tuple(target.bind(args, kwargs).values())

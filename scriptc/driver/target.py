@@ -27,9 +27,9 @@ class Target:
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """The signature for callers, without the receiver.
+        """Return the signature for callers, without the receiver.
 
-        If decorators pass arguments on, it is that of the innermost function.
+        If decorators pass arguments on, it is the signature of the innermost function.
         """
         signature = signature_of(self.func)
         parameters = list(signature.parameters.values())

@@ -31,9 +31,9 @@ class Variant:
 
     @property
     def translated(self) -> Translated:
-        """The IR and the C.
+        """Return the IR and the C.
 
-        A variant of an earlier process is translated from its IR when they are first needed.
+        A variant of an earlier process is translated from its IR at first use.
         """
         if self._translated is None:
             from scriptc.driver.pipeline import translated_again
@@ -43,7 +43,7 @@ class Variant:
 
     @property
     def c_source(self) -> str:
-        """The C source of the library."""
+        """Return the C source of the library."""
         if self._translated is not None:
             return self._translated.program.source
         return self.library.with_suffix(".c").read_text(encoding="utf-8")
