@@ -95,8 +95,8 @@ def dict_set(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def dict_put(low: Lowerer, op: Op) -> Sequence[Shape]:
-    table, place, value = op.operands
-    args = Args(low.one(table), low.one(place))
+    table, number, value = op.operands
+    args = Args(low.one(table), low.one(number))
     return low.call(op, "sc_dict_put", add_item(low, op, _elem(table), value, args))
 
 
@@ -124,8 +124,8 @@ def set_add(low: Lowerer, op: Op) -> Sequence[Shape]:
 @emitter
 def set_pop(low: Lowerer, op: Op) -> Sequence[Shape]:
     table = low.one(op.operands[0])
-    (place,) = low.call(op, "sc_set_next", Args(table), INT)
-    assert isinstance(place, Value)
-    found = read_item(low, op, "c.key", [table, place], _key_type(op.operands[0]))
-    low.call(op, "sc_dict_remove", Args(table, place))
+    (number,) = low.call(op, "sc_set_next", Args(table), INT)
+    assert isinstance(number, Value)
+    found = read_item(low, op, "c.key", [table, number], _key_type(op.operands[0]))
+    low.call(op, "sc_dict_remove", Args(table, number))
     return found

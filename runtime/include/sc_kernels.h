@@ -160,18 +160,18 @@ SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member);
 /* for lists of numbers; member: i, f or b */
 SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse);
 
-/* ---- sc_dict.c: dicts and sets. A key is an array of its leaves: one, or those of a tuple in line. A place numbers an item
- * until the next sc_dict_walk. ---- */
+/* ---- sc_dict.c: dicts and sets. A key is an array of its leaves: one, or those of a tuple in line. The number of an item
+ * is valid until the next sc_dict_walk. ---- */
 SC_KERNEL sc_dict *sc_dict_new(sc_ctx *cx, const char *kind, bool counted);
 SC_KERNEL sc_dict *sc_set_new(sc_ctx *cx, const char *kind);
 SC_KERNEL int64_t sc_hash(const char *kind, const sc_value *key); /* Python's; kind: as of sc_dict_new */
-SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key); /* its place, -1 where there is none */
+SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key); /* its number, -1: none */
 SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, sc_value value); /* retains the value */
 SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *key);
-SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t place, sc_value value); /* replaces the value of a key */
-SC_KERNEL void sc_dict_remove(sc_ctx *cx, sc_dict *d, int64_t place);
+SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t number, sc_value value); /* replaces the value of a key */
+SC_KERNEL void sc_dict_remove(sc_ctx *cx, sc_dict *d, int64_t number);
 SC_KERNEL void sc_dict_clear(sc_ctx *cx, sc_dict *d);
-/* From here on the items are those at the places 0 to len - 1, in Python's order; gives d->changes. -1: MemoryError. */
+/* From here on the items have the numbers 0 to len - 1, in Python's order; gives d->changes. -1: MemoryError. */
 SC_KERNEL int sc_dict_walk(sc_ctx *cx, sc_dict *d, int64_t *changes);
 SC_KERNEL int sc_dict_unchanged(sc_ctx *cx, const sc_dict *d, int64_t changes); /* RuntimeError if keys were added or removed */
 /* s |= other, a set or dict with keys of the same kind, in Python's order */
@@ -184,7 +184,7 @@ SC_KERNEL sc_dict *sc_set_minus(sc_ctx *cx, const sc_dict *a, const sc_dict *b);
 /* A table that is laid out as one of CPython's: empty, then slot by slot. NULL: a key was removed from the slot. */
 SC_KERNEL int sc_set_layout(sc_ctx *cx, sc_dict *s, uint64_t mask, int64_t fill, uint64_t finger);
 SC_KERNEL int sc_set_lay(sc_ctx *cx, sc_dict *s, uint64_t slot, const sc_value *key);
-SC_KERNEL int64_t sc_set_next(sc_dict *s); /* the place of the key that pop() removes */
+SC_KERNEL int64_t sc_set_next(sc_dict *s); /* the number of the key that pop() removes */
 
 /* ---- sc_str.c: searching in s[start:stop], with bounds as in Python ---- */
 SC_KERNEL int sc_str_compare(const sc_str *a, const sc_str *b); /* < 0, 0, > 0 */

@@ -28,17 +28,17 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_dict *", "sc_dict_new", "sc_ctx *cx, const char *kind, bool counted"),
         kernel("sc_dict *", "sc_set_new", "sc_ctx *cx, const char *kind"),
         kernel("int64_t", "sc_hash", "const char *kind, const sc_value *key", "Python's; kind: as of sc_dict_new"),
-        kernel("int64_t", "sc_dict_find", "const sc_dict *d, const sc_value *key", "its place, -1 where there is none",
+        kernel("int64_t", "sc_dict_find", "const sc_dict *d, const sc_value *key", "its number, -1: none",
                quiet=True),
         kernel("int", "sc_dict_set", "sc_ctx *cx, sc_dict *d, const sc_value *key, sc_value value",
                "retains the value"),
         kernel("int", "sc_set_add", "sc_ctx *cx, sc_dict *s, const sc_value *key"),
-        kernel("void", "sc_dict_put", "sc_ctx *cx, sc_dict *d, int64_t place, sc_value value",
+        kernel("void", "sc_dict_put", "sc_ctx *cx, sc_dict *d, int64_t number, sc_value value",
                "replaces the value of a key"),
-        kernel("void", "sc_dict_remove", "sc_ctx *cx, sc_dict *d, int64_t place"),
+        kernel("void", "sc_dict_remove", "sc_ctx *cx, sc_dict *d, int64_t number"),
         kernel("void", "sc_dict_clear", "sc_ctx *cx, sc_dict *d"),
         kernel("int", "sc_dict_walk", "sc_ctx *cx, sc_dict *d, int64_t *changes",
-               "From here on the items are those at the places 0 to len - 1, in Python's order; gives d->changes. "
+               "From here on the items have the numbers 0 to len - 1, in Python's order; gives d->changes. "
                "-1: MemoryError."),
         kernel("int", "sc_dict_unchanged", "sc_ctx *cx, const sc_dict *d, int64_t changes",
                "RuntimeError if keys were added or removed"),
@@ -53,9 +53,9 @@ SOURCES: tuple[Source, ...] = (
                "A table that is laid out as one of CPython's: empty, then slot by slot. NULL: a key was removed "
                "from the slot."),
         kernel("int", "sc_set_lay", "sc_ctx *cx, sc_dict *s, uint64_t slot, const sc_value *key"),
-        kernel("int64_t", "sc_set_next", "sc_dict *s", "the place of the key that pop() removes"),
-        about="dicts and sets. A key is an array of its leaves: one, or those of a tuple in line. A place "
-              "numbers an item until the next sc_dict_walk.",
+        kernel("int64_t", "sc_set_next", "sc_dict *s", "the number of the key that pop() removes"),
+        about="dicts and sets. A key is an array of its leaves: one, or those of a tuple in line. The "
+              "number of an item is valid until the next sc_dict_walk.",
         needs="sc_core",
     ),
     source(

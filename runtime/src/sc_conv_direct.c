@@ -47,7 +47,7 @@ typedef struct conv_cursor { int64_t image, row, column; } conv_cursor; /* posit
 
 /* The elements of a kernel that each view of a transposed convolution uses: view v uses those at first[v]..first[v + 1]
  * - 1. */
-typedef struct conv_taps { int64_t views, *first, *place; } conv_taps;
+typedef struct conv_taps { int64_t views, *first, *element; } conv_taps;
 
 /* The plan of a convolution: its chunks and products. */
 typedef struct conv_plan {
@@ -312,12 +312,12 @@ static sc_tensor *conv_find_taps(sc_ctx *cx, const conv_shape *s, conv_taps *tap
     sc_tensor *memory = sc_empty(cx, SC_I64, 1, (int64_t[]){taps->views + 1 + area});
     if (!memory) return NULL;
     taps->first = memory->data;
-    taps->place = taps->first + taps->views + 1;
+    taps->element = taps->first + taps->views + 1;
     for (int64_t v = 0; v < taps->views; v++) {
         taps->first[v] = n;
         for (int64_t k = 0; k < area; k++)
             if (conv_tap(s, 0, v / s->stride[1], k / s->kernel[1], &shift) && conv_tap(s, 1, v % s->stride[1], k % s->kernel[1], &shift))
-                taps->place[n++] = k;
+                taps->element[n++] = k;
     }
     taps->first[taps->views] = n;
     return memory;
@@ -366,7 +366,7 @@ SC_KERNEL int conv_transposed(sc_ctx *cx, const conv_shape *s, int dtype, int64_
                                         .step = {s->stride[0], s->stride[1]}, .filters_apart = s->out[0] * s->out[1],
                                         .images_apart = groups * s->filters * s->out[0], .out_width = s->out[1], .offset = offset};
             for (int64_t t = 0; t < n; t++) {
-                int64_t k = taps.place[taps.first[i] + t];
+                int64_t k = taps.element[taps.first[i] + t];
                 conv_tap(s, 0, ry, k / s->kernel[1], &shift[0]);
                 conv_tap(s, 1, rx, k % s->kernel[1], &shift[1]);
                 offset[t] = (shift[0] - low[0]) * p->width + shift[1] - low[1];

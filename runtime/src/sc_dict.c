@@ -336,10 +336,10 @@ SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key) {
     return d->len ? look_up(d, hash_key(d->kind, key), key, &slot) : -1;
 }
 
-SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t place, sc_value value) {
-    sc_value old = d->items[place].value;
+SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t number, sc_value value) {
+    sc_value old = d->items[number].value;
     if (d->counted) sc_retain(value.o);
-    d->items[place].value = value;
+    d->items[number].value = value;
     d->written = true;
     if (d->counted) sc_release(cx, old.o);
 }
@@ -362,10 +362,10 @@ SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *leaves) {
     return own_key(cx, s, leaves, &key) ? -1 : insert(cx, s, hash, slot, key, (sc_value){0});
 }
 
-SC_KERNEL void sc_dict_remove(sc_ctx *cx, sc_dict *d, int64_t place) {
-    sc_item gone = d->items[place];
-    d->slot[slot_of(d, place)] = DUMMY;
-    d->items[place].hash = SC_HOLE;
+SC_KERNEL void sc_dict_remove(sc_ctx *cx, sc_dict *d, int64_t number) {
+    sc_item gone = d->items[number];
+    d->slot[slot_of(d, number)] = DUMMY;
+    d->items[number].hash = SC_HOLE;
     while (d->n && d->items[d->n - 1].hash == SC_HOLE) d->n--;
     d->len--;
     d->changes++;
@@ -489,8 +489,8 @@ SC_KERNEL int sc_set_drop(sc_ctx *cx, sc_dict *s, const sc_dict *other) {
         return 0;
     }
     for (const sc_item *item; (item = next_item(other, &at));) {
-        int64_t place = find_item(s, other, item);
-        if (place >= 0) sc_dict_remove(cx, s, place);
+        int64_t number = find_item(s, other, item);
+        if (number >= 0) sc_dict_remove(cx, s, number);
     }
     if ((uint64_t)(s->fill - s->len) <= s->mask / 4) return 0;
     return resize(cx, s, (uint64_t)s->len * (s->len > LARGE ? 2 : 4));
@@ -503,8 +503,8 @@ SC_KERNEL int sc_set_flip(sc_ctx *cx, sc_dict *s, const sc_dict *other) {
         return 0;
     }
     for (const sc_item *item; (item = next_item(other, &at));) {
-        int64_t place = find_item(s, other, item);
-        if (place >= 0) sc_dict_remove(cx, s, place);
+        int64_t number = find_item(s, other, item);
+        if (number >= 0) sc_dict_remove(cx, s, number);
         else if (add_item(cx, s, other, item)) return -1;
     }
     return 0;

@@ -1,4 +1,4 @@
-/* sc_index.c - elements picked and placed by tensors of indices: gather, index_select, scatter with its reductions, nonzero. */
+/* sc_index.c - elements gathered and scattered by tensors of indices: gather, index_select, scatter with its reductions, nonzero. */
 #include <math.h>
 
 #include "../include/sc_complex.h"
@@ -67,12 +67,12 @@ static int check_indices(sc_ctx *cx, const int64_t *index, int64_t step, int64_t
 
 /* An iteration over index's rows along its last dim of a size other than 1. at[o] is the offset of the row in operand
  * o, and step[o] the step in the row; both are 0 along dim d of the indexed operand. */
-typedef struct places {
+typedef struct index_walk {
     int rank;
     int64_t n, at[3], step[3], size[SC_MAX_RANK], stride[3][SC_MAX_RANK], position[SC_MAX_RANK];
-} places;
+} index_walk;
 
-static void places_begin(places *p, const sc_tensor *index, const sc_tensor *a, const sc_tensor *b, int d, int indexed) {
+static void index_walk_begin(index_walk *p, const sc_tensor *index, const sc_tensor *a, const sc_tensor *b, int d, int indexed) {
     const sc_tensor *all[3] = {index, a, b};
     memset(p, 0, sizeof *p);
     p->rank = rank_of(index) - 1;
@@ -86,8 +86,8 @@ static void places_begin(places *p, const sc_tensor *index, const sc_tensor *a, 
         }
 }
 
-/* Advance by `rows` rows, at most as many as places_rows returns. */
-static bool places_pass(places *p, int64_t rows) {
+/* Advance by `rows` rows, at most as many as index_walk_rows returns. */
+static bool index_walk_pass(index_walk *p, int64_t rows) {
     for (int k = p->rank; k-- > 0; rows = 1) {
         for (int o = 0; o < 3; o++) p->at[o] += rows * p->stride[o][k];
         p->position[k] += rows;
@@ -98,12 +98,12 @@ static bool places_pass(places *p, int64_t rows) {
     return false;
 }
 
-static bool places_next(places *p) {
-    return places_pass(p, 1);
+static bool index_walk_next(index_walk *p) {
+    return index_walk_pass(p, 1);
 }
 
 /* Return the number of next rows that are evenly spaced in all operands. */
-static int64_t places_rows(const places *p) {
+static int64_t index_walk_rows(const index_walk *p) {
     return p->rank ? p->size[p->rank - 1] - p->position[p->rank - 1] : 1;
 }
 
@@ -175,7 +175,7 @@ static bool add_row(int dtype, void *to, int64_t to_step, int64_t step, const in
 }
 
 /* Add ADD_ROWS rows, each along its own row of p's; return whether there is a loop for the dtype. */
-static bool add_rows(int dtype, void *to, const int64_t *index, const void *from, const places *p) {
+static bool add_rows(int dtype, void *to, const int64_t *index, const void *from, const index_walk *p) {
     const int64_t pitch[3] = {p->stride[0][p->rank - 1], p->stride[1][p->rank - 1], p->stride[2][p->rank - 1]};
     if (dtype == SC_F32) add_rows_f32(to, index, from, pitch, p->n);
     else if (dtype == SC_F64) add_rows_f64(to, index, from, pitch, p->n);
@@ -187,14 +187,14 @@ static bool add_rows(int dtype, void *to, const int64_t *index, const void *from
 
 static int gather_into(sc_ctx *cx, const sc_tensor *x, int d, const sc_tensor *index, sc_tensor *out) {
     size_t bytes = sc_dtype_size(x->dtype);
-    places p;
-    places_begin(&p, index, x, out, d, 1);
+    index_walk p;
+    index_walk_begin(&p, index, x, out, d, 1);
     do {
         const int64_t *row = (const int64_t *)index->data + p.at[0];
         if (check_indices(cx, row, p.step[0], p.n, d, size_of(x, d))) return -1;
         pick_row(bytes, (char *)out->data + (size_t)p.at[2] * bytes, (const char *)x->data + p.at[1] * (int64_t)bytes, p.step[1],
                  stride_of(x, d), row, p.step[0], p.n);
-    } while (places_next(&p));
+    } while (index_walk_next(&p));
     return 0;
 }
 
@@ -336,7 +336,7 @@ static int64_t combine_ints(int op, int64_t a, int64_t b) {
 }
 
 /* Write the initial value of an element of the result that does not take part in the reduction. */
-static void reset_place(char *to, int dtype, int op) {
+static void reset_element(char *to, int dtype, int op) {
     double f = op == SC_SCATTER_PROD ? 1 : op == SC_SCATTER_AMAX ? -INFINITY : op == SC_SCATTER_AMIN ? INFINITY : 0;
     int64_t i = op == SC_SCATTER_PROD ? 1 : op == SC_SCATTER_AMAX ? INT64_MIN : op == SC_SCATTER_AMIN ? INT64_MAX : 0;
     if (sc_is_float(dtype)) sc_convert_row(to, dtype, 1, &f, SC_F64, 1, 1);
@@ -349,7 +349,7 @@ static void reset_place(char *to, int dtype, int op) {
     }
 }
 
-static void combine_place(char *to, const char *from, int dtype, int op) {
+static void combine_element(char *to, const char *from, int dtype, int op) {
     if (sc_is_float(dtype)) {
         double v[2];
         sc_convert_row(&v[0], SC_F64, 1, to, dtype, 1, 1);
@@ -365,7 +365,7 @@ static void combine_place(char *to, const char *from, int dtype, int op) {
     }
 }
 
-static void divide_place(char *at, int dtype, int64_t count) {
+static void divide_element(char *at, int dtype, int64_t count) {
     if (sc_is_float(dtype)) {
         double v;
         sc_convert_row(&v, SC_F64, 1, at, dtype, 1, 1);
@@ -380,31 +380,31 @@ static void divide_place(char *at, int dtype, int64_t count) {
 }
 
 /* Scatter one row element by element, for operations without a loop of their own. */
-static void combine_row(sc_tensor *out, int64_t step, const places *p, const int64_t *index, const char *from, int op,
+static void combine_row(sc_tensor *out, int64_t step, const index_walk *p, const int64_t *index, const char *from, int op,
                         int64_t *count) {
     int64_t bytes = (int64_t)sc_dtype_size(out->dtype);
     for (int64_t j = 0; j < p->n; j++) {
-        int64_t place = p->at[1] + j * p->step[1] + index[j * p->step[0]] * step;
-        char *to = (char *)out->data + place * bytes;
+        int64_t offset = p->at[1] + j * p->step[1] + index[j * p->step[0]] * step;
+        char *to = (char *)out->data + offset * bytes;
         const char *value = from + j * p->step[2] * bytes;
-        if (count && count[place]++ == 0) reset_place(to, out->dtype, op);
+        if (count && count[offset]++ == 0) reset_element(to, out->dtype, op);
         if (op == SC_SCATTER_SET) memcpy(to, value, (size_t)bytes);
-        else combine_place(to, value, out->dtype, op);
+        else combine_element(to, value, out->dtype, op);
     }
 }
 
 /* Scatter src into the contiguous out. count: the number of elements scattered to each element of out, or NULL. */
-static int scatter_places(sc_ctx *cx, sc_tensor *out, int d, const sc_tensor *index, const sc_tensor *src, int op, int64_t *count) {
+static int scatter_rows(sc_ctx *cx, sc_tensor *out, int d, const sc_tensor *index, const sc_tensor *src, int op, int64_t *count) {
     int64_t bytes = (int64_t)sc_dtype_size(out->dtype), step = stride_of(out, d);
     int64_t rows = 1;
-    places p;
-    places_begin(&p, index, out, src, d, 1);
+    index_walk p;
+    index_walk_begin(&p, index, out, src, d, 1);
     bool along = op == SC_SCATTER_ADD && !count && d == p.rank && p.step[0] == 1 && p.step[2] == 1 && step == 1;
     do {
         const int64_t *row = (const int64_t *)index->data + p.at[0];
         char *to = (char *)out->data + p.at[1] * bytes;
         const char *from = (const char *)src->data + p.at[2] * bytes;
-        rows = along && places_rows(&p) >= ADD_ROWS ? ADD_ROWS : 1;
+        rows = along && index_walk_rows(&p) >= ADD_ROWS ? ADD_ROWS : 1;
         for (int64_t r = 0; r < rows; r++)
             if (check_indices(cx, row + (p.rank ? r * p.stride[0][p.rank - 1] : 0), p.step[0], p.n, d, size_of(out, d))) return -1;
         if (rows > 1 && add_rows(out->dtype, to, row, from, &p)) continue;
@@ -413,7 +413,7 @@ static int scatter_places(sc_ctx *cx, sc_tensor *out, int d, const sc_tensor *in
             put_row((size_t)bytes, to, p.step[1], step, row, p.step[0], from, p.step[2], p.n);
         else if (op != SC_SCATTER_ADD || count || !add_row(out->dtype, to, p.step[1], step, row, p.step[0], from, p.step[2], p.n))
             combine_row(out, step, &p, row, from, op, count);
-    } while (places_pass(&p, rows));
+    } while (index_walk_pass(&p, rows));
     return 0;
 }
 
@@ -423,10 +423,10 @@ static int scatter_counted(sc_ctx *cx, sc_tensor *out, int d, const sc_tensor *i
     sc_tensor *count = sc_full(cx, SC_I64, size, 1, 0, include_self);
     if (!count) return -1;
     int64_t *counts = count->data;
-    int failed = scatter_places(cx, out, d, index, src, op, counts);
+    int failed = scatter_rows(cx, out, d, index, src, op, counts);
     size_t bytes = sc_dtype_size(out->dtype);
     for (int64_t i = 0; !failed && op == SC_SCATTER_MEAN && i < out->numel; i++)
-        if (counts[i] > 1) divide_place((char *)out->data + (size_t)i * bytes, out->dtype, counts[i]);
+        if (counts[i] > 1) divide_element((char *)out->data + (size_t)i * bytes, out->dtype, counts[i]);
     sc_release(cx, count);
     return failed;
 }
@@ -444,7 +444,7 @@ SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, con
         sc_tensor *wide = wide_index(cx, index);
         failed = !wide                 ? -1
                  : counted             ? scatter_counted(cx, out, d, wide, src, (int)op, include_self)
-                                       : scatter_places(cx, out, d, wide, src, (int)op, NULL);
+                                       : scatter_rows(cx, out, d, wide, src, (int)op, NULL);
         sc_release(cx, wide);
     }
     if (!failed) return out;
@@ -456,7 +456,7 @@ SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, con
 
 /* Write the positions of nonzero elements in a row of n, at most `count`, and return their number. To avoid branches,
  * each position is written, and overwritten by the next one if its element is zero. */
-static int64_t places_on(const uint8_t *on, int64_t n, int64_t count, int64_t *to) {
+static int64_t nonzero_positions(const uint8_t *on, int64_t n, int64_t count, int64_t *to) {
     int64_t found = 0;
     for (int64_t i = 0; i < n && found < count; i++) {
         to[found] = i;
@@ -470,7 +470,7 @@ static void nonzero_columns(const sc_tensor *x, const uint8_t *on, int64_t count
     int last = x->rank - 1;
     int64_t n = x->size[last], position[SC_MAX_RANK] = {0};
     for (int64_t at = 0; at < count; on += n) {
-        int64_t found = places_on(on, n, count - at, to + last * count + at);
+        int64_t found = nonzero_positions(on, n, count - at, to + last * count + at);
         for (int k = 0; k < last; k++)
             for (int64_t i = 0; i < found; i++) to[k * count + at + i] = position[k];
         at += found;

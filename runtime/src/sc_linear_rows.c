@@ -1,5 +1,5 @@
 /* sc_linear_rows.c - linear of x[i] in a loop over i: many rows at a time, ahead of the loop, because a product of many rows costs
- * little more than one of few. The loop's position stays the place of every error; memory is bounded by ROWS_AHEAD. */
+ * little more than one of few. Every error is still raised at the loop's position; memory is bounded by ROWS_AHEAD. */
 #include "sc_internal.h"
 
 enum { ROWS_AHEAD = 48 }; /* rows of a product: enough for full speed, and a window of them stays in the L2 cache */

@@ -1,5 +1,5 @@
 /* sc_pad.c - padding with elements of the tensor itself. Each row of the result is written once: a copy of a row, and its edges
- * element by element from places that are the same for all rows. */
+ * element by element from indices that are the same for all rows. */
 #include "../include/sc_vector.h"
 #include "sc_internal.h"
 
@@ -9,11 +9,11 @@ typedef struct pad_shape {
     int64_t n[SC_MAX_RANK], out[SC_MAX_RANK], left[SC_MAX_RANK];
     int64_t from_pitch[SC_MAX_RANK], to_pitch[SC_MAX_RANK]; /* in elements */
     int64_t begin, end;                                     /* the copied part of a row of the result */
-    const int64_t *place;                                   /* index in x's row of each element of the last dim */
+    const int64_t *index;                                   /* index in x's row of each element of the last dim */
 } pad_shape;
 
 /* Return the index of the element that is copied to i, where 0 is the first of the n elements. */
-static int64_t pad_place(int mode, int64_t i, int64_t n) {
+static int64_t pad_source(int mode, int64_t i, int64_t n) {
     switch (mode) {
     case SC_PAD_REFLECT: return i < 0 ? -i : i < n ? i : 2 * (n - 1) - i;
     case SC_PAD_REPLICATE: return i < 0 ? 0 : i < n ? i : n - 1;
@@ -56,11 +56,11 @@ static void pad_dims(const pad_shape *s, int d, size_t item, char *to, const cha
     }
     int64_t to_pitch = s->to_pitch[d], from_pitch = s->from_pitch[d], rows = 1;
     for (int64_t i = 0; i < s->out[d]; i += rows) {
-        int64_t at = i - s->left[d], place = pad_place(s->mode, at, s->n[d]);
+        int64_t at = i - s->left[d], index = pad_source(s->mode, at, s->n[d]);
         char *row = to + (size_t)(i * to_pitch) * item;
-        const char *source = from + (size_t)(place * from_pitch) * item;
-        bool many = d == s->dims - 2 && place == at;
-        rows = many ? (s->n[d] < s->out[d] - i + place ? s->n[d] : s->out[d] - i + place) - place : 1;
+        const char *source = from + (size_t)(index * from_pitch) * item;
+        bool many = d == s->dims - 2 && index == at;
+        rows = many ? (s->n[d] < s->out[d] - i + index ? s->n[d] : s->out[d] - i + index) - index : 1;
         if (many) pad_rows(s, item, row, to_pitch, source, from_pitch, rows);
         else pad_dims(s, d + 1, item, row, source);
     }
@@ -105,11 +105,11 @@ SC_KERNEL sc_tensor *sc_pad(sc_ctx *cx, const sc_tensor *x, const int64_t *pad, 
     int last = s.dims - 1;
     const int64_t count[1] = {s.out[last]};
     sc_tensor *in = sc_contiguous(cx, (sc_tensor *)x), *out = in ? sc_empty(cx, x->dtype, x->rank, size) : NULL;
-    sc_tensor *places = out ? sc_empty(cx, SC_I64, 1, count) : NULL;
-    if (places && out->numel) {
-        int64_t *place = places->data, each = x->size[x->rank - s.dims] * s.from_pitch[0], all = s.out[0] * s.to_pitch[0];
-        for (int64_t i = 0; i < s.out[last]; i++) place[i] = pad_place(s.mode, i - s.left[last], s.n[last]);
-        s.place = place;
+    sc_tensor *indices = out ? sc_empty(cx, SC_I64, 1, count) : NULL;
+    if (indices && out->numel) {
+        int64_t *index = indices->data, each = x->size[x->rank - s.dims] * s.from_pitch[0], all = s.out[0] * s.to_pitch[0];
+        for (int64_t i = 0; i < s.out[last]; i++) index[i] = pad_source(s.mode, i - s.left[last], s.n[last]);
+        s.index = index;
         s.begin = s.left[last] > 0 ? s.left[last] : 0;
         s.end = s.n[last] + s.left[last] < s.out[last] ? s.n[last] + s.left[last] : s.out[last];
         if (s.end <= s.begin) s.begin = s.end = 0;
@@ -118,11 +118,11 @@ SC_KERNEL sc_tensor *sc_pad(sc_ctx *cx, const sc_tensor *x, const int64_t *pad, 
             pad_dims(&s, 0, item, (char *)out->data + (size_t)(i * all) * item,
                      (const char *)in->data + (size_t)(i * each + skipped) * item);
     }
-    if (!places) {
+    if (!indices) {
         sc_release(cx, out);
         out = NULL;
     }
-    sc_release(cx, places);
+    sc_release(cx, indices);
     sc_release(cx, in);
     return out;
 }

@@ -183,7 +183,7 @@ static bool str_is_at(const sc_str *s, int64_t at, const sc_str *sub) {
 }
 
 /* Return the first index of a code in [start, stop), or stop. */
-static int64_t str_place_of(const sc_str *s, uint32_t code, int64_t start, int64_t stop) {
+static int64_t str_find_code(const sc_str *s, uint32_t code, int64_t start, int64_t stop) {
     if (start >= stop || (s->width == 1 && code > 0xff)) return stop;
     if (s->width == 1) {
         const uint8_t *data = s->data, *found = memchr(data + start, (int)code, (size_t)(stop - start));
@@ -198,7 +198,7 @@ static int64_t str_find_in(const sc_str *s, const sc_str *sub, int64_t start, in
     if (start > last) return -1;
     if (sub->len == 0) return start;
     uint32_t first = sc_str_code(sub, 0);
-    for (int64_t i = start; (i = str_place_of(s, first, i, last + 1)) <= last; i++)
+    for (int64_t i = start; (i = str_find_code(s, first, i, last + 1)) <= last; i++)
         if (str_is_at(s, i, sub)) return i;
     return -1;
 }
@@ -238,7 +238,7 @@ SC_KERNEL bool sc_str_endswith(const sc_str *s, const sc_str *suffix, int64_t st
 }
 
 SC_KERNEL bool sc_str_holds(const sc_str *s, int64_t code) {
-    return str_place_of(s, (uint32_t)code, 0, s->len) < s->len;
+    return str_find_code(s, (uint32_t)code, 0, s->len) < s->len;
 }
 
 SC_KERNEL sc_str *sc_str_replace(sc_ctx *cx, sc_str *s, const sc_str *old, const sc_str *with, int64_t count) {
