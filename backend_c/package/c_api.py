@@ -53,8 +53,8 @@ def level(package: Package) -> str:
 
 def _load_note(package: Package) -> str:
     if package.embed_weights or not package.weights:
-        return "The weights are part of the library: weights_path is not looked at and may be NULL."
-    return f"weights_path: {package.name}.safetensors. It is mapped, and checked against what the code was compiled for."
+        return "The weights are part of the library: weights_path is ignored and may be NULL."
+    return f"weights_path: {package.name}.safetensors. It is mapped, and checked against the weights of the build."
 
 
 def _levels(package: Package) -> str:

@@ -22,8 +22,8 @@ extern "C" {
 typedef struct @{name}_model @{name}_model;
 typedef struct @{name}_context @{name}_context;
 
-/* @{load}
- * NULL on failure, with the reason in error (which may be NULL). */
+/* Load a model. @{load}
+ * On failure, return NULL and write the reason to `error`, which may be NULL. */
 @{NAME}_API @{name}_model *@{name}_load(const char *weights_path, char *error, size_t error_size);
 @{NAME}_API void @{name}_free(@{name}_model *model); /* free its contexts first; NULL is allowed */
 
@@ -63,9 +63,9 @@ typedef struct @{name}_context @{name}_context;
 @{NAME}_API void @{name}_free_tensors(DLManagedTensorVersioned **tensors, int64_t n); /* a list of result tensors */
 @{NAME}_API void @{name}_free_array(void *block); /* result numbers or strings, or the data of a string */
 
-/* ---- entries: return SCRIPTC_OK, or another code with the reason in @{name}_last_error() ---- If a context, a result,
- * an argument or a state is NULL, an entry returns SCRIPTC_BAD_ARGUMENT. @{name}_last_error(NULL) says that the context
- * is NULL. Other functions do nothing if the context is NULL. */
+/* ---- entries: return SCRIPTC_OK, or another code with the reason in @{name}_last_error() ----
+ * If a context, a result, an argument or a state is NULL, an entry returns SCRIPTC_BAD_ARGUMENT.
+ * @{name}_last_error(NULL) says that the context is NULL. Other functions do nothing if the context is NULL. */
 
 @{declarations}
 #ifdef __cplusplus

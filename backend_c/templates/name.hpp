@@ -1,4 +1,4 @@
-// @{name}.hpp - @{name}.h for C++17: owners instead of pointers, exceptions instead of codes. Made by scriptc.
+// @{name}.hpp - @{name}.h for C++17: objects that own their memory, and exceptions instead of codes. Made by scriptc.
 #ifndef @{NAME}_HPP
 #define @{NAME}_HPP
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace @{name} {
 
-// What compiled code raised, or an argument that it does not take. type() is the name of Python's exception.
+// An exception of compiled code, or an argument that does not fit it. type() is the name of Python's exception.
 class Error : public std::runtime_error {
 public:
     explicit Error(const scriptc_error &e)
@@ -40,7 +40,7 @@ template <class T> constexpr DLDataType dtype_of()
     return {code, static_cast<uint8_t>(8 * sizeof(T)), 1};
 }
 
-// A contiguous tensor over memory that someone else keeps, to pass as an argument.
+// A contiguous tensor over the caller's memory, to pass as an argument.
 class View {
 public:
     template <class T> View(T *data, std::vector<int64_t> shape) : View(data, dtype_of<std::remove_const_t<T>>(), std::move(shape)) {}
@@ -64,7 +64,7 @@ private:
     DLTensor tensor_;
 };
 
-// A result.
+// A tensor that a call returned.
 class Tensor {
 public:
     explicit Tensor(DLManagedTensorVersioned *managed) : managed_(managed) {}
@@ -79,7 +79,7 @@ public:
         for (int d = 0; d < dlpack().ndim; d++) n *= dlpack().shape[d];
         return n;
     }
-    template <class T> T *data() const // the first element; mind the strides
+    template <class T> T *data() const // the first element; others are at strides
     {
         constexpr DLDataType wanted = dtype_of<T>();
         if (dlpack().dtype.code != wanted.code || dlpack().dtype.bits != wanted.bits)
@@ -183,9 +183,9 @@ public:
     }
     @{name}_context *get() const { return context_.get(); }
     void seed(uint64_t seed) { @{name}_context_seed(context_.get(), seed); } // as torch.manual_seed
-    void set_threads(int n) { @{name}_context_set_threads(context_.get(), n); } // at most n; 1 at first
-    void cancel() { @{name}_cancel(context_.get()); } // ends the running call: from any thread
-    void set_stack(size_t bytes) { @{name}_context_set_stack(context_.get(), bytes); } // for recursion; 0: measured
+    void set_threads(int n) { @{name}_context_set_threads(context_.get(), n); } // at most n; default: 1
+    void cancel() { @{name}_cancel(context_.get()); } // ends the running call; any thread may call it
+    void set_stack(size_t bytes) { @{name}_context_set_stack(context_.get(), bytes); } // of recursion; 0: the free stack
 
 @{entries}
 private:

@@ -1,6 +1,7 @@
-/* What the model keeps from call to call, one for each sequence:
+/* The state that the model keeps from call to call, one for each sequence of calls:
 @{leaves}
- * A state belongs to one call at a time, and must go before its model. Calls that fail keep what they had set before. */
+ * A state belongs to one call at a time, and must be freed before its model. A call that fails keeps the values that it
+ * has assigned. */
 typedef struct @{name}_state @{name}_state;
 /* Return a state with the values at build time, or NULL if memory ends or `model` is NULL. */
 @{NAME}_API @{name}_state *@{name}_state_new(const @{name}_model *model);

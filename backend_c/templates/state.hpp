@@ -1,5 +1,5 @@
-// What the model keeps from call to call; one for each sequence. Copies go on from where the original is. The model must
-// outlive it.
+// The state that the model keeps from call to call, one for each sequence of calls. A copy continues from the state of
+// the original. The model must outlive its states.
 class State {
 public:
     explicit State(const Model &model) : model_(model.get()), state_(@{name}_state_new(model.get()))
@@ -17,7 +17,7 @@ public:
     }
     State(State &&) = default;
     State &operator=(State &&) = default;
-    void reset() // as it was when this was built
+    void reset() // to the values at build time
     {
         if (!@{name}_state_reset(state_.get())) throw std::bad_alloc();
     }

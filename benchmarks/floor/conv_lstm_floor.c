@@ -1,6 +1,6 @@
-/* conv_lstm_floor.c - a ConvLSTM by hand: x [STEPS, BATCH, INPUT, IMAGE, IMAGE] to the last hidden state, 3 by 3 windows.
- * weights: w [4 HIDDEN, INPUT + HIDDEN, 3, 3], bias. Pixels stand channel by channel inside a border of zeros, so that a
- * convolution is nine products. */
+/* conv_lstm_floor.c - a ConvLSTM by hand: x [STEPS, BATCH, INPUT, IMAGE, IMAGE] to the last hidden state, 3 by 3
+ * windows. weights: w [4 HIDDEN, INPUT + HIDDEN, 3, 3], bias. Pixels are stored channel by channel inside a border of
+ * zeros, so that a convolution is nine products. */
 #include "floor.h"
 
 enum { IMAGE = 16, SIDE = IMAGE + 2, CHANNELS = INPUT + HIDDEN };

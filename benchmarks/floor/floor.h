@@ -1,9 +1,8 @@
-/* floor.h - what the cells by hand share: products by packed weights, vector math, a clock.
+/* floor.h - code that the cells by hand share: products by packed weights, vector math, a clock.
  *
- * Each file that includes this is one cell, compiled as a library for one size (-DBATCH, INPUT, HIDDEN, STEPS). Yardsticks,
- * not designs: fixed sizes, finite inputs, fast-math flags, weights packed beforehand, no checks. The benchmark compares
- * their results with eager's.
- */
+ * Each file that includes this is one cell, compiled as a library for one size (-DBATCH, INPUT, HIDDEN, STEPS).
+ * Yardsticks, not designs: fixed sizes, finite inputs, fast-math flags, weights packed beforehand, no checks. The
+ * benchmark compares their results with eager's. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +16,12 @@ enum { LANES = 8, ROWS = 3, MOST_ROWS = 6 };
 typedef float vec __attribute__((vector_size(4 * LANES)));
 typedef int ints __attribute__((vector_size(4 * LANES)));
 
-/* The weights of the module in the order of its parameters; packs them. */
+/* Pack the weights of the module, given in the order of its parameters. */
 void prepare(const float *const *weights);
-/* One sequence x to the result; plan 0 multiplies inputs in the step, plan 1 all of them before the loop. */
+/* Compute the result of one sequence x. Plan 0 multiplies inputs in each step, plan 1 all of them before the loop. */
 static void forward(int plan, const float *x, float *out);
 
-/* Seconds that it took. */
+/* Run a plan and return its seconds. */
 double run(int plan, const float *x, float *out);
 double run(int plan, const float *x, float *out) {
     struct timespec from, to;
@@ -37,7 +36,7 @@ double run(int plan, const float *x, float *out) {
 INLINE vec load(const float *p) { vec v; memcpy(&v, p, sizeof v); return v; }
 INLINE void store(float *p, vec v) { memcpy(p, &v, sizeof v); }
 
-/* e^x: 2^n times a polynomial in the rest, whose exponent bits are added at the end */
+/* Return e^x: a polynomial in the fraction times 2^n, which is added to the exponent bits. */
 INLINE vec exp_of(vec x) {
     for (int i = 0; i < LANES; i++) x[i] = x[i] < 88.f ? x[i] : 88.f;
     for (int i = 0; i < LANES; i++) x[i] = x[i] > -87.f ? x[i] : -87.f;
@@ -62,7 +61,8 @@ INLINE float *floats(size_t count) {
     return memset(made, 0, (count * sizeof(float) + 63) / 64 * 64);
 }
 
-/* w [gates * hidden, depth] in panels of LANES hidden units, in each the gates side by side, `depth` rows of them */
+/* Pack w [gates * hidden, depth] into panels of LANES hidden units. Each panel has `depth` rows with the gates side by
+ * side. */
 INLINE float *pack(int gates, int hidden, int depth, const float *w) {
     float *made = floats((size_t)gates * hidden * depth), *p = made;
     for (int j = 0; j < hidden; j += LANES)
@@ -71,7 +71,7 @@ INLINE float *pack(int gates, int hidden, int depth, const float *w) {
                 for (int l = 0; l < LANES; l++) *p++ = w[((size_t)g * hidden + j + l) * depth + k];
     return made;
 }
-/* the sum of two biases in the same order; b may be NULL */
+/* Return the sum of two biases in the order of the panels; b may be NULL. */
 INLINE float *pack_bias(int gates, int hidden, const float *a, const float *b) {
     float *made = floats((size_t)gates * hidden), *p = made;
     for (int j = 0; j < hidden; j += LANES)
@@ -80,9 +80,9 @@ INLINE float *pack_bias(int gates, int hidden, const float *a, const float *b) {
     return made;
 }
 
-/* tile[r][g] += x[r][:] panel[:][g]; rows and gates are constants wherever this is inlined */
+/* Compute tile[r][g] += x[r][:] panel[:][g]. rows and gates are constants at each call. */
 INLINE void multiply(int rows, int gates, int depth, const float *x, size_t stride, const float *panel, vec (*tile)[4]) {
-    vec more[4] = {{0}}; /* a second chain of sums where one row alone would wait for its own */
+    vec more[4] = {{0}}; /* a second chain of sums, since one row alone would wait for its sums */
     int k = 0;
     if (rows == 1)
         for (; k + 2 <= depth; k += 2, panel += 2 * gates * LANES)
@@ -96,7 +96,7 @@ INLINE void multiply(int rows, int gates, int depth, const float *x, size_t stri
     for (int g = 0; rows == 1 && g < gates; g++) tile[0][g] += more[g];
 }
 
-/* Runs `block(rows, row)` with a constant number of rows over all rows. */
+/* Run `block(rows, row)` with a constant number of rows over all rows. */
 #define OVER_ROWS(count, block)                        \
     do {                                               \
         int row = 0;                                   \
@@ -110,7 +110,7 @@ INLINE void multiply(int rows, int gates, int depth, const float *x, size_t stri
         }                                              \
     } while (0)
 
-/* out [count, gates * hidden], in panels' order, = bias + x w */
+/* Compute out [count, gates * hidden], in the order of the panels, = bias + x w. */
 #define PROJECT_BLOCK(rows, row)                                                                           \
     do {                                                                                                   \
         vec tile[MOST_ROWS][4];                                                                            \

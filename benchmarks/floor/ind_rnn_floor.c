@@ -1,5 +1,5 @@
-/* ind_rnn_floor.c - an IndRNN by hand: each unit sees of the state only itself.
- * weights: w [HIDDEN, INPUT], bias, recurrent [HIDDEN]; HIDDEN is a multiple of 64. */
+/* ind_rnn_floor.c - an IndRNN by hand: each unit reads only its own state. weights: w [HIDDEN, INPUT], bias, recurrent
+ * [HIDDEN]; HIDDEN is a multiple of 64. */
 #include "floor.h"
 
 static float *w, *bias, *projected, *h;
@@ -18,7 +18,7 @@ static void forward(int plan, const float *x, float *out) {
         if (!plan) project(4, HIDDEN / 4, INPUT, BATCH, x + (size_t)t * BATCH * INPUT, w, bias, projected);
         const float *in = projected + (plan ? (size_t)t * BATCH * HIDDEN : 0);
         for (int b = 0; b < BATCH; b++)
-            for (int j = 0; j < HIDDEN; j += LANES) { /* four quarters of the units stand in turn: see pack */
+            for (int j = 0; j < HIDDEN; j += LANES) { /* pack interleaves four quarters of the units */
                 size_t at = (size_t)b * HIDDEN + j, unit = j / (4 * LANES) * LANES + j / LANES % 4 * (HIDDEN / 4);
                 vec state = relu(load(in + at) + load(recurrent + j) * load(h + at));
                 store(h + at, state);

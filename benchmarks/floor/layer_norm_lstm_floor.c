@@ -14,7 +14,7 @@ void prepare(const float *const *weights) {
     gates = floats(BATCH * 4 * HIDDEN), projected = floats((size_t)STEPS * BATCH * 4 * HIDDEN);
 }
 
-/* mean and 1 / deviation of one row */
+/* Compute the mean and one over the standard deviation of a row. */
 static void moments(int n, const float *x, float *mean, float *scale) {
     vec sum = {0}, square = {0};
     float total = 0, squares = 0;

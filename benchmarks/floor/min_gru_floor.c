@@ -1,5 +1,5 @@
-/* min_gru_floor.c - a minGRU by hand: neither gate nor candidate sees the state.
- * weights: w_z [HIDDEN, INPUT], b_z, w_h, b_h. */
+/* min_gru_floor.c - a minGRU by hand: neither gate nor candidate depends on the state. weights: w_z [HIDDEN, INPUT],
+ * b_z, w_h, b_h. */
 #include "floor.h"
 
 static float *w, *bias, *projected, *h;

@@ -3,9 +3,8 @@
  *   rnn_floor BATCH INPUT HIDDEN STEPS REPEATS   ->  microseconds per sequence, median of the repeats, one line for each
  *   plan: `fused` multiplies x and h in the step; `hoisted` multiplies all x at once before the loop.
  *
- * Weights are packed beforehand and the time excludes it. A yardstick, not a design: sizes are fixed per run, inputs
- * finite, no checks. HIDDEN has to be a multiple of the vector width.
- */
+ * Weights are packed before the measurement. This is a yardstick, not a design: sizes are fixed per run, inputs are
+ * finite, and nothing is checked. HIDDEN must be a multiple of the vector width. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +42,7 @@ static matrix weights(int rows, int columns) {
     return (matrix){rows, columns, noise((size_t)rows * padded, 0.02f)};
 }
 
-/* e^x: 2^n times a polynomial in the rest, whose exponent bits are added at the end */
+/* Return e^x: a polynomial in the fraction times 2^n, which is added to the exponent bits. */
 static inline vec exp_of(vec x) {
     for (int i = 0; i < LANES; i++) x[i] = x[i] < 88.f ? x[i] : 88.f;
     for (int i = 0; i < LANES; i++) x[i] = x[i] > -87.f ? x[i] : -87.f;
@@ -65,7 +64,7 @@ static inline vec sigmoid(vec x) { return 1.f / (1.f + exp_of(-x)); }
 static inline vec load(const float *p) { vec v; memcpy(&v, p, sizeof v); return v; }
 static inline void store(float *p, vec v) { memcpy(p, &v, sizeof v); }
 
-/* tile[r][c] += x[r][:] w[:][c] over one panel; `rows` is a constant wherever this is inlined */
+/* Compute tile[r][c] += x[r][:] w[:][c] over one panel. `rows` is a constant at each call. */
 static inline __attribute__((always_inline)) void multiply(int rows, const float *x, const matrix *w, int column, vec tile[MOST_ROWS][COLUMNS]) {
     const float *panel = w->data + (size_t)column * w->rows;
     for (int k = 0; k < w->rows; k++, panel += PANEL) {
@@ -78,7 +77,7 @@ static inline __attribute__((always_inline)) void multiply(int rows, const float
     }
 }
 
-typedef struct step { /* out = f(start + x wx + h wh); wx or wh is null where there is no such term */
+typedef struct step { /* out = f(start + x wx + h wh); wx or wh is NULL if the term is absent */
     const float *start;
     size_t start_stride; /* floats from one row of start to the next: 0 for a bias */
     const float *x, *h;
@@ -147,7 +146,7 @@ static int ascending(const void *a, const void *b) {
     return (difference > 0) - (difference < 0);
 }
 
-/* Loops of some 200 us, so that the clock costs nothing. */
+/* Return the median time. A sample takes about 200 us, so that reading the clock costs nothing. */
 static double median(void (*plan)(const net *), const net *n, int repeats) {
     double *times = malloc(sizeof *times * repeats), begin = now();
     if (!times) abort();
@@ -164,7 +163,7 @@ static double median(void (*plan)(const net *), const net *n, int repeats) {
     return middle;
 }
 
-/* The worst error in the hidden state of the first and the last sequence against plain loops in double. */
+/* Return the largest error in the hidden state of the first and the last sequence, against plain loops in double. */
 static double error(const net *n) {
     size_t state = (size_t)n->batch * n->hidden;
     double *h = calloc(2 * state, sizeof *h), worst = 0;

@@ -1,5 +1,5 @@
-/* sru_floor.c - a simple recurrent unit by hand: gates see the cell state only element by element.
- * weights: w [3 HIDDEN, INPUT] (candidate, forget, reset), v_f, v_r, b_f, b_r [HIDDEN]; INPUT is HIDDEN. */
+/* sru_floor.c - a simple recurrent unit by hand: gates use the cell state only element by element. weights: w [3
+ * HIDDEN, INPUT] (candidate, forget, reset), v_f, v_r, b_f, b_r [HIDDEN]; INPUT is HIDDEN. */
 #include "floor.h"
 
 static float *w, *no_bias, *projected, *c;

@@ -154,8 +154,8 @@ typedef struct sc_dict {
     bool counted;     /* values are sc_obj and are retained */
     bool written;     /* changed during this call */
     bool sorted;      /* of a set: items are in the iteration order of Python's set */
-    const char *kind; /* of the keys: one of "ifbs", several in parentheses for a tuple, one in brackets for tuples of any
-                         length, each an sc_list */
+    const char *kind; /* types of the keys: a letter of "ifbs", several in parentheses for a tuple, one in brackets for a
+                         tuple of any length, which is an sc_list */
     void *owner;      /* caller's object if this is an argument, else NULL */
     int64_t len;      /* keys */
     int64_t n, cap;   /* items, holes included */
@@ -283,8 +283,9 @@ static inline int sc_check_stop(sc_ctx *cx) {
     return __builtin_expect(__atomic_load_n(&cx->stop, __ATOMIC_RELAXED), 0) ? sc_stop(cx) : 0;
 }
 
-/* ---- the stack (sc_stack.c) ---- Return the lowest address that frames of compiled code may reach. here: the address
- * of the first frame. room: the bytes that they may use; 0: as many as the running thread's stack has. */
+/* ---- the stack (sc_stack.c) ----
+ * Return the lowest address that frames of compiled code may reach. here: the address of the first frame. room: the
+ * bytes that they may use; 0: as many as the running thread's stack has. */
 uintptr_t sc_stack_end(uintptr_t here, size_t room);
 
 /* ---- objects (sc_core.c) ---- */

@@ -1,7 +1,7 @@
 /* sc_math.h - scalar float functions for generated loops.
  *
  * The float ones are straight-line code (selects, no branches, no calls), so a loop over them becomes vector code.
- * All are right at NaN, infinities, signed zeros and denormals; results underflow gradually. Largest error against
+ * All are correct at NaN, infinities, signed zeros and denormals; results underflow gradually. Largest error against
  * double libm in ulp over all 2^32 inputs (tests/runtime/ulp.c; fma contraction on):
  *
  *   exp 0.88  exp2 0.98  expm1 1.51  log 0.93  log2 1.10  log10 0.98  log1p 1.53  tanh 1.20  sigmoid 1.70
@@ -9,8 +9,8 @@
  *
  * (docs/guide/benchmarks.md names the inputs with these errors. Without contraction log2 and log10 have 1.8, the others as
  * above to a few tenths.)
- * sin, cos and tan read a small table: GCC vectorizes them only where its tuning thinks well of gathers, which toolchain.py and
- * the levels of packages ask for.
+ * sin, cos and tan read a small table: GCC vectorizes them only if its tuning favors gathers, which toolchain.py and
+ * the levels of packages request.
  * The polynomials are Lawson minimax fits by tools/minimax.py. The rest, and double, is libm's. */
 #ifndef SC_MATH_H
 #define SC_MATH_H
