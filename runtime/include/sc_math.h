@@ -35,7 +35,7 @@ SC_MATH float sc_bits_float(uint32_t u) {
 
 #define SC_ROUND_MAGIC 12582912.0f /* 1.5 * 2^23: t + magic has the rounded t in its low bits */
 
-/* e^r - 1 - r over r^2, |r| <= log(2) / 2 */
+/* Return (e^r - 1 - r) / r^2 for |r| <= log(2) / 2. */
 SC_MATH float sc_exp_poly(float r) {
     float q = (0.00138182985f * r + 0.00836853217f) * (r * r) + (0.0416682921f * r + 0.166665226f);
     return q * r + 0.49999994f;
@@ -46,7 +46,7 @@ SC_MATH float sc_scale2(float p, float t) {
     uint32_t twice = sc_float_bits(t), half = (twice << 22) & 0xff800000u;
     return p * sc_bits_float(half) * sc_bits_float((twice << 23) - half);
 }
-/* n = round(x log2(e)), *r + *low = x - n log(2); garbage, but no trap, for NaN */
+/* Return n = round(x log2(e)), and write x - n log(2) as *r + *low. NaN gives any numbers, but no trap. */
 SC_MATH int32_t sc_exp_reduce(float x, float *r, float *low) {
     float t = x * 1.44269502f + SC_ROUND_MAGIC, n = t - SC_ROUND_MAGIC;
     float high = x - n * 0.693145752f;
@@ -76,9 +76,11 @@ SC_MATH float sc_expm1_f32(float x) {
     float y = 2.0f * (s * p + (s - 0.5f));
     return copysignf(n == 0 ? p : y, x);
 }
-/* 2^n for the n that adding SC_ROUND_MAGIC + 127 has left in the low bits of t; 2^(n - 64) for SC_ROUND_MAGIC + 63 */
+/* Return 2^n for the n that adding SC_ROUND_MAGIC + 127 has left in the low bits of t; 2^(n - 64) for SC_ROUND_MAGIC +
+ * 63. */
 SC_MATH float sc_exp_scale(float t) { return sc_bits_float(sc_float_bits(t) << 23); }
-/* 1 + e is 2^n + 1, exact but where that does not matter, and 2^n (e^r - 1), so that only the sum is rounded. */
+/* Return tanh(x). With e = 2^n e^r, 1 + e is the sum of 2^n + 1 and 2^n (e^r - 1), so that only the sum is rounded; 2^n
+ * + 1 is exact wherever its rounding would matter. */
 SC_MATH float sc_tanh_f32(float x) {
     float a = fabsf(x), z = a * a, c = a > 10.0f ? 10.0f : a;
     float p = -0.00571549917f;
@@ -91,7 +93,7 @@ SC_MATH float sc_tanh_f32(float x) {
     float d = (r + r * r * sc_exp_poly(r)) * scale + (scale + 1.0f);
     return copysignf(a < 0.625f ? a + a * z * p : 1.0f - 2.0f / d, x);
 }
-/* 1 / (1 + e^-x), both sides of the fraction times 2^-64: e^-x may have a denormal inverse. */
+/* Return 1 / (1 + e^-x). Both sides of the fraction are scaled by 2^-64, since e^-x may have a denormal inverse. */
 SC_MATH float sc_sigmoid_f32(float x) {
     float c = x > 30.0f ? 30.0f : x, one = 0x1p-64f;
     c = c < -104.0f ? -104.0f : c;
@@ -103,7 +105,7 @@ SC_MATH float sc_sigmoid_f32(float x) {
 
 /* ---- logarithms ---- */
 
-/* x = 2^k m with m in [sqrt(1/2), sqrt(2)) */
+/* Split x into 2^k m with m in [sqrt(1/2), sqrt(2)). */
 SC_MATH float sc_log_split(float x, float *k) {
     int tiny = x < 1.17549435e-38f;
     uint32_t u = sc_float_bits(tiny ? x * 8388608.0f : x) - 0x3f3504f3u; /* bits of sqrt(1/2) */
@@ -111,7 +113,7 @@ SC_MATH float sc_log_split(float x, float *k) {
     *k = (float)(e - (tiny ? 23 : 0));
     return sc_bits_float((u & 0x7fffffu) + 0x3f3504f3u);
 }
-/* log(1 + f) - f for 1 + f as sc_log_split makes it */
+/* Return log(1 + f) - f, where 1 + f is the m of sc_log_split. */
 SC_MATH float sc_log_poly(float f) {
     float p = -0.0763642788f;
     p = p * f + 0.127622128f;
@@ -184,7 +186,7 @@ static const double sc_two_over_pi[3][14] = {
 
 #define SC_ROUND_MAGIC_F64 6755399441055744.0 /* 1.5 * 2^52 */
 
-/* x = (q + r) pi/2, |r| <= 1/2 up to rounding: r * pi/2, and q mod 4; any finite x */
+/* Return r * pi/2, and write q mod 4 to *q, for any finite x = (q + r) pi/2, where |r| <= 1/2 up to rounding. */
 SC_MATH float sc_trig_reduce(float x, uint32_t *q) {
     int32_t e = (int32_t)(sc_float_bits(x) >> 23 & 255), i = e < 158 ? 0 : (e - 150) >> 3;
     i = e == 255 ? 0 : i;
