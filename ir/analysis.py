@@ -30,13 +30,13 @@ from scriptc.ir.types import (
     cells,
 )
 
-# The classes of memory that belong to values; "list" is that of all containers with identity.
+# The memory class of each type of values. "list" is the class of all containers with identity.
 _CLASS: dict[str, Any] = {"tensor": TensorType, "list": Container}
 
 
 def holds(t: Type, memory: str) -> bool:
     """Return whether a value of this type is, or leads to, an object of a class of memory."""
-    seen: set[Type] = set()  # objects may refer to others of their class
+    seen: set[Type] = set()  # objects may refer to objects of the same class
     todo = [t]
     while todo:
         part = todo.pop()

@@ -19,15 +19,15 @@ from scriptc.ir.path_conditions import LENGTHS, PathConditions
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import Operand, RegionArgument, is_loop, loop_of_counter, runs_to_its_end
 
-_BUDGET = 60  # goals that one question may lead to
-_ALLOWANCE = 4_000  # and all questions about a function: a fifth of a second
+_BUDGET = 60  # goals that the proof of one question may try
+_ALLOWANCE = 4_000  # goals for all questions about a function; they take a fifth of a second
 _DEPTH = 8
-_APPENDS = 8  # loops looked at that make one list longer
-_LONGEST = 2**48  # no list or string has as many items: addresses have 48 bits
-_FACTOR = isqrt(2**63 - 1)  # the product of two ints up to this is one of 64 bits
+_APPENDS = 8  # loops that may lengthen one list
+_LONGEST = 2**48  # every list and string is shorter: addresses have 48 bits
+_FACTOR = isqrt(2**63 - 1)  # the product of two ints up to this fits 64 bits
 _INDEXED = frozenset({"list.get", "list.at", "list.set", "list.put"})
 
-Floor = tuple[Value | None, int]  # v + k that something is not less than
+Floor = tuple[Value | None, int]  # v + k, a lower bound
 
 
 class Bounds:
@@ -38,7 +38,7 @@ class Bounds:
         self._left = 0
         self._allowance = _ALLOWANCE
         self._assumed: list[Goal] = []
-        self._failed: dict[Goal, int] = {}  # with how many steps left
+        self._failed: dict[Goal, int] = {}  # by failed goal: the steps that were left
         self._asked: set[Value] = set()
 
     def is_index(self, index: Value, xs: Value, at: Op) -> bool:
@@ -73,7 +73,7 @@ class Bounds:
         if depth <= self._failed.get(goal, 0) or self._left == 0:
             return False
         self._left -= 1
-        before, self._failed[goal] = self._failed.get(goal, 0), depth  # also while it is tried: nothing follows from itself
+        before, self._failed[goal] = self._failed.get(goal, 0), depth  # set early, so that no goal follows from itself
         ways = chain(self._by_facts(goal), self._above(goal), self._below(goal))
         proved = (
             any(all(self._prove(part, depth - 1) for part in way) for way in ways)

@@ -208,7 +208,7 @@ class Func:
     body: Block
     results: list[Type]
     loc: Loc
-    source: list[str] = field(default_factory=list)  # the lines that the C shows above the function
+    source: list[str] = field(default_factory=list)  # the lines that a comment above the C function shows
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ FROM_TORCH = {name: dtype for dtype, name in TORCH_NAMES.items()}
 SIZES = {
     "bool": 1, "u8": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "c64": 8, "c128": 16,
 }  # fmt: skip
-SCALAR_TYPES = {  # in eager's messages
+SCALAR_TYPES = {  # names in eager's messages
     "f32": "Float", "f64": "Double", "f16": "Half", "bf16": "BFloat16", "i64": "Long", "i32": "Int", "i16": "Short",
     "i8": "Char", "u8": "Byte", "bool": "Bool", "c64": "ComplexFloat", "c128": "ComplexDouble",
 }  # fmt: skip
-NUMBER_TYPES = {  # likewise, of numbers that do not fit
+NUMBER_TYPES = {  # names in eager's messages about numbers that do not fit a dtype
     "bool": "bool", "u8": "uint8_t", "i8": "int8_t", "i16": "int16_t", "i32": "int", "i64": "int64_t", "f16": "c10::Half",
     "bf16": "c10::BFloat16", "f32": "float", "f64": "double",
     "c64": "c10::complex<float>", "c128": "c10::complex<double>",
@@ -72,7 +72,7 @@ def promote(a: str, b: str) -> str:
     if category(a) != category(b):
         return a if category(a) > category(b) else b
     if a in FLOATING:
-        return "f64" if "f64" in (a, b) else "f32"  # f16 with bf16 is f32
+        return "f64" if "f64" in (a, b) else "f32"  # f16 and bf16 give f32
     if "u8" in (a, b):
         other = b if a == "u8" else a
         return "i16" if other == "i8" else other

@@ -44,7 +44,7 @@ class CompileError(Exception):
         found = [diagnostics] if isinstance(diagnostics, Diagnostic) else diagnostics
         self.diagnostics: list[Diagnostic] = list(dict.fromkeys(found))
         super().__init__(self.diagnostics)
-        count = len(self.diagnostics)  # printed now, while linecache has the text that was read
+        count = len(self.diagnostics)  # format now, while linecache still has the source text
         self._text = "\n".join([*map(str, self.diagnostics), f"{count} error{'s' if count != 1 else ''}"])
 
     def __str__(self) -> str:

@@ -29,7 +29,7 @@ def derived(module: Module, names: Sequence[str]) -> list[str]:
     wanted = tuple(cls for name in names if (cls := own_class(name)) is not None)
     every = [c.__name__ for c in vars(builtins).values() if isinstance(c, type) and issubclass(c, wanted or ())]
     found = dict.fromkeys([*names, *sorted(every)])
-    for name, bases in module.exceptions.items():  # bases stand in front of what derives from them
+    for name, bases in module.exceptions.items():  # base classes precede the classes that derive from them
         if any(base in found for base in bases):
             found[name] = None
     return list(found)

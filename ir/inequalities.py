@@ -40,7 +40,7 @@ class Goal(NamedTuple):
         return Goal(a, b, c, self.at)
 
 
-Way = list[Goal]  # what a goal follows from, if all of it holds
+Way = list[Goal]  # goals that together imply another goal
 Rule = Callable[..., Iterator[Way]]
 
 
@@ -107,7 +107,7 @@ def _product_at_most(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
 
 
 def _product_at_least(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
-    if x is y:  # squares of integers are no smaller than these, nor than 0
+    if x is y:  # x * x >= x and x * x >= 0 for integers
         yield [goal.with_b(x)]
         yield [goal.with_b(None)]
         return
@@ -122,7 +122,7 @@ def _within(goal: Goal, largest: int, *values: Value) -> Way:
     return [g for v in values for g in (goal.at_most(v, None, largest), goal.at_most(None, v, largest))]
 
 
-# A divisor is not 0 where there is a result, so that one of 0 or more is positive.
+# If there is a result, the divisor is not 0. A divisor of 0 or more is therefore positive.
 def _remainder_at_most(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
     yield [goal.at_most(None, y), goal.with_a(y, 1)]
     yield [goal.at_most(None, y), goal.at_most(None, x), goal.with_a(x)]
@@ -133,7 +133,7 @@ def _remainder_at_least(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
 
 
 def _quotient_at_most(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
-    if constant_int(y) == 2 and (parts := _parts(x)):  # the middle of two is at most the larger
+    if constant_int(y) == 2 and (parts := _parts(x)):  # the middle of two ints is at most the larger one
         yield [goal.with_a(part) for part in parts]
     yield [goal.at_most(None, y), goal.at_most(None, x), goal.with_a(x)]
 
@@ -167,7 +167,7 @@ def _greatest_at_least(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
 
 
 def _bits_at_most(goal: Goal, x: Value, y: Value) -> Iterator[Way]:
-    for v in (x, y):  # no more than either operand that is not negative
+    for v in (x, y):  # a & b is at most each operand that is not negative
         yield [goal.at_most(None, v), goal.with_a(v)]
 
 
@@ -189,7 +189,7 @@ def _magnitude_at_least(goal: Goal, x: Value) -> Iterator[Way]:
     yield [goal.with_b(x)]
 
 
-# What a goal follows from when its `a` is the result of an operation, and when its `b` is.
+# The rules for a goal whose `a` (ABOVE) or `b` (BELOW) is the result of an operation.
 ABOVE: dict[str, Rule] = {
     "int.add": _sum_at_most, "int.sub": _difference_at_most, "int.mul": _product_at_most, "int.mod": _remainder_at_most,
     "int.floordiv": _quotient_at_most, "int.min": _least_at_most, "int.max": _greatest_at_most,

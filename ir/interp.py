@@ -21,7 +21,7 @@ from scriptc.ir.types import ObjectType, TensorType, TupleType
 Env = dict[Value, Any]
 RUNS, runs = handlers()
 
-MAX_DEPTH = 1000  # calls within each other, as in Python
+MAX_DEPTH = 1000  # nested calls, as in Python
 
 
 class _Leave(BaseException):
@@ -138,7 +138,7 @@ class Interpreter:
         args = () if not message else (argument(message) if issubclass(error, KeyError) else message,)
         if op.attrs["type"] not in self.exceptions:
             return error(*args)
-        made = error.__new__(error)  # its __init__ ran where it was made
+        made = error.__new__(error)  # the op that made the exception has run its __init__
         made.args = args
         return made
 
@@ -164,7 +164,7 @@ class Interpreter:
             if "ELEMENTWISE" not in OPS[name].traits:
                 raise
         given = [value for value in args if isinstance(value, self.torch.Tensor)]
-        tensors = [self.as_tensor(value, given) for value in args]  # some of torch's functions take no numbers
+        tensors = [self.as_tensor(value, given) for value in args]  # some functions of torch take only tensors
         return reference(name)(*tensors, **keywords)
 
     def as_tensor(self, value: Any, others: list[Any]) -> Any:
@@ -315,7 +315,7 @@ class Interpreter:
 
     @runs("check.leaf")
     def do_check_leaf(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        return ()  # nothing that is interpreted is seen by autograd
+        return ()  # autograd does not see interpreted calls
 
     @runs("check.overlap")
     def do_check_overlap(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
@@ -373,7 +373,7 @@ class Interpreter:
 
     @runs("kept.has")
     def do_kept_has(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        return (False,)  # what is kept is what would be computed
+        return (False,)  # a stored value equals the recomputed value
 
     @runs("kept.put")
     def do_kept_put(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
@@ -412,7 +412,7 @@ class Interpreter:
         _held(operands[0])[_field(op)] = operands[1]
         return ()
 
-    # A place in a dict or set is an index into its keys.
+    # The place of an item in a dict or set is its index among the keys.
     @runs("dict.new")
     def do_dict_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return ({},)

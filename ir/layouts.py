@@ -111,9 +111,8 @@ class Layouts:
         self.shapes = Shapes()
         self.ignored = ignored
         ops = [op for op in body.walk() if op.parent is not None and not _is_inside_fuse(op)]
-        self.passed_on: dict[
-            Value, list[Value]
-        ] = {}  # what a value that comes out of a region op, or enters it, may be
+        # By result or argument of a region op: the values that it may be.
+        self.passed_on: dict[Value, list[Value]] = {}
         for op in ops:
             for argument in region_arguments(op) if op.has("CONTROL") else ():
                 for value, given in ((argument.inner, argument.into_inner), (argument.result, argument.into_result)):

@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 OPERAND_TYPES = frozenset({"Tensor", "Scalar", "Operand", "SymInt", "Value", "List"})
 
-# What a generic pass may ask. PURE: no effects; it may still raise where the row says so. VIEW: results alias the
-# first operand. ELEMENTWISE: one output element per input element, broadcasting; computes per element by the row's `c`.
-# FETCHES: results are objects that existed before, not new ones. GUARDED: right only where control reaches it, because
-# something in front (a check, a test, a loop's bounds) makes its operands fit; never run earlier than written.
+# Traits of ops, which generic passes ask for.
+# PURE: the op has no effects. It may still raise if its row says so.
+# VIEW: results alias the first operand.
+# ELEMENTWISE: the op broadcasts its operands and computes each element of the result by the row's `c`.
+# FETCHES: results are objects that existed before the op.
+# GUARDED: a check, a test or loop bounds in front of the op make its operands fit, so the op never moves ahead of them.
 # FLOATING: the front end casts integral tensors to the default dtype first, as eager does.
-# PLAIN: tensors among the results have the strides of new contiguous ones, whatever those of the operands.
-# ANY_DTYPE: elements are carried as they are, or only tested: complex ones will do too.
-# EXPRESSION: of the loop IR, an expression of C, which may be written where its result is used.
+# PLAIN: tensors among the results are contiguous, whatever the strides of the operands.
+# ANY_DTYPE: the op only copies or tests elements, so complex elements are supported.
+# EXPRESSION: an op of the loop IR that is a C expression, which may be written where its result is used.
 # WIDE_NUMBER: a number as second operand keeps its precision beside half tensors; others are rounded to their dtype.
 TRAITS = frozenset({
     "PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "GUARDED",
@@ -57,7 +59,7 @@ class SchemaArg:
     optional: bool
     keyword_only: bool
     default: Any = ...  # ... where there is none
-    size: int | None = None  # of a list whose length is fixed
+    size: int | None = None  # the fixed length of a list
 
     @property
     def is_operand(self) -> bool:
@@ -147,7 +149,7 @@ class Raises:
 
 
 OUT_OF_MEMORY = Raises("MemoryError")
-NO_ERROR = Raises("")  # of a kernel whose prototype can report errors, although no input makes it fail
+NO_ERROR = Raises("")  # a kernel whose prototype can report errors, although no input makes the kernel fail
 
 
 Infer = Callable[[Sequence["Value"], Mapping[str, Any]], Sequence["Type"]]

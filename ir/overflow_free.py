@@ -12,7 +12,7 @@ from scriptc.ir.regions import counter, region_arguments
 
 _LONGEST_STEP = 8  # at one a nanosecond from 2**62, steps of 8 take 18 years to 2**63
 _FIRST = 2**62
-_LENGTHS = frozenset({"list.len", "str.len", "dict.len"})  # of what has room in memory; a tensor can be expanded
+_LENGTHS = frozenset({"list.len", "str.len", "dict.len"})  # of objects in memory; an expanded tensor may be larger
 
 
 def overflow_free_values(body: Block) -> frozenset[Value]:

@@ -14,10 +14,10 @@ from scriptc.ir.regions import RegionArgument, region_arguments, target
 from scriptc.ir.types import Container, ListType
 
 _FLIPPED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
-LENGTHS = frozenset({"list.len", "str.len", "dict.len"})  # of what has room in memory; a tensor can be expanded
+LENGTHS = frozenset({"list.len", "str.len", "dict.len"})  # of objects in memory; an expanded tensor may be larger
 _KEEP_LENGTH = frozenset({"list.set", "list.put"})
 _GROW = frozenset({"list.append", "list.insert"})
-_NEAR = 16  # so many conditions and uses are looked at, of one value
+_NEAR = 16  # the most conditions and uses that are examined for one value
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ class PathConditions:
     """Answers for the body of one function as long as it does not change."""
 
     def __init__(self, body: Block):
-        self.places: dict[Op, int] = {}  # in program order
+        self.places: dict[Op, int] = {}  # positions in program order
         self.region_arguments: dict[Value, RegionArgument] = {}
         self._about: dict[Value, list[Known]] = {}
         self._changes: list[Op] = []

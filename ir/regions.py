@@ -115,7 +115,8 @@ def region_arguments(op: Op) -> Iterator[RegionArgument]:
     breaks = [t for t in leaving if t.name == "break"]
     for k, (arg, result) in enumerate(zip(args, op.results, strict=True)):
         carried = ((op, k + (3 if counted else 0)), *((t, k) for t in leaving if t not in breaks))
-        ends = carried if counted else ()  # a counted loop may end by itself, with what is carried
+        # A counted loop may end without a break. The carried values are then its results.
+        ends = carried if counted else ()
         yield RegionArgument(op, arg, result, carried, (*ends, *((t, k) for t in breaks)))
 
 

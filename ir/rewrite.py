@@ -15,7 +15,7 @@ from scriptc.ir.core import Attr, Block, Module, Op, Value
 from scriptc.ir.regions import target
 from scriptc.ir.types import Type, is_subtype
 
-# A rule that undoes another would fire for ever; this many firings for each op is far more than rules need.
+# Two rules that undo each other would never stop. Rules need far fewer firings for each op than this limit.
 FIRINGS_PER_OP = 100
 
 

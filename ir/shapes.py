@@ -18,7 +18,7 @@ Atom = int | str | tuple[Value, int]
 Size = frozenset[Atom]
 Shape = tuple[Size, ...]
 
-# How far back the search goes, so that its depth does not grow with the program.
+# The deepest search, so that the depth does not grow with the program.
 MAX_DEPTH = 40
 _ONE: Size = frozenset([1])
 
@@ -78,12 +78,12 @@ class Shapes:
         if op.has("ELEMENTWISE"):
             shapes = [self.of(v, depth) for v in op.operands if isinstance(v.type, TensorType)]
             return broadcast([s for s in shapes if s is not None]) if None not in shapes else None
-        # The row's type rule is asked with a symbol for each unknown dim, to see which of them it passes on.
+        # The type rule is called with a symbol for each unknown dim, to see which symbols reach the result.
         meaning: dict[str, Size] = {}
         operands = [self._with_symbols(v, meaning, depth) for v in op.operands]
         try:
             t = op.defn.infer(operands, op.attrs)[op.results.index(value)]
-        except TypeRuleError:  # constants, weights and calls, whose types are given
+        except TypeRuleError:  # constants, weights and calls declare their types
             return None
         if not isinstance(t, TensorType) or t.dims is None:
             return None

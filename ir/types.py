@@ -17,7 +17,7 @@ class Type:
     """Base of all types; compare with ==."""
 
     __slots__ = ()
-    counted = False  # values are references that generated C retains and releases
+    counted = False  # values are reference-counted: generated C retains and releases them
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,10 @@ class Elem:
     """The type of what a container holds while it is being found; cells of containers that meet at a join are united."""
 
     type: Type
-    observed: bool = False  # some op was typed by it, so that widening it needs another reading of the function
-    stale: bool = False  # it was observed, and is wider now
-    fixed: bool = False  # given by the signature
-    python: Any = None  # the front end's: what class of dict or set it is, where that is not the plain one
+    observed: bool = False  # an op was typed by this type, so a wider type needs another reading
+    stale: bool = False  # the type became wider after it was observed
+    fixed: bool = False  # the signature gives the type
+    python: Any = None  # used by the front end: the Python class of a dict or set, unless it is dict or set itself
     link: Elem | None = None
 
     def find(self) -> Elem:
@@ -198,7 +198,7 @@ class ObjectType(Type):
         return f"object<{self.record.name}>"
 
 
-Container = ListType | DictType | SetType | ObjectType  # what is a reference with identity to other values
+Container = ListType | DictType | SetType | ObjectType  # values with identity that refer to other values
 
 
 def dict_of(key: Type, elem: Type) -> DictType:

@@ -78,7 +78,7 @@ class _Checker:
             self.note(op, f"has {len(op.results)} results where its row gives {len(expected)}")
             return
         for value, t in zip(op.results, expected, strict=True):
-            try:  # a written type may know more or less about sizes, but not disagree
+            try:  # a declared type may leave out sizes, or know more of them
                 join(value.type, t)
             except JoinError:
                 self.note(op, f"result is {value.type} where its row gives {t}")
@@ -154,7 +154,7 @@ class _Checker:
             self.note(op, "a region must end in a terminator")
         elif last.name == "yield":
             self.values(last, last.operands, carried, "yield must match the carried arguments")
-        if counted:  # the loop may end by itself, with what is carried
+        if counted:  # a counted loop may end without a break; the carried values are then its results
             for arg, result in zip(carried, op.results, strict=False):
                 if not is_subtype(arg, result.type):
                     self.note(op, f"carried {arg} leaves the loop as {result.type}")

@@ -130,7 +130,7 @@ def placed_argument(reader: Reader, spec: Spec, name: str, home: CallerLocation 
             held |= {
                 "maxlen": Known(maxlen),
                 "_changes": Known(0),
-            }  # the attributes are those of the class, in its order
+            }  # in the order of the attributes of `Deque`
             made = ObjectValue(Deque, held, home=None if kept else CallerLocation(place))
         case _:
             raise AssertionError(spec)

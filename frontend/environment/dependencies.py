@@ -12,7 +12,7 @@ from typing import Any
 
 
 class _Recorded(threading.local):
-    objects: dict[int, Any] | None = None  # by id; None while nothing is read
+    objects: dict[int, Any] | None = None  # by id; None while no function is being read
 
 
 _recorded = _Recorded()
@@ -45,7 +45,7 @@ def record_this_process() -> None:
     record_dependency(_OF_THIS_PROCESS)
 
 
-_OF_THIS_PROCESS = object()  # which has no name
+_OF_THIS_PROCESS = object()  # no later process can name this object
 
 
 def objects() -> Collection[Any]:

@@ -19,23 +19,20 @@ class Environment:
     guards: dict[Any, Guard] = field(default_factory=dict)
     live: list[Live] = field(default_factory=list)
     values: list[LiveValue] = field(default_factory=list)
-    param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
-    names_of_params: dict[str, int] = field(default_factory=dict)  # how many parameters have asked for a name
-    tables: dict[Any, AbstractValue] = field(default_factory=dict)  # dicts outside as run-time dicts
-    objects: list[AbstractValue] = field(default_factory=list)  # arguments that have a place
-    keep: list[Any] = field(default_factory=list)  # objects whose ids are used
-    made: set[int] = field(default_factory=set)  # ids of parts of what was made while reading, that nobody else changes
-    watched: dict[Any, Any] = field(default_factory=dict)  # objects whose content is guarded, by id and how deep
-    raised: dict[type, Raised] = field(default_factory=dict)  # where exceptions of a class leave what they hold
-    exceptions: dict[str, type[BaseException]] = field(default_factory=dict)  # classes that are not Python's own
-    found: dict[int, tuple[Any, Any]] = field(
-        default_factory=dict
-    )  # container and key of lists and dicts outside, by id
-    same_as: dict[str, str] = field(
-        default_factory=dict
-    )  # names of a container in the arguments, and the first of them
-    module_paths: dict[int, str] = field(default_factory=dict)  # of the entry's submodules, by id
-    numpy_numbers: dict[int, AbstractValue] = field(default_factory=dict)  # what functions of NumPy gave, by id
+    param_of: dict[int, Param] = field(default_factory=dict)  # by the id of a tensor
+    names_of_params: dict[str, int] = field(default_factory=dict)  # by name: the parameters that asked for it
+    tables: dict[Any, AbstractValue] = field(default_factory=dict)  # dicts outside that exist as run-time dicts
+    objects: list[AbstractValue] = field(default_factory=list)  # arguments whose changes are written back
+    keep: list[Any] = field(default_factory=list)  # objects that must outlive the reading, since their ids are keys
+    # Ids of objects that a call at compile time made, so that only the compiled code can change them.
+    made: set[int] = field(default_factory=set)
+    watched: dict[Any, Any] = field(default_factory=dict)  # objects whose content is guarded, by id and depth
+    raised: dict[type, Raised] = field(default_factory=dict)  # by class: the attributes of raised exceptions
+    exceptions: dict[str, type[BaseException]] = field(default_factory=dict)  # classes that Python does not define
+    found: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # by id of a list or dict: its container and key
+    same_as: dict[str, str] = field(default_factory=dict)  # by name of a container in the arguments: its first name
+    module_paths: dict[int, str] = field(default_factory=dict)  # by id of a submodule of the entry: its path
+    numpy_numbers: dict[int, AbstractValue] = field(default_factory=dict)  # by id: results of NumPy's functions
 
     def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:
         """Have a condition checked before each call; what was made while reading needs none."""

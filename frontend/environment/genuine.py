@@ -17,14 +17,14 @@ import torch
 _NAMED = {
     "torch": torch._C._VariableFunctions,
     "torch.nn.functional": torch._C._nn,
-}  # where C keeps its functions as well
+}  # C keeps its functions in these classes as well
 _SOURCE_OF_CALLS = torch.nn.modules.module.__file__
 
 
 @functools.cache
 def _folders() -> tuple[str, ...]:
     """Return the folders of the code of torch, Python and scriptc, without other packages in the same place."""
-    import sysconfig  # most starts compile nothing and do not ask
+    import sysconfig  # most processes compile nothing and need no paths
 
     own = os.path.dirname(os.path.dirname(__file__))  # the front end
     paths = sysconfig.get_paths()
@@ -50,7 +50,7 @@ def is_patch(obj: Any) -> bool:
     if isinstance(code, CodeType):
         return not (
             _is_installed(code.co_filename) or code.co_filename.startswith("<")
-        )  # what dataclass and others wrote
+        )  # functions with such a file were generated, for example by `dataclass`
     return False
 
 
@@ -95,4 +95,4 @@ def replaced_method(cls: type, name: str, raw: Any) -> Any:
     return raw.__name__ if is_other and raw.__name__ != name else None
 
 
-BUILTINS = dict(vars(builtins))  # as they were when this was imported
+BUILTINS = dict(vars(builtins))  # the builtins before user code could replace one

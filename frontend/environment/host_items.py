@@ -36,7 +36,7 @@ from scriptc.frontend.values.user_classes import defines
 from scriptc.frontend.values.verbs import describe, type_of
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, Type
 
-_FEW = 8  # items of a list outside that may be one of several
+_FEW = 8  # the largest number of items of a list outside that become alternatives of one value
 
 
 def _constant_kind(obj: Any) -> Any:

@@ -12,7 +12,7 @@ import torch
 
 from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
 
-_CALLED = (FunctionType, BuiltinFunctionType, MethodType, type)  # no objects of these have a `__getattr__`
+_CALLED = (FunctionType, BuiltinFunctionType, MethodType, type)  # their instances have no `__getattr__`
 _LIBRARIES = frozenset(
     "scriptc torch math operator builtins typing functools itertools warnings collections enum dataclasses copy".split()
 )

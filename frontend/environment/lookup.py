@@ -85,7 +85,7 @@ def parameter_outside(
         reader.environment.live.append(Live(unique, container, key, spec))
         reader.environment.keep.append(tensor)
     elif not any(g.container is container and g.key == key for g in reader.environment.live):
-        reader.environment.guard("DICT_IS", container, key, tensor)  # a second path to the same tensor
+        reader.environment.guard("DICT_IS", container, key, tensor)  # another path leads to the same tensor
         first = next(g for g in reader.environment.live if g.name == param.name)
         reader.environment.guard("DICT_IS", first.container, first.key, tensor)
     hint = param.name.rpartition(".")[2]
@@ -176,7 +176,7 @@ def module_attribute(reader: Reader, module: torch.nn.Module, name: str) -> Abst
     if is_patch(own_getattr) and static_attribute(torch.nn.Module, "__getattr__") is own_getattr:
         reader.reject("own_getattr", name=name, class_name=type(module).__name__)
     for table in ("_parameters", "_buffers", "_modules"):
-        if name in own.get(table, ()):  # which Module.__init__ makes, if it was called
+        if name in own.get(table, ()):  # the table is missing if Module.__init__ was not called
             reader.environment.guard("DICT_IS", own, table, own[table])
             return outside_value(
                 reader, own[table][name], own[table], name, module_path(reader, module, name), guarded=True
@@ -231,7 +231,7 @@ def has_fixed_attribute(obj: Any, name: str) -> bool:
     """Return whether an attribute that C computes, or a slot, gives the same constant or object each time."""
     try:
         first, second = getattr(obj, name), getattr(obj, name)
-    except Exception:  # whatever it raises is raised at run time
+    except Exception:  # the read raises the same exception at run time
         return False
     by_value = isinstance(first, _VALUES) or (isinstance(first, tuple) and all(isinstance(o, _VALUES) for o in first))
     return first is second or by_value and type(first) is type(second) and first == second

@@ -20,12 +20,12 @@ import torch
 
 from scriptc.frontend.environment.host_objects import is_instance
 
-# Instances never change, so that their methods follow from them and from the arguments.
+# Instances of these types never change, so a method's result follows from the instance and the arguments.
 _IMMUTABLE = (
     bool, int, float, complex, str, bytes, tuple, frozenset, range, slice, type(None), torch.Size, torch.dtype, torch.device,
     torch.finfo, torch.iinfo,
 )  # fmt: skip
-# Methods that neither change a container nor tell its identity.
+# Methods that neither change a container nor depend on its identity.
 _OF_CONTAINERS: tuple[tuple[type, frozenset[str]], ...] = (
     (list, frozenset("index count copy".split())),
     (dict, frozenset("get keys values items copy".split())),
@@ -34,7 +34,7 @@ _OF_CONTAINERS: tuple[tuple[type, frozenset[str]], ...] = (
 )
 _OF_ARRAYS = frozenset("item tolist __len__ __getitem__ __float__ __int__ __bool__ __index__ __contains__".split())
 _ARRAYS = (("array", "array"), ("numpy", "ndarray"), ("numpy", "generic"))
-_OF_THE_PROCESS = frozenset("__hash__ __sizeof__ __dir__ __reduce__ __reduce_ex__".split())  # hashes of strings differ
+_OF_THE_PROCESS = frozenset("__hash__ __sizeof__ __dir__ __reduce__ __reduce_ex__".split())  # results of this process
 
 _BUILTINS = (
     abs, all, any, ascii, bin, bool, bytes, callable, chr, complex, divmod, enumerate, float, format, frozenset, hex, int,
@@ -56,7 +56,7 @@ _FUNCTIONS = {*_BUILTINS, *_OF_TORCH, *_OF_TYPING, *_of_module(math), *_of_modul
 _MODES = (torch.no_grad, torch.inference_mode, torch.enable_grad, torch.set_grad_enabled)
 
 
-# Functions of C that only tell a setting of the process, in well below a microsecond: they are asked at each call.
+# C functions that only read a setting of the process, in less than a microsecond. A guard repeats the call each time.
 _SETTINGS = frozenset({
     os.getpid, os.getcwd, threading.get_ident,
     *(f for name, f in vars(torch._C).items() if name.startswith("_get_") and name.endswith(_STATES)),
@@ -81,7 +81,7 @@ def is_pure(function: Any) -> bool:
     except TypeError:  # unhashable
         return False
     if isinstance(owner, type):
-        return owner in _IMMUTABLE  # int.from_bytes, str.maketrans
+        return owner in _IMMUTABLE  # static methods such as int.from_bytes and str.maketrans
     if not isinstance(function, BuiltinFunctionType) and type(function).__name__ != "method-wrapper":
         return False
     if type(owner) in _IMMUTABLE:

@@ -99,7 +99,7 @@ class DequeMaker:
 
     def __call__(self, values: Sequence[Any]) -> Any:
         maxlen, items = values
-        return None if items is None else deque(items, maxlen)  # None: part of an alternative that was not taken
+        return None if items is None else deque(items, maxlen)  # None in an alternative that was not taken
 
     def parts(self, made: Any) -> list[Any]:
         return [made.maxlen, list(made)]
@@ -119,7 +119,7 @@ class Chooser:
         self.__name__ = "one of several kinds"
 
     def __call__(self, values: Sequence[Any]) -> Any:
-        if values[0] not in self.tags:  # itself part of an alternative that was not taken
+        if values[0] not in self.tags:  # this union is part of an alternative that was not taken
             return None
         return values[1 + self.tags.index(values[0])]
 

@@ -41,8 +41,8 @@ def has_place(value: Any) -> bool:
     return type(value) in (int, float, str)
 
 
-_SHORT = 64  # items of a list that may be taken by them
-_MANY = 64  # keys of a dict of strings from which it is taken for a table, not for a structure
+_SHORT = 64  # the most items that a list has whose structure may be matched item by item
+_MANY = 64  # from so many string keys on, a dict is a table, not a structure
 
 
 class Signature:
@@ -64,8 +64,8 @@ class Signature:
         self.tabled = tabled
         self.places = 0
         self.texts: dict[int, str] = {}
-        self.tables = True  # dicts may have run-time keys
-        self.objects: dict[int, int] = {}  # places of the objects met so far, by id
+        self.tables = True  # dicts may have run-time keys at this point
+        self.objects: dict[int, int] = {}  # by id: the position of each object seen so far
 
     def of(self, arguments: Mapping[str, Any]) -> list[ArgSpec]:
         """Return one spec per parameter; raise UnsupportedArgument where a value cannot be passed to compiled

@@ -55,9 +55,7 @@ class Target:
     name: str
     owner: Any
     key: Any
-    path: tuple[Any, ...] | None = (
-        None  # None: an attribute of owner; else an item of what the path leads to from owner
-    )
+    path: tuple[Any, ...] | None = None  # for an item: the path from `owner` to its container
     direct: dict[Any, Any] | None = None
     forms: list[AbstractValue] = field(default_factory=list)
 
@@ -84,8 +82,8 @@ class Slot:
     name: str
     container: Any
     ident: Ident
-    kinds: tuple[Any, ...] = ()  # ahead of time: the kinds of values that it may hold
-    plan: Plan | None = None  # ahead of time: how its leaves make it up
+    kinds: tuple[Any, ...] = ()  # ahead of time: all kinds of values that the slot may hold
+    plan: Plan | None = None  # ahead of time: how the slot's value is put together from its leaves
     initial: tuple[Any, ...] = ()
     target: int | None = None
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from typing_extensions import dataclass_transform
 
-# The kind of a node, the data of that kind, and the specs below, None for the items of an empty container.
+# A node has a kind, the data of that kind, and child specs. None stands for the items of an empty container.
 # runtime/spec_kinds.py lists the kinds.
 Node = tuple[str, Any, "tuple[Spec | None, ...]"]
 
@@ -280,7 +280,7 @@ def parts(spec: Spec, value: Any) -> Iterator[tuple[Spec, Any]]:
         case ItemsSpec(items):
             yield from zip(items, value, strict=True)
         case QueueSpec(content):
-            yield content, value  # a sequence, as a list is
+            yield content, value  # the value is a sequence
         case DictSpec(keys, items):
             yield from ((item, value[key]) for key, item in zip(keys, items, strict=True))
         case ObjectSpec(_, names, items):
@@ -396,9 +396,9 @@ class Contract:
     result: Spec
     live: list[Live]
     guards: list[Guard]
-    values: list[LiveValue]  # their leaves are parameters of the entry function behind those of the arguments
-    texts: dict[int, str]  # strings among the arguments that were taken as known, by their places
-    stores: list[Store]  # by the number that `state.set` ops name
+    values: list[LiveValue]  # their leaves are parameters of the entry function, after those of the arguments
+    texts: dict[int, str]  # by position: strings among the arguments that the variant holds as constants
+    stores: list[Store]  # `state.set` ops name them by their index
     exceptions: dict[str, type[BaseException]]  # the classes that the module declares
 
     def parts(self) -> dict[str, Any]:

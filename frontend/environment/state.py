@@ -66,7 +66,7 @@ def open_items(reader: Reader, obj: Any, spec: Spec, loc: Loc) -> None:
 
 
 def plain_slot_spec(obj: Any, name: str, signature: Signature) -> Spec:
-    if isinstance(obj, list):  # of different kinds are told apart item by item
+    if isinstance(obj, list):  # a list of several kinds has one slot for each item
         return signature.container(obj, name) or ConstantSpec(obj)
     if is_plain(type(obj)) and hasattr(obj, "__dict__"):
         return ConstantSpec(obj)
@@ -139,10 +139,11 @@ def store_plain(reader: Reader, obj: Any, name: str, value: AbstractValue) -> No
         return
     if isinstance(raw, property):
         reader.emit.raise_error("AttributeError", f"property '{name}' of '{type(obj).__name__}' object has no setter")
-    if isinstance(obj, torch.nn.Module) and id(obj) in reader.environment.made:  # once, and not in each call
+    # The module would be made once, not in each call.
+    if isinstance(obj, torch.nn.Module) and id(obj) in reader.environment.made:
         reader.reject("object_of_other_class", name=type(obj).__name__)
     if is_known(value) and isinstance(obj, torch.nn.Module) and value.obj is obj._modules.get(name, value):
-        reader.environment.guard("DICT_IS", obj._modules, name, value.obj)  # a module that is the attribute already
+        reader.environment.guard("DICT_IS", obj._modules, name, value.obj)  # the attribute already is this module
         return
     if (slot := own_slot(reader, obj, name, raw)) is None:
         return
@@ -368,7 +369,7 @@ def holder_of(place: Place) -> Any:
     return next((t for t in tables if place.key in t), None)
 
 
-_PASS_ON = ("contiguous", "call")  # their results may be objects that existed before
+_PASS_ON = ("contiguous", "call")  # their results may alias tensors that existed before
 
 
 def is_new(reader: Reader, av: AbstractValue) -> bool:

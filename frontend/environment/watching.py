@@ -32,7 +32,7 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.caller_signature import signed_function
 from scriptc.frontend.values.abstract import AbstractValue, Known
 
-MOST_BYTES = 4096  # of an array outside that are compared at each call
+MOST_BYTES = 4096  # larger arrays outside are refused, since each call compares the bytes
 
 # Objects of these types never change.
 _CONSTANTS = frozenset({
@@ -42,7 +42,8 @@ _CONSTANTS = frozenset({
     uuid.UUID, re.Pattern, types.GenericAlias, types.UnionType,
 })  # fmt: skip
 _MAYBE_NOT_LOADED = (("numpy", "generic"), ("decimal", "Decimal"), ("fractions", "Fraction"))
-_WATCHED_OTHERWISE = (  # where something of theirs is read; nothing else looks into them
+# Reads from these objects have guards of their own, so their content needs none.
+_WATCHED_OTHERWISE = (
     ModuleType, FunctionType, BuiltinFunctionType, MethodType, enum.Enum, ReferenceType, pathlib.PurePath, super,
     typing.TypeVar, inspect.Signature, inspect.Parameter, property, staticmethod, classmethod,
     torch.Generator, torch.nn.Module, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType,
@@ -127,7 +128,7 @@ def watch_names(reader: Reader, cls: type) -> None:
 
 def watch_for(reader: Reader, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
     """Guard what a function of Python's looks at in its arguments."""
-    if function is super:  # looks at nothing; what is found through it is guarded where it is read
+    if function is super:  # `super` reads nothing; the read of the attribute leaves the guard
         return
     if function in _TEXTS:
         refuse_text(reader, args)
@@ -191,7 +192,7 @@ def watch_items(reader: Reader, items: Any, deep: bool) -> None:
         if deep:
             watch(reader, item)
         else:
-            reader.environment.watched.setdefault((id(item), None), item)  # somebody else's
+            reader.environment.watched.setdefault((id(item), None), item)  # other code may hold the item
 
 
 def watch_bytes(reader: Reader, obj: Any) -> None:
@@ -213,13 +214,13 @@ def watch_instance(reader: Reader, obj: Any) -> None:
     for name in _LOOKING:
         method = static_attribute(cls, name)
         if isinstance(method, FunctionType):
-            generated = method.__code__.co_filename == "<string>"  # by dataclass
+            generated = method.__code__.co_filename == "<string>"  # for example by `dataclass`
             if not generated and not is_library(method.__module__) and not _is_of_python(method.__module__):
                 reader.reject("content_unguarded", kind=cls.__name__)
             looks = True
     own = getattr(obj, "__dict__", None)
     if not cls.__flags__ & _HEAP_TYPE and own is None:
-        reader.reject("content_unguarded", kind=cls.__name__)  # C, of which nothing is known
+        reader.reject("content_unguarded", kind=cls.__name__)  # the content of a C type cannot be guarded
     if not looks and cls.__flags__ & _HEAP_TYPE and not is_library(cls.__module__):
         return
     watch_object(reader, obj)
@@ -247,9 +248,9 @@ def is_watched(reader: Reader, obj: Any) -> bool:
     return any((id(obj), deep) in reader.environment.watched for deep in (True, False, None))
 
 
-_ADDRESS = re.compile(r" at 0x[0-9a-f]+>")  # of an object whose class does not say how it is written
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+>")  # object.__repr__ writes the address
 _MADE = (list, dict, set, bytearray, deque, *_VIEWS)
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or by C in that way
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: the type was made at run time, for example by a class statement
 ABSENT = object()
 
 

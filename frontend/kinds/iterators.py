@@ -163,6 +163,6 @@ def unpack_iterator(reader: Reader, owner: IteratorValue, count: int | None) -> 
 def unpack_generator(reader: Reader, owner: GeneratorValue, count: int | None) -> list[AbstractValue]:
     if not isinstance(owner.sequence, IteratorValue):
         return reader.iterate(owner)
-    spend(reader, owner.sequence)  # map(list, zip(*rows))
+    spend(reader, owner.sequence)  # as in map(list, zip(*rows))
     each = lambda part: TupleValue(unpacked(reader, replace(owner, sequence=part), count))  # noqa: E731
     return unpacked_items(reader, split(reader, owner.sequence.part, each), count)

@@ -120,7 +120,7 @@ def materialize_known(reader: Reader, owner: Known) -> Value:
     if type(obj) in NUMBERS or obj is None:
         return reader.emit.const(obj)
     if isinstance(obj, str):
-        return reader.emit.const(str.__str__(obj))  # of an enum that is a string, its value
+        return reader.emit.const(str.__str__(obj))  # the value of a member of a string enum
     if isinstance(obj, int):  # IntEnum and other subclasses
         return reader.emit.const(int(obj))
     if isinstance(obj, complex):
@@ -283,10 +283,10 @@ def kind_of_known(owner: Known) -> Iterator[Hashable]:
 def run_within_known(reader: Reader, manager: Known, node: ast.With, enter: Callable[[AbstractValue], bool]) -> bool:
     obj, function = manager.obj, reader.position.frame.func
     if isinstance(obj, torch.enable_grad) and function is not None and is_library(function.__module__):
-        return enter(Known(None))  # what requires grad is found from the arguments
+        return enter(Known(None))  # gradients follow from the arguments
     if isinstance(obj, (torch.no_grad, torch.inference_mode)):
         return without_grad(reader, lambda: enter(Known(None)))
-    if isinstance(obj, torch.autocast):  # of a decorator
+    if isinstance(obj, torch.autocast):  # the object of a decorator
         if obj.device == "cpu" and obj._enabled:
             reader.reject("autocast")
         return enter(manager)

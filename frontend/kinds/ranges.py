@@ -74,10 +74,10 @@ def unrolled_range(reader: Reader, owner: RangeValue) -> AbstractValue:
 
 @verbs.walk.of(RangeValue)
 def walk_range(reader: Reader, owner: RangeValue, site: Any) -> Walk:
-    bounds = known_bounds(owner)  # they may not be known by now
+    bounds = known_bounds(owner)  # None where the bounds are not known yet
     if bounds is not None and bounds[2] and reader.assumptions.unrolls(site, len(range(*bounds))):
         return Walk(items=known_range(reader, owner))
-    # The length is asked for, since a range may end in front of its start.
+    # `len` gives the trip count, since a range may end before its start.
     length = lambda: reader.call(Known(len), [owner], {})  # noqa: E731
     return Walk(count=(owner.start, owner.stop, owner.step), item=lambda i: i, length=length)
 

@@ -93,7 +93,7 @@ def store_tensor_item(reader: Reader, owner: RuntimeValue, index: AbstractValue,
         return
     check_number(reader, value, tensor_type(owner).dtype)
     if is_known(index) and isinstance(index.obj, bool):
-        if index.obj:  # else eager does not look at the value
+        if index.obj:  # with False, eager does not look at the value
             spread_into(reader, apply_op(reader, "unsqueeze", owner, dim=0), value)
         return
     view, picked = indexed(reader, owner, index)

@@ -93,7 +93,7 @@ def read_tuple_attribute(reader: Reader, owner: TupleValue, name: str) -> Abstra
     cls: Any = owner.cls
     if name == "__class__":
         return class_itself(reader, owner)
-    if name in getattr(cls, "__match_args__", ()):  # named tuples, torch.return_types
+    if name in getattr(cls, "__match_args__", ()):  # a named tuple or a class of torch.return_types
         return owner.items[cls.__match_args__.index(name)]
     if cls is not slice and (found := tuple_method(reader, owner, name)) is not None:
         return found
@@ -111,7 +111,7 @@ def tuple_item(reader: Reader, owner: TupleValue, index: AbstractValue) -> Abstr
         return pick(reader, owner, list(owner.items), require_known(reader, index, "an index"))
     if is_plain_tuple(owner) and is_never_known(reader, index):
         found: AbstractValue = owner
-        with suppress(UserError):  # the items are of several types
+        with suppress(UserError):  # fails where the items have several types
             found = wrap(reader, any_length(reader, owner))
         if isinstance(found, ListValue):
             return reader.subscript(found, index)

@@ -40,7 +40,7 @@ def kept_kinds_of_maybe_unbound(owner: MaybeUnbound) -> list[Any]:
 
 @verbs.materialize.of(MaybeUnbound, Unbound)
 def materialize_unbound(reader: Reader, owner: MaybeUnbound | Unbound) -> Value:
-    raise AssertionError(owner)  # tested where they are read
+    raise AssertionError(owner)  # a check removes these before each use
 
 
 @verbs.materialize.of(Poison)

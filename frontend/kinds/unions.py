@@ -120,7 +120,7 @@ def is_union_run_time(reader: Reader, owner: OneOf) -> bool:
 def walk_union(reader: Reader, owner: OneOf, site: Any) -> Walk:
     found = checked_iterable(reader, owner)
     if has_alternatives(found) and all(sequence_items(a) for a in found.alternatives.values()):
-        found = split(reader, found, lambda a: TupleValue(reader.iterate(a)))  # tuples of different classes
+        found = split(reader, found, lambda a: TupleValue(reader.iterate(a)))  # tuples that differ in class
     return walk_several(reader, found) if has_alternatives(found) else reader.iteration(found, site)
 
 

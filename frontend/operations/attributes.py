@@ -50,16 +50,17 @@ from scriptc.frontend.values.user_classes import defines
 from scriptc.frontend.values.verbs import class_name_of, python_class
 from scriptc.ir.dtypes import SIZES
 
-_CONTAINERS = (list, dict, set, str, tuple, complex)  # their methods are known to the compiler
+_CONTAINERS = (list, dict, set, str, tuple, complex)  # handlers and decompositions serve their methods
 
 
-_FOLLOWED = (FunctionType, property, staticmethod, classmethod)  # what classes of libraries define in Python too
+_FOLLOWED = (FunctionType, property, staticmethod, classmethod)  # the reader follows these in library classes, too
 
 
-_OF_MEMBERS = {"value": "_value_", "name": "_name_"}  # of enums
+_OF_MEMBERS = {"value": "_value_", "name": "_name_"}  # attributes of enum members
 
 
-_NEVER = frozenset(  # of a dense tensor on the CPU
+# Attributes that are False for each dense tensor on the CPU.
+_NEVER = frozenset(
     f"is_{kind}"
     for kind in "cuda ipu maia meta mkldnn mps mtia nested quantized sparse sparse_csr vulkan xla xpu".split()
 )
@@ -180,7 +181,7 @@ def attribute_of_object(reader: Reader, obj: Any, name: str) -> AbstractValue:
     """Return an attribute of an object that is neither a class nor a module, found as object.__getattribute__ finds
     it."""
     own, raw = getattr(obj, "__dict__", None), static_attribute(type(obj), name)
-    if isinstance(obj, threading.local):  # each thread has other attributes
+    if isinstance(obj, threading.local):  # each thread sees other attributes
         reader.reject("content_unguarded", kind=type(obj).__name__)
     if isinstance(obj, enum.Enum) and name in _OF_MEMBERS:
         watch_class_attribute(reader, type(obj), name)
@@ -196,7 +197,7 @@ def attribute_of_object(reader: Reader, obj: Any, name: str) -> AbstractValue:
         reader.environment.guard("ATTRIBUTE_IS", obj, name, found)
         return element(reader, as_python(reader, found), name)
     if callable(raw) and is_pure(getattr(obj, name, None)):
-        return Known(getattr(obj, name))  # what it looks at is guarded when it is called
+        return Known(getattr(obj, name))  # the call of the method guards what the method reads
     return element(reader, call_in_python(reader, getattr, obj, name))
 
 
@@ -213,8 +214,9 @@ def python_module_attribute(reader: Reader, module: ModuleType, name: str) -> Ab
     if isinstance(raw, _FOLLOWED) or isinstance(getattr(type(raw), "__get__", None), FunctionType):
         watch_class_attribute(reader, type(module), name)
         return bound_to(reader, Known(module), type(module), name, raw)
+    # The module's own __getattr__ finds the name, or a property of a class that the module was given as `__class__`.
     try:
-        found = getattr(module, name)  # a module's own __getattr__, or a property of the class that it was given
+        found = getattr(module, name)
     except Exception as e:
         reader.emit.raise_error(type(e).__name__, str(e))
     if not isinstance(found, BuiltinFunctionType) and not has_fixed_attribute(module, name):

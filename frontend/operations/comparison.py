@@ -77,12 +77,12 @@ def compare_objects(reader: Reader, op: str, a: AbstractValue, b: AbstractValue)
 def compared_by(reader: Reader, op: str, owner: AbstractValue, other: AbstractValue) -> AbstractValue | None:
     """Return what the class of one operand answers to a comparison; None where the class has no answer."""
     method = f"__{METHODS[op]}__"
-    if is_generated(owner, method):  # what `dataclass` writes
+    if is_generated(owner, method):  # `dataclass` generated the method
         if not same_class(owner, other):
             return None
         return compare_sequences(reader, op, *(TupleValue(compared_fields(reader, o)) for o in (owner, other)))
     found = answer(reader, owner, method, other)
-    if found is None and op == "NotEq":  # object.__ne__
+    if found is None and op == "NotEq":  # object.__ne__ negates __eq__
         equal = compared_by(reader, "Eq", owner, other)
         return None if equal is None else negated(reader, reader.truth(equal))
     return found
@@ -248,7 +248,7 @@ def identity(reader: Reader, a: AbstractValue, b: AbstractValue, negate: bool) -
         result = found
     elif is_known(a) and is_known(b):
         result = Known(a.obj is b.obj)
-    elif is_bool(a) and is_bool(b):  # of which there are two
+    elif is_bool(a) and is_bool(b):  # True and False each are one object
         result = reader.compare("Eq", a, b)
     elif a is not b and is_text(a) and is_text(b):
         reader.reject("identity_of_strings")

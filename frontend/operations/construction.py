@@ -134,7 +134,7 @@ def dataclass_of(
             items[f.name] = reader.call(Known(f.default_factory), [], {})
         elif f.init:
             reader.emit.raise_error("TypeError", f"{missing}: '{f.name}'")
-    passed_on = []  # what is annotated as InitVar: `__post_init__` gets it
+    passed_on = []  # fields that are annotated as InitVar, for `__post_init__`
     for p in parameters:
         if all(f.name != p.name for f in dataclasses.fields(cls)):
             if p.name not in given and p.default is p.empty:

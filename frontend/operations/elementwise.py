@@ -47,7 +47,7 @@ def elementwise(reader: Reader, name: str, *operands: AbstractValue, dtype: str 
             reader.emit.raise_error(
                 "TypeError", f"{name}(): argument must be Tensor or number, not {class_name_of(reader, av)}"
             )
-    if not any(map(is_tensor, operands)):  # numbers alone, which torch.add and its kin take for tensors
+    if not any(map(is_tensor, operands)):  # torch.add and others make a tensor of the first number
         operands = (new_filled(reader, (), operands[0], dtype_of_result(reader, operands[0])), *operands[1:])
     if name == "sub":
         refuse_bools(reader, *operands)
@@ -76,7 +76,7 @@ def refuse_bools(reader: Reader, *operands: AbstractValue) -> None:
 
 def check_divisor(reader: Reader, dividend: AbstractValue, divisor: AbstractValue, dtype: str) -> None:
     """Raise where integers are divided by a zero number and the tensor has elements."""
-    if not is_tensor(divisor) and type_of(divisor) == INT and SIZES[dtype] < 8:  # which wraps
+    if not is_tensor(divisor) and type_of(divisor) == INT and SIZES[dtype] < 8:  # the divisor wraps to the dtype
         divisor = reader.binary("BitAnd", divisor, Known(2 ** (8 * SIZES[dtype]) - 1))
     zero = reader.compare("Eq", divisor, Known(0))
     if is_tensor(zero):

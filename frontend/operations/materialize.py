@@ -89,7 +89,7 @@ def as_union(reader: Reader, av: AbstractValue, wanted: TupleType) -> Value:
         value = list_item(reader, alternative)
         number = number_of[tag] = kinds.index(type_kind(value.type))
         value = as_type(reader, value, wanted.items[1 + number])
-        if number in held:  # another string
+        if number in held:  # several string constants have one kind
             assert has_alternatives(av)
             is_it = materialize(reader, is_kind(reader, av, tag))
             value = materialize(
@@ -233,7 +233,7 @@ def list_item(reader: Reader, av: AbstractValue) -> Value:
         return union_item(reader, av)
     items = sequence_items(av)
     if is_known(av) and isinstance(av.obj, int) and type(av.obj) not in NUMBERS:
-        reader.reject("no_run_time_value", what=describe(av))  # an IntEnum is more than its number
+        reader.reject("no_run_time_value", what=describe(av))  # an IntEnum member holds more than a number
     if items is None:
         return materialize(reader, av)
     if not items and is_plain_tuple(av):

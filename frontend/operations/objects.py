@@ -50,7 +50,7 @@ from scriptc.frontend.values.verbs import describe, python_class
 def maker_after(reader: Reader, cls: type, place: int) -> AbstractValue:
     """Return the `__new__` that a named tuple's class finds among its bases from a position on."""
     home = next(b for b in cls.__mro__[place:] if "__new__" in b.__dict__)
-    if "_fields" in home.__dict__:  # the one that `namedtuple` wrote
+    if "_fields" in home.__dict__:  # `namedtuple` made this `__new__`
         return Native(
             lambda made, *args, **kwargs: named_tuple(reader, require_known(reader, made, "the class"), args, kwargs)
         )

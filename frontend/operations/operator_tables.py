@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-# ast operator -> Python function, row for ints, row for floats, row or library name for tensors
+# ast operator -> Python function, op for ints, op for floats, and op or library name for tensors
 BINARY: dict[str, tuple[Callable[..., Any], str, str, str]] = {
     "Add": (operator.add, "int.add", "float.add", "add"),
     "Sub": (operator.sub, "int.sub", "float.sub", "sub"),

@@ -83,11 +83,11 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
         if on_tensors == "matmul":
             return multiply_matrices(reader, a, b)
         if on_tensors == "pow" and is_tensor(a):
-            return reader.call(Known(torch.pow), [a, b], {})  # some exponents have formulas of their own
+            return reader.call(Known(torch.pow), [a, b], {})  # torch.pow has formulas for some exponents
         if not is_tensor(a) and on_tensors in ("add", "mul"):
-            return elementwise(reader, on_tensors, b, a)  # Tensor.__radd__ and __rmul__
+            return elementwise(reader, on_tensors, b, a)  # as in Tensor.__radd__ and __rmul__
         if not is_tensor(a) and on_tensors == "div":
-            return elementwise(reader, "mul", elementwise(reader, "reciprocal", b), a)  # Tensor.__rtruediv__
+            return elementwise(reader, "mul", elementwise(reader, "reciprocal", b), a)  # as in Tensor.__rtruediv__
         return elementwise(reader, on_tensors, a, b)
     if (found := tuple_operator(reader, op, a, b)) is not None:
         return found
@@ -109,7 +109,7 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
         return RuntimeValue(reader.emit.build(on_floats, [to_float(reader, x), to_float(reader, y)]))
     if x.type == y.type == BOOL and op in ("BitAnd", "BitOr", "BitXor"):
         return RuntimeValue(reader.emit.build(on_ints.replace("int.", "bool."), [x, y]))
-    if op == "Pow" and not (is_known(b) and b.obj >= 0):  # an int, or a float where b is negative
+    if op == "Pow" and not (is_known(b) and b.obj >= 0):  # the result is an int, or a float where b is negative
         return reader.choose(
             reader.compare("GtE", b, Known(0)),
             lambda: RuntimeValue(reader.emit.build(on_ints, [to_int(reader, x), to_int(reader, y)])),
@@ -194,7 +194,7 @@ def inplace(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
         if (found := replaced_operator(reader, f"__i{METHODS[op]}__", a, b)) is not None:
             return found
         check_overlap(reader, a, b)
-        if op in _OF_BITS and (is_tensor(b) or type_of(b) == FLOAT):  # else their kernels say that they take no floats
+        if op in _OF_BITS and (is_tensor(b) or type_of(b) == FLOAT):  # else the kernel raises that it takes no floats
             check_category(reader, a, dtype_of_result(reader, a, b))
         return write(reader, a, reader.binary(op, a, b))
     if (is_dict_like(a) or is_set_like(a)) and (made := table_operator(reader, op, a, b, inplace=True)) is not None:

@@ -55,7 +55,7 @@ from scriptc.ir.types import (
     Type,
 )
 
-_MOST_LEAVES = 32  # of what one object holds, tuples and optional numbers in it taken apart
+_MOST_LEAVES = 32  # the most leaves of one object, counting those of tuples and optional numbers in it
 _CONSTANTS = (torch.dtype, torch.device, type, FunctionType, torch.nn.Module)
 
 

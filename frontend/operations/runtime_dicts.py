@@ -101,7 +101,7 @@ def new_set(reader: Reader, items: Sequence[AbstractValue], site: Any, made: Mad
             found = call_in_python(reader, made.cls, tuple(i.obj for i in items if is_known(i)))
             return KnownSet(found.obj, (site,)) if is_known(found) and made.cls is set else found
         if not all((t := type_of_key(reader, i)) is not None and is_hashable(t) for i in items):
-            return TupleValue(list(items), set)  # which can only be asked what it contains
+            return TupleValue(list(items), set)  # such a set supports only membership tests
     table = new_table(reader, "set.new", site, made)
     for item in items:
         set_add(reader, table, item)
@@ -125,7 +125,7 @@ def table_of(reader: Reader, value: Value, site: Any, made: Made) -> RuntimeValu
     for part, cell in parts:
         where = TableSite(site, part)
         joined = unite(fresh(reader.assumptions.elements.get(where, NEVER)), cell.type)
-        if is_laid_out_anew(cell.type, joined):  # the op copies keys and items as they are
+        if is_laid_out_anew(cell.type, joined):  # the op would copy keys and items without a conversion
             reader.reject("container_of_lengths", what=f"a {spelt(value.type)}", item=spelt(joined))
         cell.type, cell.fixed = joined, False
         reader.speculation.cells.append((where, cell))
@@ -250,7 +250,7 @@ def known_get(reader: Reader, d: DictValue, index: AbstractValue) -> AbstractVal
     if d.made.factory is None:
         reader.emit.raise_error("KeyError", repr(key))
     made = reader.call(d.made.factory, [], {})
-    if d.made.cls is defaultdict:  # a Counter stays as it is
+    if d.made.cls is defaultdict:  # a Counter does not store the missing key
         set_items(reader, d, {**reader.items_of(d), key: made})
     return made
 
@@ -315,7 +315,7 @@ def place_of_key(reader: Reader, table: AbstractValue, av: AbstractValue) -> Abs
         return Known(-1)
     asked = type_of_key(reader, av)
     if asked is not None and _any_length_where_fixed(asked, key):
-        reader.speculation.widen(value.type, 0, asked)  # tuples of any length from here on
+        reader.speculation.widen(value.type, 0, asked)  # from here on, the key holds tuples of any length
         key = value.type.key
     valid, own = as_key(reader, av, key)
     if own is None:
@@ -330,7 +330,7 @@ def has_key(reader: Reader, table: AbstractValue, key: AbstractValue) -> Abstrac
 
 def item_at_place(reader: Reader, table: AbstractValue, place: AbstractValue) -> AbstractValue:
     found = reader.emit.build("dict.at", [materialize(reader, table), materialize(reader, place)])
-    if found.type == NEVER:  # nothing was ever put in
+    if found.type == NEVER:  # no item was ever put into the dict
         reader.emit.effect("unreachable", ())
         raise Terminated
     return wrap(reader, found)
@@ -364,7 +364,7 @@ def table_get(reader: Reader, table: RuntimeValue, key: AbstractValue) -> Abstra
     factory, place = made.factory, place_of_key(reader, table, key)
 
     def missing() -> AbstractValue:
-        if made.cls is not defaultdict:  # a Counter counts none, and stays as it is
+        if made.cls is not defaultdict:  # a Counter gives 0 and does not store the key
             return reader.call(factory, [], {})
         value = reader.call(factory, [], {})
         table_set(reader, table, key, value)
@@ -423,7 +423,7 @@ def walk_table(reader: Reader, av: AbstractValue) -> Walk:
     def item(i: AbstractValue) -> AbstractValue:
         assert isinstance(value.type, (DictType, SetType))
         value.type.key_cell.find().observed = True
-        if value.type.key == NEVER:  # nothing was ever put in
+        if value.type.key == NEVER:  # no item was ever put into the container
             reader.emit.effect("unreachable", ())
             raise Terminated
         if part == "keys":

@@ -37,18 +37,18 @@ _CONVERTED = frozenset(
         "weight",
     )
 )
-# One more that a function converts.
+# By function: one more parameter that is converted.
 _CONVERTED_BY = {"hinge_embedding_loss": "margin", "logit": "eps", "special_logit": "eps"}
-_AS_GIVEN = frozenset(("smooth_l1_loss", "softshrink"))  # these compute with it as it is, or say themselves what fits
+_AS_GIVEN = frozenset(("smooth_l1_loss", "softshrink"))  # these do not convert the number
 _REAL = frozenset(("maxnorm", "ord", "p"))
-# These compute with it in the dtype that half types are computed in; what others convert must fit a half type.
+# These compute in the compute dtype of half types. For all other functions, the number must fit the half type.
 _WIDE = frozenset(("addbmm", "addcdiv", "addcmul", "addmm", "baddbmm", "celu", "elu", "leaky_relu", "lerp", "softplus"))
-# These look at the kind of the number before they convert it.
+# These check the kind of the number before they convert it.
 _STRICT = frozenset(("add", "addr", "rsub", "sub", "subtract"))
-_SUBTRACTING = frozenset(("rsub", "sub", "subtract"))  # these negate alpha first
-# These take a tensor without dims as a number.
+_SUBTRACTING = frozenset(("rsub", "sub", "subtract"))  # these negate alpha before they convert it
+# These accept a tensor without dims in place of a number.
 FILLING = frozenset(("fill", "index_fill", "masked_fill"))
-_OF_FIRST = FILLING | {"index_add", "scatter"}  # other tensors than the first may be indices
+_OF_FIRST = FILLING | {"index_add", "scatter"}  # the dtype is the first tensor's, since other tensors may be indices
 
 
 def with_numbers(
@@ -60,7 +60,7 @@ def with_numbers(
         return args, kwargs
     types = _parameters(name, len(args), frozenset(kwargs))
     operands = dict(zip(types, args, strict=False)) | kwargs
-    # A number that is added takes part in promotion, and alpha is converted to what comes of that.
+    # An added number takes part in promotion, and alpha is converted to the promoted dtype.
     added = [operands["other"]] if name in _STRICT and is_plain_number(operands.get("other", Known(None))) else []
     dtype = tensor_type(tensors[0]).dtype if name in _OF_FIRST else dtype_of_result(reader, *tensors, *added)
     given = [as_parameter(reader, name, p, av, dtype, types) for p, av in zip(types, args, strict=False)]
@@ -89,7 +89,7 @@ def as_parameter(
         message = "index_fill_(): Converting complex Scalar to non-complex type is not supported"
         reader.emit.raise_error("RuntimeError", message)
     if name == "hardtanh" and dtype in INTEGRAL:
-        av = converted(reader, av, "i64")  # without what stands behind the point
+        av = converted(reader, av, "i64")  # truncated toward zero
     if parameter == "eps" and dtype not in INEXACT:
         dtype = reader.environment.default_dtype
     return converted(reader, av, compute_dtype(dtype) if name in _WIDE or parameter == "threshold" else dtype)
@@ -164,7 +164,7 @@ def _parameters(name: str, count: int, keywords: frozenset[str]) -> dict[str, st
     """Return the names of a function's parameters and their types, "" where overloads of the same length differ;
     positional ones first."""
     packet: Any = getattr(torch.ops.aten, name, None)
-    if not isinstance(packet, torch._ops.OpOverloadPacket):  # another function, or what all objects have
+    if not isinstance(packet, torch._ops.OpOverloadPacket):  # an attribute, but no function of ATen
         return {}
     chosen = aten.overload_of(packet, count, keywords)._schema.arguments
     schemas = [getattr(packet, overload)._schema.arguments for overload in packet.overloads()]

@@ -15,7 +15,7 @@ METHODS = {
     "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "USub": "neg", "UAdd": "pos",
     "Invert": "invert",
 }  # fmt: skip
-REFLECTED = {"Lt": "Gt", "Gt": "Lt", "LtE": "GtE", "GtE": "LtE"}  # a < b asks b whether b > a
+REFLECTED = {"Lt": "Gt", "Gt": "Lt", "LtE": "GtE", "GtE": "LtE"}  # for a < b, Python also asks b whether b > a
 
 
 def special_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:

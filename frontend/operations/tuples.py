@@ -30,7 +30,7 @@ def tuple_of_items(reader: Reader, av: AbstractValue) -> AbstractValue:
     if is_any_length_tuple(av):
         return av
     listed = av if is_made_list(av) else reader.call(Known(list), [av], {})
-    if is_made_list(listed) and listed.items is not None:  # of a generator whose tests are known
+    if is_made_list(listed) and listed.items is not None:  # a generator whose conditions are known
         return make_tuple(listed.items)
     return wrap(reader, reader.emit.build("tuple.of", [materialize(reader, listed)]))
 

@@ -29,7 +29,7 @@ from scriptc.ir.dtypes import COMPLEX, INTEGRAL, SCALAR_TYPES, category
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import FLOAT, INT, ScalarType, TensorType
 
-# These write where indices say, and refuse to read what they write.
+# These write at positions that indices give, and reject a source that shares memory with the destination.
 _PLACING = frozenset(
     (
         "cat",
@@ -47,7 +47,7 @@ _PLACING = frozenset(
         "stack",
     )
 )
-# Pointwise ops that ATen has no tag for: most of them are names of others.
+# Pointwise ops without ATen's tag `pointwise`. Most of them are aliases of other ops.
 _UNTAGGED = frozenset(
     (
         "addr",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import Record, Type
 
-_SHORT = 16  # iterations of a loop that is unrolled because another call unrolls the same text
+_SHORT = 16  # the largest trip count of a loop that is unrolled because another call unrolls the same source text
 
 
 def text_of(site: Any) -> tuple[Any, ...]:
@@ -24,14 +24,14 @@ class Place:
 
     owner: Any
     key: Any
-    loc: Loc  # where the first change was found
+    loc: Loc  # of the first change
     is_item: bool = False
 
 
 class TableSite(NamedTuple):
     """Name the keys, or the items, of the run-time dict or set that is made at a site, or of an argument."""
 
-    table: Any  # the site that makes the dict or set
+    table: Any  # the site of the dict or set
     part: str
 
 
@@ -40,7 +40,7 @@ class Reason(NamedTuple):
 
     name: str  # the method of `Speculation` that gave the reason
     text: str  # a clause, such as "a loop is unrolled"
-    loc: Loc | None  # the place that the clause is about
+    loc: Loc | None  # the source location of the cause
 
     def __str__(self) -> str:
         return f"{self.name}: {self.text}"
@@ -75,38 +75,39 @@ class Assumptions:
     there are finitely many. `fingerprint` shows whether a reading kept to this; `reasons` says why each one was needed.
     """
 
-    # Numbers. A place in the signature counts the ints, floats and strings among the arguments.
-    unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
-    unrolled_text: set[Any] = field(default_factory=set)  # the places of these loops, whatever calls led there
-    known_args: set[int] = field(default_factory=set)  # places of the arguments that are needed at compile time
-    varied: set[int] = field(default_factory=set)  # places of the strings that had many values
-    changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
+    # Numbers. The signature numbers the ints, floats and strings among the arguments; `known_args` and `varied` hold
+    # such numbers.
+    unrolled: set[Any] = field(default_factory=set)  # loops whose counter must be known
+    unrolled_text: set[Any] = field(default_factory=set)  # the source positions of these loops, for all callers
+    known_args: set[int] = field(default_factory=set)  # arguments that must be known
+    varied: set[int] = field(default_factory=set)  # strings that had many values
+    changing: set[Any] = field(default_factory=set)  # numbers outside that change, by (id of container, key)
 
     # Loops and functions.
     growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
-    recursive: set[Any] = field(default_factory=set)  # functions that call themselves more often than can be followed
+    recursive: set[Any] = field(default_factory=set)  # functions with recursion too deep to follow
 
     # Lists.
     elements: dict[Any, Type] = field(default_factory=dict)  # by site: types of the items, keys and fields made there
-    mutated: set[Any] = field(default_factory=set)  # sites whose lists change after their items were taken as known
+    mutated: set[Any] = field(default_factory=set)  # sites whose lists change after a reading took their items as known
     known_length: set[Any] = field(default_factory=set)  # sites whose lists are kept item by item
-    why_known_length: dict[Any, str] = field(default_factory=dict)  # by site of these: the reason
-    run_time_lists: set[Any] = field(default_factory=set)  # sites of lists that containers or objects hold
+    why_known_length: dict[Any, str] = field(default_factory=dict)  # by site in `known_length`: the reason
+    run_time_lists: set[Any] = field(default_factory=set)  # sites of lists that other containers or objects hold
     unions: bool = False  # containers may hold values of several kinds
-    parted: bool = False  # short lists of the caller are taken by their items
+    parted: bool = False  # short lists of the caller are matched item by item
 
     # Dicts, sets and objects.
-    tables: set[Any] = field(default_factory=set)  # sites of dicts and sets whose keys are known only at run time
-    untabled: dict[Any, str] = field(default_factory=dict)  # by site of dicts and sets that cannot be such: the reason
-    free_keys: set[Any] = field(default_factory=set)  # sites and records of dicts whose keys come and go
-    tabled: bool = False  # dicts of the caller with strings as keys have run-time keys, where they can
+    tables: set[Any] = field(default_factory=set)  # sites of dicts and sets with run-time keys
+    untabled: dict[Any, str] = field(default_factory=dict)  # sites of dicts and sets that cannot have them: the reasons
+    free_keys: set[Any] = field(default_factory=set)  # sites and records of dicts that gain or lose keys
+    tabled: bool = False  # dicts of the caller with string keys have run-time keys, where possible
     records: dict[Any, Record] = field(default_factory=dict)  # classes whose instances exist at run time
 
-    # State: what compiled code changes outside, by (id of the container, key).
+    # State: objects and containers outside that compiled code changes, by (id of the container, key).
     state: dict[Any, Place] = field(default_factory=dict)
-    changed: dict[int, Any] = field(default_factory=dict)  # by id: the lists and dicts among that
-    kinds: dict[Any, list[Any]] = field(default_factory=dict)  # ahead of time: specs of what a place may hold
-    written: set[int] = field(default_factory=set)  # ahead of time: ids of the tensors outside that the code writes to
+    changed: dict[int, Any] = field(default_factory=dict)  # by id: the lists and dicts among the changed objects
+    kinds: dict[Any, list[Any]] = field(default_factory=dict)  # ahead of time, by slot: specs of its values
+    written: set[int] = field(default_factory=set)  # ahead of time: ids of tensors outside that are written
 
     reasons: list[Reason] = field(default_factory=list)  # why the function was read again, in order
 

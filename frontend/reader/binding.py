@@ -22,7 +22,7 @@ from scriptc.frontend.values.predicates import has_alternatives, has_known_keys,
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.verbs import describe
 
-_MAX_DEPTH = 200  # inlined calls
+_MAX_DEPTH = 200  # nested inlined calls
 
 
 @dataclass(frozen=True)

@@ -88,10 +88,10 @@ def _manager() -> Iterator[None]:
     yield
 
 
-_CONTEXT_MANAGER = _manager.__code__  # of what decorated generators become
+_CONTEXT_MANAGER = _manager.__code__  # the code of each function that `contextmanager` returns
 
 
-_signature = functools.lru_cache(maxsize=1 << 12)(inspect.signature)  # of functions of the op library
+_signature = functools.lru_cache(maxsize=1 << 12)(inspect.signature)  # for functions of the op library
 
 
 @functools.cache
@@ -167,7 +167,7 @@ def call_bound(
     kind = "Tensor" if is_tensor(func.owner) else class_name_of(reader, func.owner)
     if kind in ("defaultdict", "OrderedDict", "Counter") and (kind, func.name) not in METHODS:
         kind = "dict"
-    if is_known(func.owner):  # a user's list or dict has the methods of lists and dicts
+    if is_known(func.owner):  # a subclass of list or dict has the methods of list or dict
         kinds = [c.__name__ for c in type(func.owner.obj).__mro__]
         kind = next((k for k in kinds if (k, func.name) in METHODS or f"{k}.{func.name}" in DECOMPOSITIONS), kind)
         if func.name in CHANGES.get(kind, ()) and not isinstance(func.owner, KnownSet):
@@ -251,12 +251,12 @@ def call_known(
             if not is_call_of_modules(uncompiled(getattr(type(obj), name))):
                 return reader.call(reader.attribute(Known(obj), name), args, kwargs)
         return call_module(reader, obj, args, kwargs)
-    if is_call_of_modules(obj) and args and is_known(args[0]):  # super().__call__(...)
+    if is_call_of_modules(obj) and args and is_known(args[0]):  # as in super().__call__(...)
         return call_module(reader, args[0].obj, args[1:], kwargs)
     if isinstance(obj, torch.jit.ScriptFunction):
         return call_known(reader, python_behind(reader, obj), args, kwargs)
     if isinstance(obj, _WrappedCall) and obj.cls_call is None and args and is_known(args[0]):
-        return call_module(reader, args[0].obj, args[1:], kwargs)  # what torch.fx has in the place of Module.__call__
+        return call_module(reader, args[0].obj, args[1:], kwargs)  # torch.fx replaces Module.__call__ by this
     if isinstance(obj, MethodType):
         return call_known(reader, obj.__func__, [Known(obj.__self__), *args], kwargs)
     if isinstance(obj, FunctionType):
@@ -266,7 +266,7 @@ def call_known(
     if isinstance(origin := get_origin(obj), type) and origin is not obj and getattr(obj, "_inst", True):
         return call_known(
             reader, origin, args, kwargs
-        )  # list[int](), typing.OrderedDict(), a class with type variables
+        )  # for example list[int](), typing.OrderedDict(), or a generic class of the user
     if isinstance(obj, type):
         return construct(reader, obj, args, kwargs)
     if is_called_in_python(type(obj)):
@@ -325,7 +325,7 @@ def call_evaluated(
         watch(reader, owner)
         given = [av.obj for av in args if is_known(av)]
         result = call_in_python(reader, obj, *given, **{k: v.obj for k, v in kwargs.items() if is_known(v)})
-        if is_known(result) and not holds_tensor([result.obj]):  # a tensor is made anew at each call
+        if is_known(result) and not holds_tensor([result.obj]):  # each call makes a new tensor
             return result
     demand(reader, Known(obj), "__call__", "is not callable")
     reader.reject("function_without_source", name=spelled(reader, library_name(obj)))
@@ -496,7 +496,7 @@ def guard_hooks(
         table = module.__dict__.get(name)
         if table:
             reader.reject("hooks_on_container", kind=type(module).__name__)
-        if table is not None:  # else own_hooks says that there is none
+        if table is not None:  # for None, own_hooks has left the guard
             reader.environment.guard("DICT_EMPTY", table, None, None)
 
 

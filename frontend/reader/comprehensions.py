@@ -32,7 +32,7 @@ from scriptc.frontend.values.verbs import is_run_time, unrolled_ranges
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Block
 
-_SHORT = 64  # items of a range that a dict or set comprehension is written out over
+_SHORT = 64  # the largest range that a dict or set comprehension is unrolled over
 
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
@@ -52,7 +52,7 @@ def elements(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]]) -> lis
 
 def is_grown(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]]) -> bool:
     """Return whether a starred value has a length that is known only at run time."""
-    several = [has_alternatives(av) and is_plain_tuple(av) for _, av in parts]  # tuples of several lengths
+    several = [has_alternatives(av) and is_plain_tuple(av) for _, av in parts]  # the tuples differ in length
     return any(
         starred and (many or is_run_time(reader, av)) for (starred, av), many in zip(parts, several, strict=True)
     )
@@ -137,7 +137,7 @@ def comprehension(
     sequence = reader.evaluate(first.iter) if sequence is None else sequence
     in_library = reader.position.frame.func is not None and is_library(
         reader.position.frame.func.__module__
-    )  # over dims and the like
+    )  # the library loops over dims and the like
     if site in reader.assumptions.known_length or (in_library and not is_run_time(reader, sequence)):
         sequence = unrolled_ranges(reader, sequence)
     items = known_items_of(reader, node.generators, elt, sequence)
@@ -173,7 +173,7 @@ def comprehended(
     frame.locals["·append"] = add
     frame.locals["·iter"] = sequence
     names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-    # Functions made in the loop find its variables, not those of the same names of comprehensions around.
+    # A function made in the loop must see the loop's variables, not equal names of the comprehensions around the loop.
     frame.scopes = [{name: av for name, av in scope.items() if name not in names} for scope in scopes]
     try:
         statement_of_comprehension(reader, body)
@@ -272,7 +272,7 @@ def with_target(reader: Reader, scope: Scope, target: ast.expr, item: AbstractVa
     frame.comprehensions += 1
     try:
         value: AbstractValue = run()
-    finally:  # also where what is read always raises
+    finally:  # also if `run` raises Terminated
         frame.comprehensions -= 1
         frame.scopes.pop()
         frame.rename(names, saved)

@@ -35,10 +35,10 @@ def call_memoised(
     if all(map(is_known_throughout, (*args, *kwargs.values()))):
         given = [require_known(reader, a, "an argument") for a in args]
         named = {name: require_known(reader, av, "an argument") for name, av in kwargs.items()}
-        record_this_process()  # its result need not follow from its arguments
+        record_this_process()  # a cached function may be impure, so no other process may reuse its result
         result = call_in_python(reader, function, *given, **named)
         found = require_known(reader, result, "a result")
-        reader.environment.made.discard(id(found))  # the cache holds the result, and gives it to others
+        reader.environment.made.discard(id(found))  # the cache holds the result and gives it to other callers
         if not holds_tensor([found]):
             return result
     inner = function.__wrapped__
@@ -82,7 +82,7 @@ def knowable(reader: Reader, value: Value) -> Value | None:
         argument = region_argument_of(v) if v.op is not None else None
         if argument is not None:
             todo += [op.operands[i] for op, i in argument.into_result if i < len(op.operands)]
-        if v.op is not None and v.op.name == "loop":  # its results are known where each iteration is
+        if v.op is not None and v.op.name == "loop":  # the results are known if the loop is unrolled
             todo += [a for a in v.op.regions[0].args[:1] if a in reader.speculation.counters]
         if v.op is not None and all(_may_be_known(o.type) for o in v.op.operands):
             todo += v.op.operands
@@ -101,7 +101,7 @@ def sites_behind(reader: Reader, value: Value) -> set[Any]:
             cell = v.type.cell.find()
             found |= {site for site, made in reader.speculation.cells if made.find() is cell and not cell.fixed}
         makers = [v.op] if v.op is not None else []
-        if isinstance(v.type, ListType):  # the ops that change the list, and the loops around them
+        if isinstance(v.type, ListType):  # the ops that change the list, and the loops around these ops
             makers += [outer for op in v.users() if op.name.startswith("list.") for outer in _with_outer(op)]
         todo += [o for op in makers for o in op.operands if is_of_numbers(o.type)]
     return found - {None, *reader.assumptions.known_length, *reader.assumptions.run_time_lists}

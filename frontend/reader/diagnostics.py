@@ -16,7 +16,7 @@ class Diagnostics:
     def __init__(self, position: Position) -> None:
         self.position = position
         self.errors: list[Diagnostic] = []
-        self.poisoned = False  # some statement is in error, so `errors` says why
+        self.poisoned = False  # a statement is in error, so `errors` is not empty
 
     def error(self, key: str, /, **details: object) -> UserError:
         """Return the error of a row of `frontend.rejections`, at the current node."""
@@ -28,5 +28,5 @@ class Diagnostics:
 
     def report(self, error: UserError) -> None:
         found = Diagnostic(self.position.loc_of(error.node), error.message, error.hint)
-        if found not in self.errors:  # a `finally` is read once for each way through it
+        if found not in self.errors:  # a `finally` block is read once for each way out
             self.errors.append(found)

@@ -19,7 +19,7 @@ from scriptc.ir.ops import OPS
 from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
 from scriptc.ir.types import OptionalType, TensorType, cells
 
-# Ops that write their first operand, and the checks in front of them.
+# Ops that write their first operand, and the checks of such writes.
 _WRITES = {name for name, row in OPS.items() if "tensor" in row.writes and row.args and row.args[0].name == "dst"}
 _WRITES |= {"check.store", "check.overlap"}
 _Made = TypeVar("_Made")
@@ -34,9 +34,9 @@ class Emitter:
         self.diagnostics = diagnostics
         self.body = Block()
         self.builder = Builder(self.body)
-        self.graded: set[Value] | None = None  # within torch.no_grad(): what names held in front of it
+        self.graded: set[Value] | None = None  # within torch.no_grad(): the values that names held before
         self._labels = 0
-        self._protects_leaves = True  # from in-place writes in grad mode
+        self._protects_leaves = True  # in grad mode, in-place writes to leaves raise
 
     def fresh_label(self) -> str:
         self._labels += 1
@@ -83,13 +83,13 @@ class Emitter:
         """Raise where a leaf that requires grad, or a view of one, is written. The check is of what views were taken of."""
         root = dst
         while (op := root.op) is not None and shares_memory(root):
-            if op.name == "alias":  # detached
+            if op.name == "alias":  # the tensor was detached
                 return
             root = op.operands[0]
         if not isinstance(root.type, TensorType) or root.type.dtype not in INEXACT or is_fresh(root):
             return
         view = root is not dst
-        before = self.builder.block.ops[-3:]  # the checks of one write stand side by side
+        before = self.builder.block.ops[-3:]  # the checks of one write are adjacent ops
         if not any(o.name == "check.leaf" and o.operands[0] is root and o.attrs["view"] == view for o in before):
             self.builder.op("check.leaf", [root], self.position.loc, view=view)
 

@@ -10,4 +10,4 @@ class Heap:
 
     def __init__(self) -> None:
         self.contents: dict[Ident, AbstractValue] = {}
-        self.settling: set[Ident] = set()  # objects whose content is being looked up
+        self.settling: set[Ident] = set()  # objects whose content is being looked up, so that a cycle ends

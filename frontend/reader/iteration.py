@@ -89,7 +89,7 @@ def transposed(reader: Reader, av: AbstractValue) -> AbstractValue:
     columns = [column_of(reader, rows, i) for i in range(len(row.items))]
     count = lambda: Known(len(columns))  # noqa: E731
     none = reader.compare("Eq", reader.call(Known(len), [rows], {}), Known(0))
-    if len({str(materialize(reader, c).type) for c in columns}) == 1:  # one list of columns, none if there are no rows
+    if len({str(materialize(reader, c).type) for c in columns}) == 1:  # then one list holds them all
         made = reader.call(
             Known(lists.first_of), [TupleValue(columns), reader.choose(none, lambda: Known(0), count)], {}
         )
@@ -283,7 +283,7 @@ def walk_zip(reader: Reader, av: ZipValue, site: Any) -> Walk:
     changing = [v for w in walks for v in w.lists]
     finish = (lambda: check_equal(reader, [*map(length_of, walks)])) if av.strict else None
     if av.offset is not None:
-        finish = walks[0].finish  # of what is enumerated
+        finish = walks[0].finish  # the `finish` of the enumerated sequence
     return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=changing, finish=finish)
 
 

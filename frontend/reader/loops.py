@@ -41,9 +41,9 @@ from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import INT
 
-_MOST_VALUES = 2000  # that a loop carries
-_FEW = 64  # iterations of a loop that is unrolled because of what it carries
-_MAX_READINGS = 50  # of a loop's body, before its types are given up
+_MOST_VALUES = 2000  # the most values that a loop carries
+_FEW = 64  # the largest trip count of a loop that is unrolled because its carried values have no common type
+_MAX_READINGS = 50  # readings of a loop's body before the types count as diverging
 
 
 @runs(ast.While)
@@ -56,7 +56,7 @@ def run_while(reader: Reader, node: ast.While) -> bool:
             if is_known(condition) and not isinstance(node.test, ast.Constant):
                 reader.speculation.decided.add(site)
             if not is_known(condition):
-                # `while c: body` is a loop that a failing test leaves
+                # `while c: body` is an endless loop with a break where the test fails
                 reader.branch(condition, lambda: True, leave, frozenset())
             elif not condition.obj:
                 return leave()
@@ -259,7 +259,7 @@ def dynamic_loop(
         target = LoopTarget(label, label, counter=block.args[0] if bounds else None)
         if site is not None and all(is_known(b) for b in bounds or ()):
             reader.speculation.counters |= dict.fromkeys(block.args[:1] if bounds else block.args, site)
-        exits = target.breaks  # leaving by the test of a `while`
+        exits = target.breaks  # by the test of a `while`
         if breaks is not None:
             exits, target.breaks, target.break_label = [], breaks.breaks, breaks.break_label
         outer_breaks = len(target.breaks)
@@ -288,16 +288,16 @@ def dynamic_loop(
             unroll_instead(reader, site, bounds)
         if bounds and not reader.diagnostics.poisoned and any(_has_lengths(k, p, envs) for k, p in found.items()):
             unroll_instead(reader, site, bounds)
-        found |= {k: p for k, p in plans.items() if p.key() == "Poison"}  # a conflict stays one
+        found |= {k: p for k, p in plans.items() if p.key() == "Poison"}  # a conflict in one reading stays a conflict
         if {k: p.key() for k, p in found.items()} == {k: p.key() for k, p in plans.items()}:
             break
         block.drop()
         carried = itertools.chain.from_iterable(plan.types() for plan in found.values())
         if next(itertools.islice(carried, _MOST_VALUES, None), None) is not None:
             unroll_instead(reader, site, bounds)
-            reader.reject("loop_without_type")  # what it carries grows with each iteration
+            reader.reject("loop_without_type")  # the carried value grows in each iteration
         plans = found
-        if not any(p.key() == "Poison" for p in plans.values()):  # else the next reading is silent about the cause
+        if not any(p.key() == "Poison" for p in plans.values()):  # else no later reading reports the cause
             del reader.diagnostics.errors[errors:]
             reader.diagnostics.poisoned = poisoned
         del target.breaks[outer_breaks:]
@@ -322,7 +322,7 @@ def dynamic_loop(
         label=label,
         counted=bool(bounds),
     )
-    if not bounds and not exits:  # nothing ends this loop but a return, a raise or a break past its else
+    if not bounds and not exits:  # only a return, a raise or a break past the `else` leaves the loop
         reader.emit.effect("unreachable", ())
         return False
     rebind(reader, plans, op.results, envs, mark)

@@ -15,7 +15,7 @@ from scriptc.frontend.values.abstract import AbstractValue, Known, Poison
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.predicates import has_alternatives, has_known_keys, is_known, is_made_sequence, ssa_value
 
-_CAPTURED = "·captured "  # in front of names that a pattern captures, until it is known to fit
+_CAPTURED = "·captured "  # the prefix of captured names until the whole pattern matches
 _SELF_MATCHED = (bool, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 

@@ -14,7 +14,7 @@ from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.predicates import is_unbound, may_be_unbound
 from scriptc.frontend.values.verbs import materialize
 
-_COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)  # so that names around them are free variables in them
+_COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)  # so that names of the enclosing function are free variables
 
 
 def load(reader: Reader, name: str) -> AbstractValue:
@@ -22,7 +22,7 @@ def load(reader: Reader, name: str) -> AbstractValue:
     frame: Frame | None = reader.position.frame
     own = reader.position.frame
     if name not in own.locals and name not in own.cells and name in local_names(own.source.node):
-        unbound(reader, name, free=in_function_of_comprehension(own))  # no path has come to where it is assigned
+        unbound(reader, name, free=in_function_of_comprehension(own))  # no path so far assigns the name
     while frame is not None:
         if name in frame.locals or name in frame.cells:
             return bound(reader, frame, name)
@@ -55,7 +55,7 @@ def bound(reader: Reader, frame: Frame, name: str) -> AbstractValue:
     cell = frame.cells.get(name)
     if (
         cell is not None and cell not in reader.heap.contents
-    ):  # made on one of several paths, by a function that has returned
+    ):  # a function made the cell on one of several paths, and has returned
         reader.reject("function_as_value", who=f"the function with the variable '{name}'")
     av = reader.heap.contents[cell] if cell is not None else frame.locals[name]
     free = frame is not reader.position.frame or in_function_of_comprehension(frame)
@@ -64,6 +64,6 @@ def bound(reader: Reader, frame: Frame, name: str) -> AbstractValue:
     if may_be_unbound(av):
         reader.emit.effect("check.free" if free else "check.bound", [materialize(reader, av.flag)], name=name)
         if frame is reader.position.frame and cell is None:
-            frame.locals[name] = av.av  # bound from here on
+            frame.locals[name] = av.av  # the check passed, so the name is bound from here on
         return av.av
     return av

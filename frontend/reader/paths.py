@@ -39,11 +39,11 @@ from scriptc.frontend.values.verbs import describe, materialize, with_content
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 
-Env = dict[Any, AbstractValue]  # by name: locals of the function being read; by Ident: the heap
-Exit = tuple[Op, Env]  # an op that leaves for a label (its operands are filled in later), and the state at that point
+Env = dict[Any, AbstractValue]  # locals of the current function by name, and the heap by Ident
+Exit = tuple[Op, Env]  # an op that jumps to a label, whose operands are filled in later, and the state at the jump
 Names = frozenset[str]
 
-_VALUE = "·value"  # of an expression, on its way out of a branch
+_VALUE = "·value"  # the name of a branch's value at the join
 
 
 def snapshot(reader: Reader) -> Env:
@@ -170,9 +170,9 @@ def settle(reader: Reader, av: AbstractValue, env: Env) -> AbstractValue:
         if not is_on_heap(part):
             return part
         if part.home is not None and part.home.place is not None:
-            return part  # arguments may hold one another; each is joined by itself
+            return part  # arguments may refer to one another, so each is joined separately
         content = env.get(part.ident)
-        if has_alternatives(content):  # other keys on other paths
+        if has_alternatives(content):  # the paths have different keys
             return OneOf(content.tag, {t: holding(reader, part, c, env) for t, c in content.alternatives.items()})
         return holding(reader, part, content, env)
 
@@ -333,7 +333,7 @@ def scoped(reader: Reader, names: Names, run: Callable[[str, list[Exit]], bool])
     if not exits:
         splice_block(reader, block)
         return falls
-    if len(exits) == 1 and not falls and block.ops[-1] is exits[0][0]:  # the one way out is at the end
+    if len(exits) == 1 and not falls and block.ops[-1] is exits[0][0]:  # the only exit is the last op
         exits[0][0].erase()
         splice_block(reader, block)
         restore(reader, exits[0][1])
@@ -433,6 +433,6 @@ def note_change(reader: Reader, key: str | Ident) -> None:
         moved = {name: cell for name, cell in watch.frame.cells.items() if cell.serial > watch.mark}
         changed = next((name for name, cell in moved.items() if cell is key), key)
         if isinstance(changed, Ident) or (watch.frame is reader.position.frame and changed in watch.names):
-            place = reader.emit.effect("cell.set", ())  # what it writes is known when the body has been read
+            place = reader.emit.effect("cell.set", ())  # its operand is filled in when the body has been read
             held = {name: reader.heap.contents[cell] for name, cell in moved.items() if cell in reader.heap.contents}
             watch.sites.append(Site(place, changed, {**watch.frame.locals, **held, **reader.heap.contents}))

@@ -16,14 +16,14 @@ class Position:
 
     def __init__(self) -> None:
         self.frames: list[Frame] = []
-        self.node: ast.AST = ast.Pass()  # being read: where ops and errors are located
-        self.watches: list[Watch] = []  # bodies of `try` around what is read
-        self.handling: list[AbstractValue] = []  # exceptions whose handlers are being read
-        self.generators: list[int] = []  # generator expressions around what is read: how many `try` stand around each
-        self.walked: list[AbstractValue] = []  # sequences of known length that the loops around what is read walk
-        self.any_order = 0  # callers around what is read whose result does not depend on the order of a set
+        self.node: ast.AST = ast.Pass()  # the node being read, where ops and errors are located
+        self.watches: list[Watch] = []  # the `try` bodies around the current node
+        self.handling: list[AbstractValue] = []  # the exceptions whose handlers are being read
+        self.generators: list[int] = []  # by generator expression around the node: the `try` around it
+        self.walked: list[AbstractValue] = []  # sequences of known length that loops around the node walk
+        self.any_order = 0  # the callers around the current node whose results do not depend on the order of a set
         self.stack_left: StackLeft | None = None
-        self.fault: tuple[Exception, Loc] | None = None  # the last error that no statement caught, and its statement
+        self.fault: tuple[Exception, Loc] | None = None  # the last uncaught error, and its statement
 
     @property
     def frame(self) -> Frame:

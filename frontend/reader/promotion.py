@@ -15,7 +15,7 @@ from scriptc.frontend.values.predicates import has_known_keys, is_object, is_rec
 from scriptc.frontend.values.structure import parts_of
 from scriptc.frontend.values.user_classes import is_plain
 
-_DEEPEST = 8  # values in values that are searched
+_DEEPEST = 8  # the deepest nesting that is searched
 
 
 def may_be_record(av: ObjectValue | DictValue) -> bool:
@@ -37,7 +37,7 @@ def promote_objects(reader: Reader, avs: Iterable[AbstractValue]) -> None:
     found = [o for av in avs for o in objects_made(av, 0) if may_be_record(o)]
     for made in found:
         if has_known_keys(made) and (not made.items or record_key(made) in reader.assumptions.records):
-            reader.speculation.free_keys(made.sites)  # keys come to the dict behind the place where it is made
+            reader.speculation.free_keys(made.sites)  # the dict gains keys after it was made
             reader.speculation.promote(made)
     reader.speculation.make_runtime({record_key(o): o.cls if is_object(o) else dict for o in found})
 

@@ -31,7 +31,7 @@ class CaughtValue(RuntimeValue):
 
     def __init__(self, value: Value, named: Sequence[type], instances: dict[type, ObjectValue]):
         RuntimeValue.__init__(self, value)
-        self.named, self.instances = named, instances  # named: the classes that the handler names
+        self.named, self.instances = named, instances  # `named` holds the classes that the `except` clause names
 
 
 @dataclass
@@ -40,7 +40,7 @@ class RaisedExceptions:
 
     held_places: dict[type, Ident] = field(default_factory=dict)
     held_names: dict[type, tuple[str, ...]] = field(default_factory=dict)
-    unseen: set[type] = field(default_factory=set)  # some of the class are raised in functions that call themselves
+    unseen: set[type] = field(default_factory=set)  # classes that a recursive function raises
 
 
 def exception_of(
@@ -142,7 +142,7 @@ def own_init(cls: type) -> FunctionType | None:
     return found if isinstance(found, FunctionType) else None
 
 
-_LONGEST = 40  # characters of a class's name that an error carries
+_LONGEST = 40  # the longest class name that an error of the runtime holds
 
 
 _NO_EXCEPTIONS = (

@@ -54,14 +54,14 @@ from scriptc.frontend.values.verbs import describe, leaf_kinds, structure_of
 from scriptc.ir.core import Block, Func, Value
 from scriptc.ir.types import ListType, TensorType
 
-_MAX_DEPTH = 48  # calls of one function within each other that are followed
-_MAX_CALLS = 600  # of one function from within itself that are followed
+_MAX_DEPTH = 48  # recursive calls deeper than this are not inlined
+_MAX_CALLS = 600  # one function's recursive calls beyond this number are not inlined
 _MAX_FUNCTIONS = 200
-_MAX_NESTED = 6  # functions that are read within each other, each for kinds of arguments of its own
+_MAX_NESTED = 6  # recursive functions that are read within one another, each for its own kinds of arguments
 _MAX_READINGS = 50
 _RESULT = "·result"
 
-Place = tuple[Frame, str]  # a variable of a function around
+Place = tuple[Frame, str]  # a variable of an enclosing function
 _Signature = tuple[Hashable, ...]
 
 
@@ -73,17 +73,17 @@ class Recursive:
     name: str
     arguments: dict[Hashable, Plan]
     results: dict[Hashable, Plan] | None = None
-    objects: list[ObjectValue | DictValue] = field(default_factory=list)  # among the arguments, as `results` name them
+    objects: list[ObjectValue | DictValue] = field(default_factory=list)  # among the arguments, in `results`' order
 
 
 @dataclass
 class RecursiveFunctions:
     """Keep the functions that call themselves, as far as one reading has come."""
 
-    functions: dict[Any, Recursive] = field(default_factory=dict)  # by their kinds of arguments
+    functions: dict[Any, Recursive] = field(default_factory=dict)  # by the kinds of their arguments
     named: int = 0
-    followed: dict[ast.AST, int] = field(default_factory=dict)  # calls from within themselves that were followed
-    nested: int = 0  # functions that are read within each other
+    followed: dict[ast.AST, int] = field(default_factory=dict)  # by function: its inlined recursive calls
+    nested: int = 0  # the number of recursive functions being read
 
 
 def kinds_of_arguments(reader: Reader, avs: Sequence[AbstractValue]) -> _Signature:
@@ -94,7 +94,7 @@ def kinds_of_arguments(reader: Reader, avs: Sequence[AbstractValue]) -> _Signatu
 def kinds_of_leaves(av: AbstractValue) -> Iterator[Hashable]:
     """Yield what is known of each leaf of an argument, or its kind."""
     place = place_of_caller(av)
-    if place is not None:  # an object of the caller is known as which one it is
+    if place is not None:  # the kind of a caller's object includes the object's identity
         yield "known", place
         return
     structure = structure_of(av)
@@ -114,10 +114,10 @@ def calls_itself(reader: Reader, frame: Frame) -> bool:
     if node in reader.assumptions.recursive:
         return True
     around = [f for f in reader.position.frames if f.source.node is node and f.func is frame.func]
-    if frame.func is None:  # another call of the function around made another function
+    if frame.func is None:  # only calls within the same enclosing frame are calls of the same function
         around = [f for f in around if f.outer is frame.outer]
     if not frozenset().union(*(f.codes for f in around)) >= frame.codes:
-        return False  # as in any(any(...) for ...): a program has only so many functions and generators to give
+        return False  # as in any(any(...) for ...): a program has finitely many functions and generators to pass
     if not around:
         return False
     if any(f.signature == frame.signature for f in around) or not _narrows(around[-1].signature, frame.signature):
@@ -182,7 +182,8 @@ def read_function(
         reader.diagnostics.poisoned,
         set(reader.recursion.functions),
     )
-    leaves = [0] if reader.position.leaves_generator else []  # then so does what the function does not catch
+    # An exception that the function does not catch leaves the generator, too.
+    leaves = [0] if reader.position.leaves_generator else []
     reader.recursion.nested += 1
     try:
         for _ in range(_MAX_READINGS):
@@ -201,7 +202,7 @@ def read_function(
             block.drop()
             if not reader.diagnostics.poisoned:
                 del reader.diagnostics.errors[errors:]
-            for other in set(reader.recursion.functions) - known:  # they were read under what was taken to be returned
+            for other in set(reader.recursion.functions) - known:  # read under outdated result types
                 reader.emit.module.funcs.pop(reader.recursion.functions.pop(other).name, None)
             reader.diagnostics.poisoned = poisoned
         else:

@@ -66,14 +66,14 @@ class Speculation:
         self.assumptions = assumptions
         self.position = position
         self.diagnostics = diagnostics
-        self.outdated = False  # the reading is dropped at its end
+        self.outdated = False  # the reading is dropped when it ends
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
         self.changed: list[Elem] = []  # element types of changed lists whose site is not known
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
-        self.decided: set[Any] = set()  # sites of `while` whose condition is known before the first iteration
-        self.number_args: dict[Value, Any] = {}  # parameters that are numbers outside, as in Assumptions.changing
-        self.arg_places: dict[Value, int] = {}  # parameters that can be made known, and their places in the signature
-        self.places = 0  # ints and floats among the arguments so far, as Signature counts them
+        self.decided: set[Any] = set()  # sites of `while` loops whose condition is known before the first iteration
+        self.number_args: dict[Value, Any] = {}  # numbers outside: their keys in Assumptions.changing
+        self.arg_places: dict[Value, int] = {}  # parameters that can be made known: their numbers in the signature
+        self.places = 0  # the number of ints and floats among the arguments so far
 
     def _outdate(self, name: str, why: str) -> None:
         """Note a reason to read again. name: of the method that gives the reason. why: a clause, for people."""
@@ -104,9 +104,9 @@ class Speculation:
         if not any(cell.find().stale for _, cell in self.cells):
             return
         found: dict[Any, Type] = {}
-        for site, cell in self.cells:  # all: a stale type may stand inside the element type of another list
+        for site, cell in self.cells:  # all, since a stale type may be nested in another
             if cell.find().stale or site in self.assumptions.elements:
-                made = fresh(cell.find().type)  # a body that was read again made its lists again
+                made = fresh(cell.find().type)  # a loop body that is read twice makes two lists at one site
                 found[site] = unite(found[site], made) if site in found else made
         self.assumptions.elements |= found
         self._read_again("settle_cells", "lists, dicts or sets turned out to be one, after their types were used")
@@ -308,7 +308,7 @@ class Speculation:
         fits = cell.type in (NEVER, NONE, tuple_of(NEVER)) or joined == OptionalType(cell.type)
         fits = not is_union(joined) and (fits or laid_out_anew)
         if cell.fixed and sites and fits:
-            self.assumptions.elements |= dict.fromkeys(sites, joined)  # what the caller gives fits this as well
+            self.assumptions.elements |= dict.fromkeys(sites, joined)  # the caller's items fit this type too
             self._read_again("widen", f"{what} of the caller holds {new} as well")
         if cell.fixed:
             self.take_apart(container, new)
@@ -418,8 +418,8 @@ class Speculation:
         for site in sites:
             if site not in self.assumptions.free_keys:
                 self.assumptions.free_keys.add(site)
-                self.assumptions.untabled.pop(site, None)  # items of several kinds are allowed there from here on
-                self.assumptions.known_length.clear()  # lists of such dicts have one type of items
+                self.assumptions.untabled.pop(site, None)  # from here on, such dicts may hold items of several kinds
+                self.assumptions.known_length.clear()  # a list of such dicts has one item type
 
     def free_keys_of(self, record: Record) -> None:
         """Let the keys of the dicts that a record stands for come and go; return where they do already.
@@ -449,7 +449,7 @@ class Speculation:
         for key, cls in classes.items():
             if key not in records:
                 records[key] = Record(names.fresh(cls.__name__), cls=cls)
-        self.assumptions.known_length.clear()  # lists of such objects have one type of items
+        self.assumptions.known_length.clear()  # a list of such objects has one item type
         names_of = ", ".join(sorted(cls.__name__ for cls in classes.values()))
         self._read_again("make_runtime", f"instances of {names_of} are needed as values of run time")
 

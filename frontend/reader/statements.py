@@ -160,7 +160,7 @@ def delete(reader: Reader, target: ast.expr) -> None:
 
 @runs(ast.Assert)
 def run_assert(reader: Reader, node: ast.Assert) -> bool:
-    if not __debug__:  # `python -O` compiles none
+    if not __debug__:  # `python -O` compiles no assertions
         return True
     condition = reader.test(node.test)
     if is_known(condition) and condition.obj:
@@ -286,13 +286,13 @@ def bind_name(reader: Reader, name: str, value: AbstractValue) -> None:
 
 @runs(ast.Global, ast.Nonlocal)
 def run_global(reader: Reader, node: ast.Global | ast.Nonlocal) -> bool:
-    return True  # see bind_name
+    return True  # `bind_name` looks at these statements
 
 
 def unpack(reader: Reader, targets: list[ast.expr], value: AbstractValue) -> None:
     starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
     if starred and has_alternatives(value) and is_plain_tuple(value):
-        value = ListValue(any_length(reader, value))  # of several lengths
+        value = ListValue(any_length(reader, value))  # the alternatives differ in length
     if starred and is_made_list(value) and is_run_time(reader, value):
         items = unpacked_around(reader, value, starred[0], len(targets) - starred[0] - 1)
     else:

@@ -135,7 +135,7 @@ def pick(reader: Reader, owner: AbstractValue, items: list[AbstractValue], index
 def fetched(reader: Reader, list_value: Value, index: Value) -> AbstractValue:
     """Return an item of a run-time list."""
     found = reader.emit.build("list.get", [list_value, index])
-    if found.type == NEVER:  # nothing was ever put into the list
+    if found.type == NEVER:  # no item was ever put into the list
         reader.emit.effect("unreachable", ())
         raise Terminated
     return wrap(reader, found)
@@ -170,6 +170,6 @@ def splice_list(reader: Reader, owner: ListValue, start: Any, stop: Any, value: 
     target = reader.speculation.mutate(owner)
     reader.speculation.widen(target.type, 0, added.type.elem)
     assert isinstance(target.type, ListType)
-    if is_laid_out_anew(added.type.elem, target.type.elem):  # items are copied as they are
+    if is_laid_out_anew(added.type.elem, target.type.elem):  # the op copies items without a conversion
         reader.speculation.widen(added.type, 0, target.type.elem)
     reader.emit.effect("list.splice", [target, start, stop, added])

@@ -36,14 +36,15 @@ _FLAGS = (
     | inspect.CO_COROUTINE
     | inspect.CO_ASYNC_GENERATOR
 )
-_FUTURE = 0xFFF0000 & ~0x4000000  # flags of `from __future__`; Python 3.14 has one more there, for docstrings
-_SILENT = frozenset(  # instructions that prepare or follow others
+# Flags of `from __future__`. The bit that is left out is another flag in Python 3.14, for docstrings.
+_FUTURE = 0xFFF0000 & ~0x4000000
+_SILENT = frozenset(  # instructions without an effect of their own
     "NOP CACHE RESUME EXTENDED_ARG PRECALL PUSH_NULL POP_TOP MAKE_CELL COPY_FREE_VARS LOAD_CLOSURE RETURN_GENERATOR".split()
 )
 _JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
 _JUMP = re.compile("IF_(NOT_)?(TRUE|FALSE|NONE)")
 _NAMING = frozenset([*dis.hasname, *dis.haslocal, *dis.hasfree])
-_METHOD_BIT = sys.version_info >= (3, 12)  # of LOAD_ATTR
+_METHOD_BIT = sys.version_info >= (3, 12)  # whether LOAD_ATTR has a bit for method calls
 
 
 # ---- what a text compiles to ----
@@ -130,7 +131,7 @@ _LOADS = {
 }
 _PAIRS = {
     op for op, name in _LOADS.items() if name.count("_FAST") == 2
-}  # the second name is in the lower half of a byte
+}  # the argument's low four bits index the second name
 _GLOBAL, _ATTRIBUTE, _METHOD, _SUPER, _CACHE = map(
     dis.opmap.get, ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "CACHE")
 )
@@ -255,7 +256,7 @@ def first_line(node: FunctionNode) -> int:
 
 
 def _can_be_spelled(name: str) -> bool:
-    return name.isidentifier() or name.startswith(".")  # .0 is what a comprehension goes over
+    return name.isidentifier() or name.startswith(".")  # ".0" is the argument of a comprehension
 
 
 def _lines_of_asserts(node: FunctionNode, begin: int) -> frozenset[int]:
@@ -274,7 +275,7 @@ def _tokens(code: CodeType, begin: int) -> Iterator[Token]:
         if isinstance(value, CodeType):
             yield Token(line, "code", value.co_name)
             yield from _tokens(value, begin)
-        elif name.count("_FAST") == 2:  # two instructions in one
+        elif name.count("_FAST") == 2:  # one instruction stands for two
             for part, variable in zip(re.findall("LOAD|STORE", name), value, strict=True):
                 yield Token(line, part, variable)
         elif found.opcode in dis.hasconst or name in ("KW_NAMES", "LOAD_SMALL_INT"):
@@ -311,7 +312,7 @@ def _is_checked(text: list[Token], own: list[Token], node: FunctionNode) -> bool
     parts = [n for a in annotated for n in ast.walk(a)]
     words = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)} | {"__class__"}
     words |= {n.id if isinstance(n, ast.Name) else n.attr for n in parts if isinstance(n, (ast.Name, ast.Attribute))}
-    known = {repr(n.value) for n in parts if isinstance(n, ast.Constant)} | {"0"}  # 0: of an import
+    known = {repr(n.value) for n in parts if isinstance(n, ast.Constant)} | {"0"}  # an import loads the constant 0
     numbers = {c for c, value in own_constants.items() if not isinstance(value, (str, NoneType, EllipsisType))}
     return (
         added <= _names(own, "IMPORT") | _names(own, "STORE") | vars(builtins).keys() | words

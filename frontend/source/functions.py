@@ -29,7 +29,7 @@ class Source:
     node: FunctionNode
     file: str
     name: str
-    text: Text | None = None  # that the file holds, where it may be gone from linecache
+    text: Text | None = None  # the file's text, in case linecache drops it
 
     def loc(self, node: ast.AST, inlined_at: Loc | None) -> Loc:
         line = getattr(node, "lineno", self.node.lineno)
@@ -39,7 +39,7 @@ class Source:
 
 
 _MOST_SOURCES = 4096
-_sources: dict[tuple[CodeType, str, str], Source] = {}  # code objects of one text are equal wherever they stand
+_sources: dict[tuple[CodeType, str, str], Source] = {}  # equal texts have equal code objects
 
 
 def source_of(func: FunctionType) -> Source:
@@ -110,7 +110,7 @@ def passes_on(func: FunctionType, inner: FunctionType) -> bool:
 def _holds(cell: CellType, value: object) -> bool:
     try:
         return cell.cell_contents is value
-    except ValueError:  # nothing yet
+    except ValueError:  # the cell is empty
         return False
 
 

@@ -82,7 +82,7 @@ class Liveness:
 class _Pass:
     def __init__(self, captured: Names):
         self.result = Liveness()
-        self.kept = captured  # names that are live throughout: inner functions read them, or handlers around
+        self.kept = captured  # always live: inner functions or surrounding handlers read these names
 
     def block(self, stmts: list[ast.stmt], out: Names, brk: Names, cont: Names) -> Names:
         for stmt in reversed(stmts):
@@ -133,7 +133,7 @@ class _Pass:
     def try_(self, stmt: ast.Try, out: Names, brk: Names, cont: Names) -> Names:
         final = self.block(stmt.finalbody, out, brk, cont)
         saved = self.kept
-        if stmt.finalbody:  # it runs on every way out
+        if stmt.finalbody:  # `finally` runs on each way out
             self.kept, brk, cont = self.kept | final, brk | final, cont | final
         handlers = [self.block(h.body, final, brk, cont) | used(h.type) for h in stmt.handlers]
         caught = (final if stmt.finalbody else _NONE).union(*handlers)

@@ -60,7 +60,7 @@ def _loaded(text: Text, code: CodeType, func: FunctionType) -> Match | None:
         return None
     try:
         module = loader.source_to_code("".join(text.lines).encode(), text.file)  # type: ignore[union-attr]
-    except Exception:  # whatever a loader of somebody else raises
+    except Exception:  # a third-party loader may raise anything
         return None
     lines = {c.co_firstlineno for c in _nested(module) if c.co_name == code.co_name and equal_code(c, code)}
     found = _named_alike(_parsed(text.lines, 1), code)
@@ -78,7 +78,7 @@ def _rewritten(text: Text, code: CodeType, func: FunctionType) -> Match | None:
 
 def _compiling_to(code: CodeType, nodes: Iterable[AnyFunction]) -> Match | None:
     found = [(n, made, owner) for n in nodes for made, owner in _compiled(n, code) if equal_code(made, code)]
-    if len(found) > 1 and sys.version_info >= (3, 11):  # lambdas that do the same
+    if len(found) > 1 and sys.version_info >= (3, 11):  # several equal lambdas
         found = [f for f in found if [*f[1].co_positions()] == [*code.co_positions()]] or found
     return (found[0][0], found[0][2]) if found else None
 
@@ -86,7 +86,7 @@ def _compiling_to(code: CodeType, nodes: Iterable[AnyFunction]) -> Match | None:
 def _compiled(node: AnyFunction, code: CodeType) -> list[tuple[CodeType, str | None]]:
     try:
         return list(compiled(node, code))
-    except (SyntaxError, ValueError):  # in these surroundings
+    except (SyntaxError, ValueError):  # the node does not compile on its own
         return []
 
 
@@ -105,7 +105,7 @@ def _block(text: Text, code: CodeType) -> list[AnyFunction]:
     first = code.co_firstlineno
     try:
         lines = inspect.getblock(text.lines[first - 1 :])
-    except (tokenize.TokenError, SyntaxError, IndexError):  # not the first line of anything
+    except (tokenize.TokenError, SyntaxError, IndexError):  # no statement begins on this line
         return []
     found = _named_alike(_parsed(lines, first), code)
     return [n for n in found if first_line(n) == first]
@@ -113,7 +113,7 @@ def _block(text: Text, code: CodeType) -> list[AnyFunction]:
 
 def _named_alike(tree: ast.Module, code: CodeType) -> list[AnyFunction]:
     """Return the functions of a tree that have the name of a code object, those near its first line first."""
-    own = code.co_name.rpartition(".")[2]  # copies of code may be called by their class too
+    own = code.co_name.rpartition(".")[2]  # the code's name may include the class
     nodes = [n for n in ast.walk(tree) if isinstance(n, AnyFunction) and getattr(n, "name", "<lambda>") == own]
     return sorted(nodes, key=lambda n: abs(first_line(n) - code.co_firstlineno))
 
@@ -121,7 +121,7 @@ def _named_alike(tree: ast.Module, code: CodeType) -> list[AnyFunction]:
 def _parsed(lines: list[str], first: int) -> ast.Module:
     """Return the tree of lines of which the first has the number `first`, an empty one where they are no whole statements."""
     begin = next((line for line in lines if line.strip()), "")
-    if begin[:1].isspace():  # dedenting would change strings
+    if begin[:1].isspace():  # dedenting the lines would change string literals
         lines, first = ["if 1:\n", *lines], first - 1
     try:
         tree = ast.parse("".join(lines))

@@ -16,11 +16,11 @@ from functools import lru_cache
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
 
-StackLeft = Callable[[], int]  # returns how many bytes of the running thread's stack may still be taken
+StackLeft = Callable[[], int]  # returns the free bytes of the running thread's stack
 
-_FRAMES = 20_000  # of Python, where the stack has room: calls are followed within calls
+_FRAMES = 20_000  # Python frames, if the stack has room: inlined calls are read recursively
 _BYTES_A_FRAME = 400  # Python 3.11 takes up to 220
-_BYTES_A_LEVEL = 768  # of nested text; Python 3.11 takes up to 350
+_BYTES_A_LEVEL = 768  # for one level of nested source text; Python 3.11 takes up to 350
 
 
 @contextmanager

@@ -40,7 +40,7 @@ class _Given(NamedTuple):
     """A text that somebody passed for a function or a class."""
 
     text: Text
-    files: frozenset[str]  # which the code of its functions names
+    files: frozenset[str]  # the file names in the code of its functions
 
 
 _given: weakref.WeakKeyDictionary[Any, _Given] = weakref.WeakKeyDictionary()

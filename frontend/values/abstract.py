@@ -107,7 +107,7 @@ class ListValue(AbstractValue):
     value: Value | None
     items: list[AbstractValue] | None = None
     site: Any = None
-    observed: bool = False  # something was decided by `items`
+    observed: bool = False  # the reading depends on `items`
 
     @property
     def is_tuple(self) -> bool:
@@ -189,8 +189,8 @@ class DictValue(AbstractValue):
 
     items: dict[Any, AbstractValue] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
-    home: CallerLocation | None = None  # of the caller: changes are written back to it
-    sites: tuple[Any, ...] = ()  # where it may be made as a dict with run-time keys
+    home: CallerLocation | None = None  # the dict of the caller that changes are written back to
+    sites: tuple[Any, ...] = ()  # sites where the dict may be made with run-time keys instead
     made: Made = Made(dict)
 
     @property
@@ -213,7 +213,7 @@ class ObjectValue(AbstractValue):
     cls: type
     items: dict[str, AbstractValue] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
-    home: CallerLocation | None = None  # of the caller: changes are written back to it
+    home: CallerLocation | None = None  # the object of the caller that changes are written back to
 
     @property
     def made_with(self) -> dict[str, AbstractValue]:
@@ -289,7 +289,7 @@ class KnownLengthListValue(ListValue):
         return self.first
 
 
-HeapValue = DictValue | KnownLengthListValue | ObjectValue  # what it holds now stands in the reader's heap
+HeapValue = DictValue | KnownLengthListValue | ObjectValue  # the reader's heap holds their present content
 
 
 @dataclass(eq=False, slots=True)
@@ -314,7 +314,7 @@ class Kinds:
 
     def __init__(self, in_containers: bool = False) -> None:
         self.in_containers = in_containers
-        self.beside_tables: list[DictValue] = []  # dicts with known keys that meet some with run-time keys
+        self.beside_tables: list[DictValue] = []  # dicts with known keys that are joined with dicts of run-time keys
         self.tags: dict[Hashable, int] = {("known", type(None), None): self.NONE}
 
     def tag(self, kind: Hashable) -> int:
@@ -334,7 +334,7 @@ class ZipValue(AbstractValue):
 
     parts: Sequence[AbstractValue]
     offset: AbstractValue | None = None
-    strict: bool = False  # ValueError where one is shorter than another
+    strict: bool = False  # raise ValueError if the lengths differ
     ident: Ident = field(default_factory=Ident)
 
 
@@ -352,7 +352,7 @@ class IteratorValue(AbstractValue):
     ident: Ident = field(default_factory=Ident)
 
 
-Scope = dict[str, AbstractValue]  # the variables of a comprehension, as they are now
+Scope = dict[str, AbstractValue]  # the present variables of a comprehension
 
 
 @dataclass(eq=False, slots=True)
@@ -373,7 +373,7 @@ class Bound(AbstractValue):
 
     owner: AbstractValue
     name: str
-    func: Any = None  # the function behind a method of a known object
+    func: Any = None  # the function of a known object's method
 
 
 @dataclass(eq=False, slots=True)
@@ -390,8 +390,8 @@ class GeneratorValue(AbstractValue):
     node: ast.GeneratorExp
     frame: Frame
     sequence: AbstractValue
-    scopes: Sequence[Scope] = ()  # of the comprehensions that it was made in
-    scope: Scope = field(default_factory=dict)  # its own
+    scopes: Sequence[Scope] = ()  # the scopes of the comprehensions around the generator expression
+    scope: Scope = field(default_factory=dict)  # the variables of the generator expression
     ident: Ident = field(default_factory=Ident)
 
 

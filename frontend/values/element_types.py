@@ -35,7 +35,7 @@ _NAMES: dict[Type, str] = {
     INT: "int", FLOAT: "float", BOOL: "bool", NONE: "None", EXC: "exception", NEVER: "nothing", COMPLEX: "complex",
 }  # fmt: skip
 _SCALARS = (INT, FLOAT, BOOL, STR)
-_MOST = 8  # alternatives of a union
+_MOST = 8  # the most alternatives of a union
 
 
 def is_storable(t: Type) -> bool:
@@ -190,7 +190,7 @@ def _united(a: Type, b: Type, unions: bool) -> Type:
             assert isinstance(held, OptionalType)
             return OptionalType(_united(held.item, other, False))
     if isinstance(a, TensorType) and isinstance(b, TensorType) and type_kind(a) != type_kind(b):
-        raise JoinError(f"{a} and {b}")  # nothing reads tensors of unknown rank out of a container
+        raise JoinError(f"{a} and {b}")  # no op reads a tensor of unknown rank from a container
     return join(a, b)
 
 
@@ -211,7 +211,7 @@ def _any_length(a: TupleType | ListType, b: TupleType | ListType) -> Type:
         for item in t.items if isinstance(t, TupleType) else (t.elem,):
             elem = unite(elem, item)
     if any(isinstance(t, ListType) and t.elem != NEVER and _form(t.elem) != _form(elem) for t in (a, b)):
-        raise JoinError(f"{a} and {b}")  # what such a tuple holds already is laid out otherwise
+        raise JoinError(f"{a} and {b}")  # existing items of such a tuple have another layout
     return tuple_of(elem)
 
 
@@ -241,7 +241,7 @@ def _link(left: Elem, right: Elem, unions: bool) -> None:
         return
     if left.python != right.python:
         raise JoinError("containers of different classes")
-    fixed = left.fixed or right.fixed  # what the caller made holds no values of several kinds
+    fixed = left.fixed or right.fixed  # a container of the caller cannot hold a union
     joined = unite(left.type, right.type, unions=unions and not fixed)
     if fixed and is_union(joined):
         raise JoinError(f"{left.type} and {right.type}")

@@ -32,7 +32,7 @@ class LoopTarget:
 
     break_label: str
     continue_label: str
-    continue_op: str = "continue"  # "break" where an iteration is a scope of its own
+    continue_op: str = "continue"  # "break" if each iteration is a scope
     breaks: list[tuple[Op, dict[Hashable, AbstractValue]]] = field(default_factory=list)
     continues: list[tuple[Op, dict[Hashable, AbstractValue]]] = field(default_factory=list)
     counter: Value | None = None
@@ -77,29 +77,29 @@ class Watch:
     sites: list[Site] = field(default_factory=list)
 
 
-@dataclass(eq=False, repr=False)  # what it holds is not written out: functions made in it have it in their keys
+@dataclass(eq=False, repr=False)  # no repr: it would write out the keys of closures, which refer to this frame
 class Frame:
     """`outer` is the frame of the function in which a nested `def` or `lambda` stands."""
 
     source: Source
     func: FunctionType | None
     inlined_at: Loc | None
-    label: str = ""  # of the scope that a return leaves; "" where it leaves the function
+    label: str = ""  # the scope that a `return` breaks out of; "" for the function itself
     outer: Frame | None = None
     locals: dict[str, AbstractValue] = field(default_factory=dict)
-    cells: dict[str, Ident] = field(default_factory=dict)  # variables that inner functions assign, in the heap
+    cells: dict[str, Ident] = field(default_factory=dict)  # variables in the heap, which inner functions assign
     returns: list[ReturnSite] = field(default_factory=list)
     loops: list[LoopTarget] = field(default_factory=list)
     finals: list[Final] = field(default_factory=list)
-    signature: tuple[Hashable, ...] = ()  # what is known of the arguments, see Recursion
-    codes: frozenset[Any] = frozenset()  # nodes of the functions and generators among them
-    on_yield: Callable[[AbstractValue], AbstractValue] | None = None  # what the yield of a context manager does
-    first_arg: AbstractValue | None = None  # what zero-argument super() is bound to
-    comprehensions: int = 0  # around what is being read
-    scopes: list[Scope] = field(default_factory=list)  # their variables, where what is made in them may outlive these
-    generators: int = 0  # likewise generator expressions
-    is_kept: bool = False  # by a function made in it, which is returned
-    is_left: bool = False  # what a function that has returned leaves to the functions made in it
+    signature: tuple[Hashable, ...] = ()  # the kinds of the arguments, as Recursion compares them
+    codes: frozenset[Any] = frozenset()  # the nodes of functions and generators among the arguments
+    on_yield: Callable[[AbstractValue], AbstractValue] | None = None  # runs a `with` body at `yield`
+    first_arg: AbstractValue | None = None  # the receiver of zero-argument super()
+    comprehensions: int = 0  # comprehensions around the current node
+    scopes: list[Scope] = field(default_factory=list)  # the comprehensions' variables, which closures may capture
+    generators: int = 0  # generator expressions around the current node
+    is_kept: bool = False  # a returned closure captures the frame
+    is_left: bool = False  # the frame's function has returned, and closures keep the frame
 
     def chain(self) -> Iterator[Frame]:
         """Yield this frame, and the frames of the functions around its function."""

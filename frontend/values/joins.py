@@ -57,7 +57,7 @@ from scriptc.ir.types import (
     tuple_of,
 )
 
-_MOST = 8  # alternatives of one value
+_MOST = 8  # the most alternatives of one value
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Same(Plan):
     av: AbstractValue
 
     def key(self) -> str:
-        if isinstance(self.av, (Unbound, Poison, Moved)):  # made anew wherever a name is looked up
+        if isinstance(self.av, (Unbound, Poison, Moved)):  # each lookup of a name makes a new one
             return type(self.av).__name__
         ident = identity_of(self.av)
         if ident is not None:
@@ -265,7 +265,7 @@ class OneOfPlan(Plan):
         held = {tag: a for tag, a in av.alternatives.items() if belongs(a)}
         if not held or list(held) == [number]:
             return av
-        one = make(OneOf(av.tag, held), plan)  # whichever, where the tag says that it is of another kind
+        one = make(OneOf(av.tag, held), plan)  # the tag excludes all other alternatives
         tag = materialize(
             reader, split(reader, av, lambda a: Known(number if belongs(a) else self.kinds.tag(kind_of(a))))
         )
@@ -286,7 +286,7 @@ def unify(
     fresh: dynamic values are too, as they may be defined where they cannot be seen behind the join.
     mark: objects with smaller serials were there before the paths parted.
     """
-    sound = [a for a in avs if not isinstance(a, Poison)]  # a path in error says nothing about the others
+    sound = [a for a in avs if not isinstance(a, Poison)]  # a path in error does not restrict the other paths
     moved = next((a for a in sound if isinstance(a, Moved)), None)
     if moved is not None:
         return Same(moved)
@@ -304,7 +304,7 @@ def unify(
     home = home_of(first)
     before = home is not None and home.place is not None or ident is not None and ident.serial < mark
     if before and all(_single_identity(a) is ident for a in avs):
-        return Same(_any_alternative(first))  # one object that was there before; its content is joined by itself
+        return Same(_any_alternative(first))  # all paths have the same object; its content is joined separately
     if (held := _attributes_by_name(avs)) is not None:
         return Attributes(
             first, tuple((n, unify(r, kinds, force=force, fresh=fresh, mark=mark)) for n, r in held.items())

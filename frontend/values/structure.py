@@ -25,8 +25,8 @@ from scriptc.frontend.values.abstract import (
 from scriptc.frontend.values.predicates import has_alternatives, is_complex_number, is_function, is_known
 from scriptc.frontend.values.verbs import structure_of
 
-LONG = 128  # items beyond which numbers and tensors of known number are walked and kept as those of any number
-UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs what it counts
+LONG = 128  # longer sequences of numbers and tensors become run-time lists
+UNROLL_LIMIT = 1024  # the largest trip count of a loop that is unrolled because its body needs the counter
 
 
 # ---- structures of families of kinds ----

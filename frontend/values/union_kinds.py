@@ -18,10 +18,10 @@ from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, ListType, TensorType,
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
 
 
-TEXT_KIND = str(STR)  # the kind of strings made at run time
+TEXT_KIND = str(STR)  # the kind of run-time strings
 
 
-TUPLE_KIND = "tuple"  # the kind of tuples of any length
+TUPLE_KIND = "tuple"  # the kind of tuples of unknown length
 
 
 def kind_of_tuples(t: Type) -> Hashable:

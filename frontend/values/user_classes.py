@@ -29,7 +29,7 @@ def defines(av: AbstractValue, name: str) -> bool:
     if not isinstance(method, FunctionType) or isinstance(av, ObjectValue):
         return isinstance(method, FunctionType)
     root = method.__module__.partition(".")[0]
-    if isinstance(av, TupleValue):  # what `namedtuple` writes is of the module collections
+    if isinstance(av, TupleValue):  # the functions of a named tuple belong to the module collections
         return not is_library(root)
     return not isinstance(av.obj, type) and not is_library(root) and root not in sys.stdlib_module_names  # type: ignore[attr-defined]
 
@@ -58,7 +58,7 @@ def _is_set_plainly(cls: type) -> bool:
     """Return whether no code of the user's runs where an attribute is assigned to or deleted."""
     own = [m for m in (cls.__setattr__, cls.__delattr__) if m not in (object.__setattr__, object.__delattr__)]
     codes = [getattr(m, "__code__", None) for m in own]
-    return all(code is not None and code.co_filename == "<string>" for code in codes)  # of a frozen dataclass
+    return all(code is not None and code.co_filename == "<string>" for code in codes)  # a frozen dataclass
 
 
 def is_plain(cls: type) -> bool:

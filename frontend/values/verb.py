@@ -20,7 +20,7 @@ class _Answers(Generic[_R]):
         self.__doc__ = default.__doc__
         self.default = default
         self._given: dict[object, Callable[..., _R]] = {}
-        self._found: dict[object, Callable[..., _R]] = {}  # by category: what `find` has found before
+        self._found: dict[object, Callable[..., _R]] = {}  # caches `find`, by category
 
     def of(self, *kinds: object) -> Callable[[_F], _F]:
         """Register the answer of some kinds: classes of values, scalar types, or classes of other types."""

@@ -106,7 +106,7 @@ def class_name_of(reader: Reader, owner: AbstractValue) -> str:
 
 def demand(reader: Reader, owner: AbstractValue, method: str, complaint: str) -> None:
     """Raise what Python does where the class of a value lacks a method that an operator stands for."""
-    is_class = is_known(owner) and isinstance(owner.obj, type)  # whose own class says nothing: list[int]
+    is_class = is_known(owner) and isinstance(owner.obj, type)  # list[int] is no class, but acts as one
     if has_one_class(owner) and not is_class and not has_method(python_class(reader, owner), method):
         reader.emit.raise_error("TypeError", f"'{class_name_of(reader, owner)}' object {complaint}")
 

@@ -16,9 +16,9 @@ class Walk:
     for the number of items, where that of `lists` may change."""
 
     items: Iterable[AbstractValue] | None = None
-    limit: Callable[[], AbstractValue] | None = None  # a number known only at run time
+    limit: Callable[[], AbstractValue] | None = None  # an upper bound of the number of `items`, known only at run time
     count: tuple[AbstractValue, AbstractValue, AbstractValue] | None = None
     item: Callable[[AbstractValue], AbstractValue] | None = None
     length: Callable[[], AbstractValue] | None = None
     lists: Sequence[Value] = ()
-    finish: Callable[[], None] | None = None  # what is asked when the sequence has ended
+    finish: Callable[[], None] | None = None  # runs after the last item

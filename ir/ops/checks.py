@@ -33,7 +33,7 @@ def _same(a: Dim, b: Dim) -> bool:
 def _matmul(operands: Operands, attrs: Attrs) -> bool:
     a, b = (t.dims for t in tensors_of(operands))
     if a is None or b is None or not 1 <= len(a) <= 2 or not 1 <= len(b) <= 2:
-        return False  # batch dims broadcast: left to run time
+        return False  # batch dims broadcast, so the check is left to run time
     return _same(a[-1], b[0])
 
 
@@ -90,7 +90,7 @@ _SHARED = ("unsupported operation: some elements of the input tensor and the wri
            "location. Please clone() the tensor before performing the operation.")  # fmt: skip
 
 ROWS = [
-    # What `of` raises; the errors are those of that op's row.
+    # Raises the errors of the row `of`.
     OpDef("check", "(Value[] operands, *, str of) -> ()", fixed(), raises=True, emit="check"),
     # The flag says whether the local variable `name` is bound.
     OpDef("check.bound", "(Scalar flag, *, str name) -> ()", fixed(), raises=True, emit="check_bound",

@@ -90,29 +90,29 @@ ROWS = [
                   Raises("RuntimeError", "The expanded size of the tensor (4) must match the existing size (3) at "
                          "non-singleton dimension 1.  Target sizes: [3, 4].  Tensor sizes: [3]",
                          shapes=((3, 5), (4, 5), (3,))))),
-    # Tensors one behind the other along the first dim.
+    # Concatenates tensors along the first dim.
     OpDef("concat", "(Value[] tensors) -> Tensor", _concat, frozenset({"PURE", "ALLOCATES", "PLAIN", "ANY_DTYPE"}),
           reads=_TENSOR, ref="concat", emit="concat", phases=MADE_BY_PASSES),
-    # Weights [N, K] of linears, as if their rows were those of one, in the panel layout of the kernels.
+    # Packs the weights [N, K] of several linears as one weight, in the panel layout of the kernels.
     OpDef("pack_linear", "(Value[] weights) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="concat", emit="concat",
           phases=MADE_BY_PASSES),
-    # The same, made once and kept from call to call, for weights that do not change; `slot` numbers them. `store` is the
-    # dtype that they are rounded to, "" that of the weights.
+    # pack_linear for constant weights, made once and kept from call to call; `slot` numbers the results. `store` is the
+    # dtype that the weights are rounded to, "" for the dtype of the weights.
     OpDef("pack_linear.kept", "(Value[] weights, *, int slot, str store='') -> Value", fixed(PACKED), _PURE,
           reads=_TENSOR, ref="concat", emit="pack_kept", phases=MADE_BY_PASSES),
-    # `features` is N where it is known, else 0. Guarded: the check of the linear that it stands for is in front of it.
+    # `features` is N if it is known, else 0. Guarded: the check of the replaced linear precedes the op.
     OpDef("linear_packed", "(Tensor input, Value weight, Tensor? bias, *, int features) -> Tensor", _linear_packed,
           _GUARDED, ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64, phases=MADE_BY_PASSES),
-    # addend + linear, or linear + addend where the addend is not `first`; raises what that sum would raise.
+    # addend + linear, or linear + addend if not `first`; raises the errors of that sum.
     OpDef("linear_add", "(Tensor input, Value weight, Tensor? bias, Tensor addend, *, int features, bool first) -> Tensor",
           _linear_add, _GUARDED, ref="linear_add", reads=_TENSOR, raises=True, emit="linear_add", tolerance_ulp=64,
           phases=MADE_BY_PASSES),
-    # What a loop computes ahead; one is made for each run of the loop.
+    # Holds the rows that a loop computes ahead; made anew for each run of the loop.
     OpDef("rows.new", "() -> Value", fixed(ROWS_TYPE), frozenset({"ALLOCATES"}), ref="rows_new", kernel="sc_rows_new",
           phases=MADE_BY_PASSES),
     # linear of `source` at an index: an item of a list, or a slice of a tensor along `dim`. `index` is the counter of a
-    # loop that counts by `step` (1 or -1) to `stop`; `sure`: nothing but an error ends it before. May compute what later
-    # iterations ask for. Raises what the linear would raise.
+    # loop that counts by `step` (1 or -1) to `stop`. If `sure`, only an error ends the loop early. The op may compute
+    # the rows of later iterations too. It raises the errors of the linear.
     OpDef("linear_rows",
           "(Value rows, Value source, SymInt index, SymInt stop, Value weight, Tensor? bias, *, int dim, int step, bool sure, "
           "int features) -> Tensor", _linear_rows, _GUARDED, ref="linear_rows", reads=frozenset({"tensor", "list"}),

@@ -93,28 +93,30 @@ ROWS = [
     OpDef("hash", "(Value self) -> SymInt", _hash, _PURE, ref="builtins.hash", reads=_MEMORY, emit="hash_"),
     OpDef("dict.new", "() -> Value", _dict, _MAKES, emit="dict_new"),
     OpDef("dict.len", "(Value self) -> SymInt", fixed(INT), _PURE, ref="builtins.len", reads=_MEMORY, emit="dict_len"),
-    # the place of a key, -1 where there is none
+    # the index of a key, or -1
     OpDef("dict.find", "(Value self, Value key) -> SymInt", _find, _PURE, reads=_MEMORY, emit="dict_find"),
     OpDef("dict.key", "(Value self, SymInt place) -> Value", _key, _GUARDED, reads=_MEMORY, emit="dict_key"),
     OpDef("dict.at", "(Value self, SymInt place) -> Value", _value, _GUARDED, reads=_MEMORY, emit="dict_at"),
     OpDef("dict.set", "(Value self, Value key, Value value) -> ()", _store, ref="operator.setitem", writes=_MEMORY,
           raises=True, emit="dict_set", errors=_MEMORY_ENDS),
-    # another value for a key that is there
+    # replaces the value of a present key
     OpDef("dict.put", "(Value self, SymInt place, Value value) -> ()", _put, writes=_MEMORY, emit="dict_put"),
     OpDef("dict.remove", "(Value self, SymInt place) -> ()", fixed(), writes=_MEMORY, emit="dict_remove"),
     OpDef("dict.clear", "(Value self) -> ()", fixed(), writes=_MEMORY, emit="dict_clear"),
-    # from here on, until keys come or go, the places are 0 to len - 1 in Python's order; gives what `unchanged` asks for
+    # starts a walk: until a key is added or removed, the places are 0 to len - 1 in Python's order; returns the
+    # argument of `dict.unchanged`
     OpDef("dict.walk", "(Value self) -> SymInt", fixed(INT), writes=_MEMORY, raises=True, emit="dict_walk",
           errors=_MEMORY_ENDS),
-    # RuntimeError where keys came or went since a walk began
+    # raises RuntimeError if a key was added or removed since the walk began
     OpDef("dict.unchanged", "(Value self, SymInt walk) -> ()", fixed(), reads=_MEMORY, raises=True,
           kernel="sc_dict_unchanged"),
     OpDef("set.new", "() -> Value", _set, _MAKES, emit="set_new"),
     OpDef("set.add", "(Value self, Value key) -> ()", _add, ref="set.add", writes=_MEMORY, raises=True, emit="set_add",
           errors=_MEMORY_ENDS),
-    # the set is not empty
+    # requires that the set is not empty
     OpDef("set.pop", "(Value self) -> Value", _key, ref="set.pop", writes=_MEMORY, emit="set_pop"),
-    # The order of a set follows from how it came about, so these are Python's own. `merge` also takes the keys of a dict.
+    # A set's order depends on how the set was made, so these follow Python's algorithms. `merge` also accepts the keys
+    # of a dict.
     OpDef("set.merge", "(Value self, Value other) -> ()", _same, ref="set.update", reads=_MEMORY, writes=_MEMORY,
           raises=True, kernel="sc_set_merge", errors=_MEMORY_ENDS),
     OpDef("set.keep", "(Value self, Value other) -> ()", _same, ref="set.intersection_update", reads=_MEMORY, writes=_MEMORY,

@@ -23,10 +23,10 @@ def _get(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 ROWS = [
     OpDef("try", "() -> Value", given, frozenset({"CONTROL"}), emit="try_", phases=ALL_PHASES),
-    # Raises again, where it was raised first.
+    # Raises an exception again, with its first location.
     OpDef("reraise", "(Value exception) -> ()", fixed(), frozenset({"TERMINATOR"}), raises=True, emit="reraise",
           phases=ALL_PHASES),
-    # Whether an exception is of one of the classes or, if not `exact`, of one derived from them.
+    # Returns whether an exception is of one of the classes or, if not `exact`, of a derived class.
     OpDef("exc.is", "(Value exception, *, str[] classes, bool exact) -> Value", fixed(BOOL), frozenset({"PURE"}),
           emit="exc_is"),
     OpDef("cell.new", "(Value initial) -> Value", given, frozenset({"ALLOCATES"}), emit="cell_new"),

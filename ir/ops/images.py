@@ -83,7 +83,7 @@ ROWS = [
                   Raises("RuntimeError", "Given weight of size [6, 4, 3, 3], expected bias to be 1-dimensional with 6 "
                          "elements, but got bias of size [5] instead", shapes=((2, 4, 9, 8), (6, 4, 3, 3), (5,)),
                          extra=_ONES))),
-    # `arranged`: the weight as `arrange_transposed` has made it, with the same attributes, if it has.
+    # `arranged` is the result of `arrange_transposed` with the same attributes, or None.
     OpDef("conv_transpose2d", "(Tensor input, Tensor weight, Tensor? bias, Value? arranged, int[2] stride, int[2] padding, "
           "int[2] output_padding, int groups, int[2] dilation) -> Tensor", _conv_transpose2d, _PURE,
           ref="conv_transpose2d", reads=_TENSOR, raises=True, emit="conv_transpose2d", tolerance_ulp=128,
@@ -96,11 +96,12 @@ ROWS = [
                          "output_padding_height: 1 output_padding_width: 1 stride_height: 1 stride_width: 1 "
                          "dilation_height: 1 dilation_width: 1", shapes=((2, 4, 5, 3), (4, 3, 3, 2), (3,)),
                          extra=(None, (1, 1), (0, 0), (1, 1), 1, (1, 1))))),
-    # The weight of a transposed convolution in the order of its kernel; anything where it does not fit the groups.
+    # Arranges the weight of a transposed convolution for the kernel. The result is undefined if the weight does not fit
+    # the groups.
     OpDef("arrange_transposed", "(Tensor weight, int[2] stride, int[2] padding, int groups, int[2] dilation) -> Value",
           fixed(PACKED), _PURE, reads=_TENSOR, ref="arrange_transposed", kernel="sc_arrange_transposed",
           phases=MADE_BY_PASSES),
-    # The same, made once and kept from call to call; see pack_linear.kept.
+    # arrange_transposed, made once and kept from call to call; see pack_linear.kept.
     OpDef("arrange_transposed.kept",
           "(Tensor weight, int[2] stride, int[2] padding, int groups, int[2] dilation, int slot) -> Value", fixed(PACKED),
           _PURE, reads=_TENSOR, ref="arrange_transposed", kernel="sc_arrange_transposed_kept", phases=MADE_BY_PASSES),
@@ -118,7 +119,7 @@ ROWS = [
           tolerance_ulp=4, samples=Samples(_IMAGES, extra=(((2, 2), (2, 2), (0, 0), False, True, None),
                                                            ((3, 2), (2, 1), (1, 1), True, False, None))),
           errors=(Raises("RuntimeError", _PADDED, shapes=_IMAGES[0], extra=((2, 2), (2, 2), (2, 0), False, True, None)),)),
-    # Along a dim: the sum over t of weight[t, i] times the element at index[t, i], for each i.
+    # Along `dim`, element i is the sum over t of weight[t, i] times the element at index[t, i].
     OpDef("resample", "(Tensor self, Tensor index, Tensor weight, int dim) -> Tensor", _resample, _PURE, ref="resample",
           reads=_TENSOR, raises=True, kernel="sc_resample", tolerance_ulp=16,
           samples=Samples((((3, 4), (2, 5), (2, 5)), ((3, 3, 3), (4, 2), (4, 2))), 0.0, 2.9, dtypes=("f32", "f64"),

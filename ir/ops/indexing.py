@@ -54,14 +54,14 @@ ROWS = [
           ref="torch.index_select", reads=_TENSOR, raises=True, kernel="sc_index_select",
           samples=Samples((((3, 4), (5,)), ((3, 4), (0,))), 0.0, 2.9, dtypes=_DTYPES, extra=((0,), (1,)), kinds=_INDEX),
           errors=(Raises("IndexError", "index out of range in self", shapes=((3, 4), (2,)), extra=(0,), value=5.0),)),
-    # A copy of self into which src goes. `include_self`: whether self's own elements take part in the reduction.
+    # Copies self and writes src into the copy. If `include_self`, the elements of self take part in the reduction.
     OpDef("scatter", "(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self) -> Tensor",
           _scatter, _ANY, ref="scatter", reads=_TENSOR, raises=True, emit="scatter", tolerance_ulp=4,
           samples=Samples(_SCATTERED, 0.0, 2.9, dtypes=("f32", "i64", "f64", "i8"), kinds=(*_INDEX, ""),
                           extra=tuple((0, r, s) for r in REDUCTIONS for s in (True, False))),
           errors=(Raises("RuntimeError", "index 5 is out of bounds for dimension 0 with size 3",
                          shapes=((3, 4), (2, 2), (3, 4)), extra=(0, "set", True), value=5.0),)),
-    # i64 [found, rank], in the order of the elements
+    # i64 [found, rank], in element order
     OpDef("nonzero", "(Tensor self) -> Tensor", _nonzero, _ANY, torch=("torch.nonzero", "Tensor.nonzero"),
           ref="torch.nonzero", reads=_TENSOR, kernel="sc_nonzero",
           samples=Samples((((3, 4),), ((),), ((0, 2),)), -1.0, 1.0, dtypes=("bool", "i64", "f32"))),

@@ -99,11 +99,11 @@ def _not_square(function: str, shapes: Shapes, extra: tuple[Any, ...]) -> Raises
 
 _RIGHT = (((3, 3), (3, 2)), ((2, 1, 3, 3), (4, 3, 5)), ((37, 37), (37, 20)), ((3, 3), (3, 0)), ((0, 0), (0, 2)))
 ROWS = [
-    # The factors in one matrix, LAPACK's pivots, and the first pivot that is zero, from 1, or 0.
+    # Returns both factors in one matrix, LAPACK's pivots, and the number of the first zero pivot, counted from 1, or 0.
     OpDef("linalg.lu", "(Tensor A) -> (Tensor, Tensor, Tensor)", _lu, _PURE, ref="torch.linalg.lu_factor_ex",
           reads=_TENSOR, raises=True, kernel="sc_linalg_lu", tolerance_ulp=256,
           samples=Samples((*_SQUARE, *_ANY), dtypes=_FLOATS), errors=(OUT_OF_MEMORY,)),
-    # x of A x = B, or of A^T x = B if `adjoint`.
+    # Solves A x = B, or A^T x = B if `adjoint`.
     OpDef("linalg.lu_solve", "(Tensor LU, Tensor pivots, Tensor B, *, bool adjoint) -> Tensor", _lu_solve, _PURE,
           ref="torch.linalg.lu_solve", reads=_TENSOR, raises=True, kernel="sc_linalg_lu_solve", tolerance_ulp=256,
           samples=Samples((((3, 3), (3,), (3, 2)), ((2, 1, 3, 3), (2, 1, 3), (4, 3, 5)), ((0, 0), (0,), (0, 2))),
@@ -117,12 +117,13 @@ ROWS = [
           errors=(_not_square("linalg.solve_triangular", ((3, 4), (3, 2)), (True, False)),
                   Raises("RuntimeError", "linalg.solve_triangular: Incompatible shapes of A and B for the equation AX = B "
                          "(3x3 and 4x2)", shapes=((3, 3), (4, 2)), extra=(True, False)))),
-    # Of the lower triangle; and the order of the first leading minor that is not positive, or 0.
+    # Factors a matrix by its lower triangle. Also returns the order of the first leading minor that is not positive, or
+    # 0.
     OpDef("linalg.cholesky", "(Tensor A) -> (Tensor, Tensor)", _cholesky, _PURE, ref="torch.linalg.cholesky_ex",
           reads=_TENSOR, raises=True, kernel="sc_linalg_cholesky", tolerance_ulp=256,
           samples=Samples((((1, 1),), ((3, 1, 1),), ((0, 0),)), 1.0, 3.0, dtypes=_FLOATS),
           errors=(_not_square("linalg.cholesky", ((3, 4),), ()),)),
-    # R above, the reflections' vectors below; and their factors.
+    # Returns R above the diagonal with the vectors of the reflections below, and the factors of the reflections.
     OpDef("linalg.geqrf", "(Tensor A) -> (Tensor, Tensor)", _geqrf, _PURE, ref="torch.geqrf",
           reads=_TENSOR, raises=True, kernel="sc_linalg_geqrf", tolerance_ulp=1024,
           samples=Samples((*_SQUARE, *_ANY), dtypes=_FLOATS), errors=(OUT_OF_MEMORY,)),
@@ -134,13 +135,14 @@ ROWS = [
                          "input.shape[-1]", shapes=((3, 4), (3,))),
                   Raises("RuntimeError", "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to "
                          "tau.shape[-1]", shapes=((4, 3), (5,))))),
-    # Eigenvalues and eigenvectors by the lower triangle; not 0 where that does not converge. Vectors are unique up to their
-    # signs, so samples are of values alone; with `vectors` off there are none.
+    # Returns eigenvalues, eigenvectors (none without `vectors`) and a code, which is not 0 if the iteration does not
+    # converge. Reads the lower triangle. Samples test the values alone, since the vectors are unique only up to signs.
     OpDef("linalg.eigh", "(Tensor A, *, bool vectors) -> (Tensor, Tensor, Tensor)", _eigh, _PURE, ref="linalg:eigh",
           reads=_TENSOR, raises=True, kernel="sc_linalg_eigh", tolerance_ulp=1024,
           samples=Samples(_SQUARE, dtypes=_FLOATS, extra=((False,),)),
           errors=(_not_square("linalg.eigh", ((3, 4),), (False,)),)),
-    # Left vectors, values and right vectors; also -4 where the matrix has a NaN. full: square matrices of vectors.
+    # Returns left vectors, values, right vectors and a code as of linalg.eigh, -4 for a NaN. If `full`, the matrices of
+    # vectors are square.
     OpDef("linalg.svd", "(Tensor A, *, bool vectors, bool full) -> (Tensor, Tensor, Tensor, Tensor)", _svd, _PURE,
           ref="linalg:svd", reads=_TENSOR, raises=True, kernel="sc_linalg_svd", tolerance_ulp=1024,
           samples=Samples((*_SQUARE, *_ANY), dtypes=_FLOATS, extra=((False, False),)), errors=(OUT_OF_MEMORY,)),

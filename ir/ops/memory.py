@@ -30,7 +30,7 @@ ROWS = [
           c="{0}->stride[{1}]", samples=Samples(shapes=(((3, 4),),), extra=((0,), (1,)))),
     OpDef("is_contiguous", "(Tensor self) -> Value", fixed(BOOL), _PURE, ref="Tensor.is_contiguous",
           c="sc_is_contiguous({0})", samples=Samples(shapes=(((3, 4),), ((1, 3),), ((0, 2),)))),
-    # Whether two tensors are one Python object; an argument given twice is.
+    # Returns whether two tensors are one Python object, as an argument that is passed twice is.
     OpDef("is_same", "(Tensor self, Tensor other) -> Value", fixed(BOOL), _PURE, ref="operator.is_",
           c="({0} == {1} || ({0}->owner && {0}->owner == {1}->owner))", samples=Samples(shapes=(((2,), (2,)),))),
     OpDef("numel", "(Tensor self) -> SymInt", fixed(INT), _PURE,
@@ -48,19 +48,19 @@ ROWS = [
                   Raises("RuntimeError", "Boolean value of Tensor with no values is ambiguous", shapes=((0,),)))),
     OpDef("clone", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "ALLOCATES"}) | _ANY, reads=_TENSOR,
           torch=("Tensor.clone", "torch.clone"), kernel="sc_clone", samples=_SHAPES),
-    # The same tensor where it already is contiguous, so the result may alias.
+    # Returns the tensor itself if it is contiguous, so the result may alias.
     OpDef("contiguous", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "VIEW"}), reads=_TENSOR,
           torch=("Tensor.contiguous",), kernel="sc_contiguous", samples=_SHAPES),
-    # The same, by the strictest measure: dims of size 1 have the strides of a new tensor too.
+    # As contiguous, but dims of size 1 must have the strides of a new tensor as well.
     OpDef("plain", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "VIEW", "PLAIN"}), reads=_TENSOR,
           ref="plain", kernel="sc_plain", samples=_SHAPES),
-    # Always a new tensor; a conversion to the dtype that the tensor has is not built.
+    # Always makes a new tensor. The front end builds no cast to the dtype that the tensor has.
     OpDef("cast", "(Tensor self, ScalarType dtype) -> Tensor", with_dtype, frozenset({"PURE", "ELEMENTWISE"}) | _ANY,
           reads=_TENSOR, ref="Tensor.to", c="cast",
           samples=Samples(shapes=(((3, 4),), ((),)), low=0.0, high=3.0,
                           dtypes=("f32", "f64", "i64", "u8", "bool", "bf16", "c64", "c128"),
                           extra=(("f32",), ("i32",), ("bool",), ("f16",), ("f64",), ("c64",), ("c128",)))),
-    # dst.copy_(src): broadcasts, converts. Eager's result is dst itself.
+    # dst.copy_(src), which broadcasts and converts. Eager's result is dst itself.
     OpDef("copy_", "(Tensor dst, Tensor src) -> ()", fixed(), _ANY, reads=_TENSOR, writes=_TENSOR, raises=True,
           ref="Tensor.copy_", kernel="sc_copy_into",
           samples=Samples(shapes=(((3, 4), (4,)), ((), ())), dtypes=("f32", "i64")),

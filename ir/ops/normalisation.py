@@ -29,7 +29,7 @@ def _softmax(name: str) -> OpDef:
 ROWS = [
     _softmax("softmax"),
     _softmax("log_softmax"),
-    # Over the last dims, whose sizes are normalized_shape's; weight and bias are of that shape.
+    # Normalizes over the last dims, of sizes `normalized_shape`; weight and bias have that shape.
     OpDef("layer_norm", "(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, Scalar eps) -> Tensor",
           _same, _PURE, ref="torch.layer_norm", reads=_TENSOR, raises=True, kernel="sc_layer_norm", tolerance_ulp=256,
           samples=Samples((((3, 5), (5,), (5,)), ((0, 5), (5,), (5,))), dtypes=("f32", "f64"), extra=(((5,), 1e-3),)),
@@ -37,7 +37,7 @@ ROWS = [
                          "size[3, 4]", shapes=((3, 4), (5,), (5,)), extra=((5,), 1e-3)),
                   Raises("RuntimeError", "Expected weight to be of same shape as normalized_shape, but got weight of shape "
                          "[4] and normalized_shape = [5]", shapes=((3, 5), (4,), (5,)), extra=((5,), 1e-3)))),
-    # Over num_groups groups of the channels of [N, C, ...]; weight and bias are of C elements.
+    # Normalizes over `num_groups` groups of the channels of [N, C, ...]; weight and bias have C elements.
     OpDef("group_norm", "(Tensor input, SymInt num_groups, Tensor? weight, Tensor? bias, Scalar eps) -> Tensor",
           _same, _PURE, ref="torch.group_norm", reads=_TENSOR, raises=True, kernel="sc_group_norm", tolerance_ulp=256,
           samples=Samples((_NORM, ((3, 6), (6,), (6,))), dtypes=("f32", "f64"), extra=((2, 1e-3), (6, 1e-3))),

@@ -36,7 +36,7 @@ def _same(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 ROWS = [
-    # the fields in order; the type of the result says of which class it is
+    # takes the fields in order; the result's type names the class
     OpDef("object.new", "(Value[] fields) -> Value", given, frozenset({"ALLOCATES"}), emit="object_new"),
     OpDef("object.get", "(Value self, *, int field) -> Value", _get, frozenset({"PURE", "FETCHES"}), reads=_MEMORY,
           emit="object_get"),

@@ -23,7 +23,7 @@ _FLOATING = frozenset({"FLOATING"})
 _TENSOR = frozenset({"tensor"})
 UNARY_SHAPES = (((3, 5),), ((),), ((0, 2),), ((1, 17),))
 BINARY_SHAPES = (((3, 5), (3, 5)), ((3, 1), (5,)), ((), (4,)), ((0, 2), (2,)), ((2, 1, 3), (4, 1)))
-# Shapes that do not broadcast.
+# The error for shapes that do not broadcast.
 BROADCAST_ERRORS = (
     Raises("RuntimeError", "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1",
            shapes=((2, 3), (4,))),
@@ -35,7 +35,7 @@ _ALL = (*_FLOATS, "u8", "i8", "i16", "i32", "i64", "bool")
 _NUMBERS = tuple(d for d in _ALL if d != "bool")
 _EVERY = (*_ALL, *_COMPLEX)
 _INTS = ("u8", "i8", "i16", "i32", "i64", "bool")
-# Second names of functions, in torch and of methods; those with a dot are in torch alone.
+# Aliases of functions. A name with a dot is in torch alone; the others are methods of Tensor too.
 _ALIASES = {
     "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
     "atanh": "arctanh", "erf": "special.erf", "exp2": "special.exp2", "expm1": "special.expm1", "log1p": "special.log1p",
@@ -106,7 +106,7 @@ ROWS = [
     *_float("tanh sigmoid exp expm1 exp2 sin cos tan asin acos atan sinh cosh asinh atanh", low=-0.99, high=0.99),
     *_float("erf", _FLOATS, low=-0.99, high=0.99),
     *_float("log log2 log10 sqrt rsqrt", low=0.01, high=9.0),
-    # Not sampled on complex elements: what eager gives for infinities follows no one formula.
+    # Complex elements are not sampled: eager uses several formulas, which differ at infinities.
     unary("log1p", "sc_log1p_{t}({0})", dtypes=_FLOATS, takes=_INEXACT, low=0.01, high=9.0, floating=True),
     *_float("acosh", low=1.0, high=9.0),
     *(unary(n, {"float": f"sc_{n}_{{t}}({{0}})", "int": "{0}"}, dtypes=_NUMBERS, ulp=0.0)
@@ -138,9 +138,9 @@ ROWS = [
     unary("rad2deg", "({0} * ({T})57.29577951308232)", floating=True),
     unary("angle", {"float": "({0} != {0} ? {0} : {0} < 0 ? ({T})3.141592653589793 : 0)", "complex": "sc_angle_{t}({0})"},
           dtypes=_INEXACT, infer=real_part, floating=True),
-    unary("sgn", {"complex": "sc_sgn_{t}({0})"}, dtypes=_COMPLEX, finite=True),  # of others it is `sign`
-    unary("conj_physical", {"complex": "~{0}"}, dtypes=_COMPLEX, ulp=0.0),  # of others the tensor itself
-    # Eager's is a view that is conjugated when it is read: the front end refuses programs that write to either.
+    unary("sgn", {"complex": "sc_sgn_{t}({0})"}, dtypes=_COMPLEX, finite=True),  # for real elements, the op is `sign`
+    unary("conj_physical", {"complex": "~{0}"}, dtypes=_COMPLEX, ulp=0.0),  # real elements stay as they are
+    # Eager returns a view that conjugates at each read. The front end rejects programs that write to either tensor.
     OpDef("conj", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="torch.conj_physical", reads=_TENSOR, c="~{0}",
           samples=Samples(UNARY_SHAPES, dtypes=_COMPLEX)),
     OpDef("complex", "(Tensor self, Tensor other) -> Tensor", _complex, _TRAITS, ref="torch.complex", reads=_TENSOR,
@@ -148,7 +148,7 @@ ROWS = [
           errors=BROADCAST_ERRORS),
     unary("sinc", {"float": "({0} == 0 ? 1 : sc_sin_{t}({0} * ({T})3.141592653589793) / ({0} * ({T})3.141592653589793))",
                    "complex": "sc_sinc_{t}({0})"}, "torch.special.sinc", dtypes=_INEXACT, floating=True),
-    # frexp(x) is mantissa * 2 ** exponent, a whole number in x's dtype.
+    # frexp(x) is mantissa * 2 ** exponent. Returns the exponent as a whole number in x's dtype.
     OpDef("frexp.exponent", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="frexp_exponent", reads=_TENSOR,
           c="sc_exponent_{t}({0})", samples=Samples(UNARY_SHAPES, dtypes=_FLOATS)),
     OpDef("frexp.mantissa", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="frexp_mantissa", reads=_TENSOR,
@@ -190,7 +190,7 @@ ROWS = [
     binary("lcm", {"int": "sc_wrap_lcm({0}, {1})"}, dtypes=_INTS[:-1], commutes=True),
     binary("pow", {"float": "sc_pow_{t}({0}, {1})", "int": "sc_wrap_pow({0}, {1})", "complex": "sc_pow_{t}({0}, {1})"},
            dtypes=_INEXACT, takes=(*_NUMBERS, *_COMPLEX), low=0.1, ulp=2.0, ref="power"),
-    # By a number that only the running program knows: eager takes roots for halves, which differs at -0 and infinities.
+    # For a run-time number. Eager takes a root for the exponent 0.5, which differs at -0 and infinities.
     OpDef("pow.number", "(Tensor self, Scalar exponent) -> Tensor", elementwise, _TRAITS, ref="torch.pow", reads=_TENSOR,
           c="sc_pow_number_{t}({0}, {1})", tolerance_ulp=2.0,
           samples=Samples(UNARY_SHAPES, low=0.1, dtypes=("f32", "f64", "bf16"), extra=((0.5,), (-0.5,), (2.5,)))),
@@ -208,10 +208,10 @@ ROWS = [
     binary("logical_xor", "(({0} != 0) != ({1} != 0))", dtypes=_EVERY, infer=predicate, commutes=True),
     *(binary(f"bitwise_{n}", f"({{0}} {sign} {{1}})", dtypes=_INTS, commutes=True)
       for n, sign in (("and", "&"), ("or", "|"), ("xor", "^"))),
-    # The number, over the shape and strides of the tensor.
+    # Returns the number in the shape and strides of the tensor.
     OpDef("fill", "(Tensor self, Scalar value) -> Tensor", elementwise, _TRAITS, ref="torch.full_like", c="{1}",
           samples=Samples((((3, 5),), ((),), ((0, 2),)), dtypes=_EVERY, extra=((1,), (0.0,)))),
-    # `dtype` is the result's where both values are numbers.
+    # `dtype` is the result's dtype if both values are numbers.
     OpDef("where", "(Tensor condition, Operand self, Operand other, *, ScalarType dtype) -> Tensor", _where, _TRAITS,
           ref="where", reads=_TENSOR, check="broadcast", c="({0} ? {1} : {2})",
           samples=Samples((((3, 4), (4,), (3, 1)), ((), (2,), (2,))), dtypes=_EVERY, kinds=("bool",)),

@@ -33,11 +33,11 @@ ROWS = [
     OpDef("random.permute", "(Tensor dst) -> ()", fixed(), reads=_READS, writes=_WRITES, raises=True,
           ref="random_permute", kernel="sc_random_permute", errors=_NO_GENERATOR,
           samples=Samples((((9,),), ((0,),)), dtypes=("i64",))),
-    # slopes of rrelu for the elements of a contiguous x: 1 where that is positive
+    # slopes of rrelu for the elements of a contiguous x: 1 for positive elements
     OpDef("random.slopes", "(Tensor dst, Tensor x, Scalar lower, Scalar upper) -> ()", fixed(), reads=_READS_TENSOR,
           writes=_WRITES, raises=True, ref="random_slopes", kernel="sc_random_slopes", errors=_NO_GENERATOR, tolerance_ulp=1,
           samples=Samples((((9,), (9,)),), extra=((0.1, 0.3),))),
-    # indices into rows of weights, whose running sums are given, drawn with replacement
+    # draws indices into rows of weights with replacement; `sums` are the running sums of the weights
     OpDef("random.places", "(Tensor dst, Tensor sums) -> ()", fixed(), reads=_READS_TENSOR, writes=_WRITES, raises=True,
           ref="random_places", kernel="sc_random_places", errors=_NO_GENERATOR),
     OpDef("python.random", "() -> Scalar", fixed(FLOAT), reads=_PYTHON, writes=_PYTHON, raises=True, ref="random.random",

@@ -75,7 +75,7 @@ def broadcast_dim(a: Dim, b: Dim) -> Dim:
         return b
     if b == 1:
         return a
-    if isinstance(a, int) or isinstance(b, int):  # the other side is 1 or the same
+    if isinstance(a, int) or isinstance(b, int):  # the other size is 1 or equal
         return a if isinstance(a, int) else b
     return None
 

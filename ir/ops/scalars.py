@@ -16,14 +16,14 @@ _PURE = frozenset({"PURE"})
 Calls = tuple[tuple[int | float, ...], ...]
 _MIN, _MAX = -(2**63), 2**63 - 1
 
-# Arguments of samples, by the operands of a row.
+# Sample arguments, by the operands of a row.
 _A_INT: Calls = ((0,), (1,), (-7,), (_MAX,), (_MIN + 1,))
 _INTS: Calls = ((7, 2), (-7, 2), (7, -2), (-7, -2), (6, 3), (0, 5), (_MAX // 3, 2), (_MIN // 3, -2))
 _SHIFTS: Calls = ((5, 0), (5, 3), (-5, 1), (0, 99), (1, 62), (-1, 63))
 _POWERS: Calls = ((3, 0), (0, 0), (-2, 3), (7, 5), (2, 62), (-2, 63))
 _COMPARED_INTS: Calls = ((1, 2), (2, 1), (3, 3), (-1, 1), (_MIN, _MAX))
 _A_FLOAT: Calls = ((0.0,), (-0.0,), (0.5,), (-2.5,), (1e300,), (inf,), (-inf,), (nan,))
-_FINITE: Calls = ((0.0,), (-0.0,), (0.5,), (-0.25,), (0.875,))  # in the domain of all functions that are defined at 0
+_FINITE: Calls = ((0.0,), (-0.0,), (0.5,), (-0.25,), (0.875,))  # in the domain of each function that is defined at 0
 _POSITIVE: Calls = ((0.25,), (1.0,), (2.5,), (1e300,), (inf,), (nan,))
 _FLOATS: Calls = ((7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-0.0, 3.0), (1e308, 10.0), (inf, 2.0), (2.0, inf), (nan, 1.0))
 _COMPARED: Calls = ((1.0, 2.0), (2.0, 1.0), (0.0, -0.0), (inf, inf), (nan, 1.0), (1.0, nan))
@@ -141,7 +141,7 @@ ROWS = [
     _row("bool.not", BOOL, "operator.not_", _A_BOOL, c="!{0}"),
     *_binary(_COMPARE, BOOL, "mixed", "((long double){0} @ (long double){1})", _MIXED),  # an int and a float, exactly
     *_binary({"and_": "&", "or_": "|", "xor": "!=", "eq": "==", "ne": "!="}, BOOL, "bool", "({0} @ {1})", _BOOLS),
-    # C compilers warn of comparisons of a truth value, converted or not, with a number that it never is.
+    # C compilers warn if a truth value, even converted, is compared with a number other than 0 and 1.
     _row("bool.to_int", INT, "builtins.int", _A_BOOL, c="(int64_t)({0} ? 1 : 0)"),
     _row("bool.to_float", FLOAT, "builtins.float", _A_BOOL, c="(double){0}"),
     _math("sqrt", ((0.0,), (-0.0,), (2.0,), (inf,)), _domain(-1.0)),

@@ -51,24 +51,24 @@ ROWS = [  # ORDER SCAN: sc_ops.h
     _scan("cumsum", ("f32", "f64", "i64")),
     _scan("cumprod", ("f32", "f64", "i64")),
     _scan("logcumsumexp", ("f32", "f64")),
-    # The running extreme: of equals the latest.
+    # The running extreme; among equal elements the latest.
     OpDef("extreme_scan", "(Tensor self, int dim, bool largest) -> Tensor", _values, _PURE, ref="extreme_scan", reads=_TENSOR,
           kernel="sc_extreme_scan",
           samples=Samples(_SHAPES, dtypes=("f32", "i64", "f64", "bf16"), extra=((0, True), (1, False)))),
-    # Where it stands.
+    # The position of the running extreme.
     OpDef("arg_scan", "(Tensor self, int dim, bool largest) -> Tensor", _positions, _PURE, ref="arg_scan", reads=_TENSOR,
           kernel="sc_arg_scan", samples=Samples(_SHAPES, dtypes=("f32", "i64"), extra=((0, True), (1, False)))),
-    # NaN is the largest. Of several equal elements, where it is not stable: as eager.
+    # NaN is the largest. If not `stable`, equal elements have eager's order.
     OpDef("argsort", "(Tensor self, int dim, bool descending, bool stable) -> Tensor", _positions, _PURE, ref="argsort",
           reads=_TENSOR, kernel="sc_argsort",
           samples=Samples(_SHAPES, dtypes=("f32", "i64", "bool", "f64"), extra=((0, True, True), (1, False, True)))),
-    # Positions of the first k; of several equal elements those that eager names.
+    # Returns the positions of the first k elements; among equal elements, eager's choice.
     OpDef("topk", "(Tensor self, SymInt k, int dim, bool largest, bool sorted) -> Tensor", _topk, _PURE, ref="topk",
           reads=_TENSOR, raises=True, kernel="sc_topk",
           samples=Samples((((9, 5),), ((2, 130),)), dtypes=("f32", "i64", "f64"),
                           extra=((2, 0, True, True), (2, 1, False, True), (2, 1, True, False))),
           errors=(Raises("RuntimeError", "selected index k out of range", shapes=((3, 4),), extra=(5, 0, True, True)),)),
-    # Position of the k-th smallest, counted from 1; the dim stays, with size 1.
+    # Returns the position of the k-th smallest element, counted from 1; the dim stays, with size 1.
     OpDef("kthvalue", "(Tensor self, SymInt k, int dim) -> Tensor", _kthvalue, _PURE, ref="kthvalue", reads=_TENSOR,
           raises=True, kernel="sc_kthvalue",
           samples=Samples((((9, 5),), ((2, 130),)), dtypes=("f32", "i64", "f64"), extra=((2, 0), (1, 1))),

@@ -8,7 +8,7 @@ from scriptc.ir.ops.rules import elementwise
 
 _TRAITS = frozenset({"PURE", "ELEMENTWISE", "FLOATING"})
 _TENSOR = frozenset({"tensor"})
-_DTYPES = ("f32", "f64")  # sampled: eager composes some in half types, less exactly
+_DTYPES = ("f32", "f64")  # only these are sampled: in half types, eager composes some functions and is less exact
 _HALF_TOO = (*_DTYPES, "f16", "bf16")
 
 

@@ -53,11 +53,11 @@ _SPAN = (STR, STR, INT, INT)
 _INDEX = (STR, INT)
 _CODE = (INT,)
 MAPPINGS = ("upper", "lower", "title", "capitalize", "swapcase", "casefold")
-# The tests of all characters of a string, with the bit of sc_unicode.h that each looks at.
+# The character classes, with the bit of sc_unicode.h that tests each.
 CLASSES = {"isalpha": "ALPHA", "isdecimal": "DECIMAL", "isdigit": "DIGIT", "isnumeric": "NUMERIC", "isspace": "SPACE",
            "isprintable": "PRINTABLE", "isalnum": "ALNUM"}  # fmt: skip
 
-# Arguments of samples, by the operands of a row. Strings have code points of 1, 2 and 4 bytes.
+# Sample arguments, by the operands of a row. Strings have code points of 1, 2 and 4 bytes.
 _APPLE = "\U0001f34e"
 _A_TEXT: Calls = (
     ("",), ("abc",), ("Ab c1",), (" \t\n",), ("42",), ("ǆungla ŉ",), ("Straße",), ("ΑΣ",), ("٣½",), (_APPLE,), ("_x9",),
@@ -79,7 +79,7 @@ ROWS = [
     # index: proved to lie in 0..len-1
     _row("str.code_at", INT, "self index", "str:code", (("abc", 0), (f"é{_APPLE}", 1)), types=_INDEX,
          c="(int64_t)sc_str_code({0}, {1})", traits=_GUARDED),
-    # code: proved to be one
+    # code: proved to be a code point
     _row("str.chr", STR, "code", "builtins.chr", _A_CODE, types=_CODE, kernel="sc_str_chr", traits=_GUARDED),
     _row("str.eq", BOOL, "a b", "operator.eq", _TEXTS, c="sc_str_equal({0}, {1})"),
     _row("str.ne", BOOL, "a b", "operator.ne", _TEXTS, c="!sc_str_equal({0}, {1})"),
@@ -115,7 +115,7 @@ ROWS = [
       for n, bit in CLASSES.items()),
     *(_row(f"str.{n}", BOOL, "self", f"str.{n}", _A_TEXT, c=f"sc_str_{n}({{0}})")
       for n in ("islower", "isupper", "istitle", "isidentifier", "isascii")),
-    # of the code of one character
+    # tests the code of one character
     *(_row(f"code.{n}", BOOL, "code", f"code:{n}", _A_CODE, types=_CODE, c=f"sc_code_is({{0}}, SC_{bit})")
       for n, bit in (*CLASSES.items(), ("islower", "LOWER"), ("isupper", "UPPER"), ("islinebreak", "LINEBREAK"))),
     *(_row(f"code.{n}", STR, "code", f"code:{n}", _A_CODE, types=_CODE, kernel=f"sc_code_{n}") for n in ("lower", "upper")),
@@ -147,7 +147,7 @@ ROWS = [
           ref="tensor_text", kernel="sc_tensor_text",
           samples=Samples((((3, 4),), ((),), ((0, 2),)), dtypes=("f32", "i64", "bool"),
                           extra=((4, 1000, 3, 80, "f32", -1), (2, 5, 1, 80, "f32", 1)))),
-    # numbers, strings and exceptions put into a format as ir/text_formats.py describes it
+    # formats numbers, strings and exceptions by a format of ir/text_formats.py
     OpDef("text", "(Value[] values, *, str format) -> Value", _text, _PURE, emit="text",
           samples=calls(((), "50%%"), ((1, -0.5, True, "é"), "%i|%r|%b|%s"))),
 ]  # fmt: skip

@@ -31,21 +31,21 @@ ROWS = [
     OpDef("continue", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="continue_", phases=ALL_PHASES),
     OpDef("break", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="break_", phases=ALL_PHASES),
     OpDef("return", "(Value[] values) -> ()", fixed(), _LEAVES, emit="return_", phases=ALL_PHASES),
-    # message: the text itself, or with values a format (ir/text_formats.py)
+    # message: the text, or a format of ir/text_formats.py if there are values
     OpDef("raise", "(Value[] values, *, str type, str message) -> ()", fixed(), _LEAVES, raises=True, emit="raise_",
           phases=ALL_PHASES),
-    # Ends a block that is never left at its end: behind an `if` or `loop` all of whose paths leave.
+    # Ends a block whose end is unreachable: after an `if` or `loop` whose paths all leave.
     OpDef("unreachable", "() -> ()", fixed(), _LEAVES, emit="unreachable", phases=ALL_PHASES),
     OpDef(
         "call", "(Value[] args, *, str func) -> Value", given, raises=True, emit="call",
         reads=frozenset({"tensor", "list"}), writes=frozenset({"tensor", "list", "io"}), phases=ALL_PHASES,
     ),
-    # Gives a place outside the call a value, whose leaves the operands are: the target, and which of its forms the value
-    # has, are the front end's numbers. Form -1: the place is deleted.
+    # Assigns a value, whose leaves are the operands, to a slot. The front end numbers the slots (`target`) and the
+    # forms of the values (`form`). Form -1 deletes the attribute or item.
     OpDef("state.set", "(Value[] values, *, str name, int target, int form) -> ()", fixed(), writes=_STATE,
           raises=True, emit="state_set", errors=(OUT_OF_MEMORY,)),
-    # What is computed from frozen weights outlives the call; `slot` numbers it. get: where `has` says that it is there;
-    # plain: its strides are those of a new contiguous tensor.
+    # These keep a value that is computed from frozen weights from call to call; `slot` numbers the values. `kept.get`
+    # requires that `kept.has` is true. plain: the strides are those of a new contiguous tensor.
     OpDef("kept.has", "(*, int slot) -> Value", fixed(BOOL), reads=_STATE, emit="kept_has", phases=MADE_BY_PASSES),
     OpDef("kept.get", "(*, int slot, bool plain) -> Value", given, reads=_STATE, emit="kept_get",
           phases=MADE_BY_PASSES),
@@ -53,9 +53,9 @@ ROWS = [
           errors=(OUT_OF_MEMORY,), phases=MADE_BY_PASSES),
     OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse",
           phases=MADE_BY_PASSES),
-    # The value of a name on a path that never assigns it; reading it is guarded by check.bound.
+    # The value of a name on a path that never assigns the name. check.bound precedes each use.
     OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef", phases=ALL_PHASES),
-    # message: a format (ir/text_formats.py)
+    # message: a format of ir/text_formats.py
     OpDef("warn", "(Value[] values, *, str category, str message) -> ()", fixed(), writes=frozenset({"io"}), raises=True,
           emit="warn", errors=(OUT_OF_MEMORY,)),
     OpDef("print", "(Value[] values, *, str format) -> ()", fixed(), writes=frozenset({"io"}), emit="print_"),

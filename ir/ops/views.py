@@ -48,8 +48,8 @@ def _select(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return _like(operands, (*dims[:dim], *dims[dim + 1 :]))
 
 
-OWN_OFFSET = -(2**63)  # of as_strided: the tensor's own storage offset
-_TO_THE_END = 2**63 - 1  # what the front end writes for a bound left out
+OWN_OFFSET = -(2**63)  # for as_strided: the tensor's own storage offset
+_TO_THE_END = 2**63 - 1  # the front end's bound for an open end
 
 
 def _slice(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -264,13 +264,13 @@ ROWS = [
                          extra=((4, 4), (4, 1), 1)),)),
     OpDef("flip", "(Tensor self, int[] dims) -> Tensor", lambda o, a: (o[0].type,), _JOINS, ref="torch.flip", reads=_TENSOR,
           emit="view", samples=Samples(_X, extra=(((0,),), ((0, 1),), ((),)))),
-    # Pairs of real and imaginary parts along a new last dim, and back.
+    # Views complex elements as pairs of real and imaginary parts along a new last dim, and back.
     OpDef("view_as_real", "(Tensor self) -> Tensor", _view_as_real, _VIEW, torch=("torch.view_as_real",), emit="view",
           samples=Samples(_X, dtypes=("c64", "c128"))),
     OpDef("view_as_complex", "(Tensor self) -> Tensor", _view_as_complex, _VIEW, torch=("torch.view_as_complex",),
           raises=True, emit="view", samples=Samples((((3, 2),), ((2,),), ((0, 4, 2),))),
           errors=(Raises("RuntimeError", "Tensor must have a last dimension of size 2", shapes=((3, 3),)),)),
-    # The bits of the elements as elements of another dtype.
+    # Views the bits of the elements as elements of another dtype.
     OpDef("view_dtype", "(Tensor self, *, ScalarType dtype) -> Tensor", _view_dtype, _VIEW, ref="Tensor.view", raises=True,
           emit="view_dtype", samples=Samples((((3, 4),), ((0, 8),)), extra=(("i32",), ("u8",), ("f64",), ("bf16",))),
           errors=(Raises("RuntimeError", "self.size(-1) must be divisible by 2 to view Float as Double (different element "
@@ -294,7 +294,7 @@ ROWS = [
           emit="view", samples=Samples(_X, extra=(((12,),), ((2, -1),), ((3, 2, 2),))),
           errors=(_NO_VIEW, Raises("RuntimeError", "only one dimension can be inferred", shapes=((3, 4),),
                                    extra=((-1, -1),)))),
-    # Copies where strides forbid a view, so that the result may or may not alias.
+    # Copies if the strides forbid a view, so the result may alias.
     OpDef("reshape", "(Tensor self, SymInt[] shape) -> Tensor", _view, _VIEW, ref="torch.reshape",
           check="reshape", emit="view", reads=_TENSOR, samples=Samples(_X, extra=(((12,),), ((2, -1),))), errors=(_NO_VIEW,)),
     OpDef("expand", "(Tensor self, SymInt[] size) -> Tensor", _expand, _VIEW, ref="Tensor.expand", check="expand",
@@ -304,7 +304,7 @@ ROWS = [
                          extra=((5,),)),)),
     OpDef("alias", "(Tensor self) -> Tensor", lambda o, a: (o[0].type,), _VIEW, ref="Tensor.detach", emit="view",
           samples=Samples(_X)),
-    # The tensor itself, from which gradients flow to `sources` whatever it was computed from.
+    # Returns the tensor itself, and lets gradients flow to `sources`.
     OpDef("linked", "(Tensor self, Value[] sources) -> Tensor", lambda o, a: (o[0].type,), _VIEW, ref="linked", emit="linked"),
     OpDef("split", "(Tensor self, SymInt split_size, int dim) -> Tensor[]", _parts, _VIEW, ref="torch.split",
           raises=True, emit="parts", samples=Samples(_X, extra=((2, 1), (3, 1), (5, 0))),
@@ -326,7 +326,7 @@ ROWS = [
           raises=True, emit="join", samples=Samples((((3, 4), (3, 4)),), extra=((0,), (2,))),
           errors=(Raises("RuntimeError", "stack expects each tensor to be equal size, but got [3, 4] at entry 0 and [3, 5] at "
                          "entry 1", shapes=((3, 4), (3, 5)), extra=(0,)),)),
-    # What a loop appends to a list, `total` tensors, joined as it comes: in a new dim (`stack`) or along one that is there.
+    # Joins the `total` tensors that a loop appends to a list, as they come: in a new dim (`stack`) or along another.
     OpDef("stacked.new", "() -> Value", fixed(ROWS_TYPE), frozenset({"ALLOCATES"}), ref="rows_new", kernel="sc_stacked_new",
           phases=MADE_BY_PASSES),
     OpDef("stacked.put", "(Value stacked, Tensor item, SymInt total, *, int dim, bool stack) -> ()", fixed(),
@@ -334,7 +334,7 @@ ROWS = [
           kernel="sc_stacked_put", phases=MADE_BY_PASSES),
     OpDef("stacked.join", "(Value stacked, *, int dim, bool stack) -> Tensor", given, frozenset({"ALLOCATES"}),
           reads=frozenset({"list"}), raises=True, ref="stacked_join", emit="stacked_join", phases=MADE_BY_PASSES),
-    # By elements of self: before and after the last dim, then the dim before it, and so on.
+    # Pads by elements of self: before and after the last dim, then the dim before it, and so on.
     OpDef("pad", "(Tensor self, SymInt[] pad, str mode) -> Tensor", _pad, _JOINS | {"PLAIN"}, ref="torch.nn.functional.pad",
           reads=_TENSOR, raises=True, emit="pad",
           samples=Samples((((2, 3, 4, 5),), ((1, 2, 3, 3),)), dtypes=("f32", "f64"),

@@ -23,7 +23,7 @@ from scriptc.ir.rewrite import Rewriter, rewrite
 NAME = "character_codes"
 
 _COMPARED = frozenset(f"str.{n}" for n in ("eq", "ne", "lt", "le", "gt", "ge"))
-_SHORT = 8  # characters that are compared one by one
+_SHORT = 8  # the longest string whose characters are compared one by one
 
 
 def _code(value: Value) -> Value | int | None:
@@ -48,7 +48,7 @@ def compare_codes(op: Op, rw: Rewriter) -> bool:
         other = next(constant(v) for v, c in zip(op.operands, codes, strict=True) if c is None)
         if op.name not in ("str.eq", "str.ne") or not isinstance(other, str):
             return False
-        rw.replace(op, [rw.const_before(op, op.name == "str.ne")])  # of another length
+        rw.replace(op, [rw.const_before(op, op.name == "str.ne")])  # the lengths differ
         return True
     values = [c if isinstance(c, Value) else rw.const_before(op, c) for c in codes]
     rw.replace(op, [rw.insert_before(op, op.name.replace("str.", "int."), values)])

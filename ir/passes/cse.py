@@ -43,7 +43,7 @@ def _order_is_free(op: Op) -> bool:
 def _key(op: Op) -> Hashable:
     operands = tuple(sorted(op.operands, key=id)) if _order_is_free(op) else op.operands
     attrs = tuple((name, format_attr(value)) for name, value in sorted(op.attrs.items()))  # 1, 1.0 and true differ
-    given = () if operands else tuple(str(r.type) for r in op.results)  # nothing else tells two `undef` apart
+    given = () if operands else tuple(str(r.type) for r in op.results)  # two `undef` differ only in type
     return op.name, operands, attrs, given
 
 
@@ -65,7 +65,7 @@ def _same_object(first: Value, second: Value) -> bool:
 
 class _Merger:
     def __init__(self) -> None:
-        self.written: list[Op] = []  # writers in the order in which they may have run
+        self.written: list[Op] = []  # writers, in an order in which they may have run
         self.changed = False
 
     def block(self, block: Block, seen: ChainMap[Hashable, tuple[Op, int]]) -> None:
@@ -73,7 +73,7 @@ class _Merger:
             if _can_merge(op):
                 self.merge(op, seen)
                 continue
-            if is_loop(op):  # what a later iteration reads, an earlier one may have written
+            if is_loop(op):  # an earlier iteration may write the memory that a later one reads
                 self.written += writers(op)
             for region in op.regions:
                 self.block(region, seen.new_child())

@@ -30,7 +30,7 @@ from scriptc.ir.types import ScalarType, TensorType, Type, join_dim
 NAME = "fold"
 
 _PYTHON_TYPES = {"i64": int, "f64": float, "bool": bool, "str": str}
-_LONGEST_SHIFT = 63  # more would make an int that no i64 holds, and may take all memory to say so
+_LONGEST_SHIFT = 63  # a longer shift gives an int beyond i64, and may exhaust memory
 
 
 @cache
@@ -47,7 +47,7 @@ def _evaluate(op: Op) -> Any:
     operands = [constant(v) for v in op.operands]
     if function is None or not operands or any(v is UNKNOWN for v in operands):
         return UNKNOWN
-    if op.name == "str.repeat":  # may take all memory as well
+    if op.name == "str.repeat":  # the result may exhaust memory
         return UNKNOWN
     if op.name in ("int.lshift", "int.pow") and not 0 <= operands[1] <= _LONGEST_SHIFT:  # type: ignore[operator]
         return UNKNOWN
@@ -77,7 +77,7 @@ def fold_size(op: Op, rw: Rewriter) -> bool:
         if not isinstance(d, int):
             return False
         product *= d
-    if product >= 2**63:  # the view in front raises
+    if product >= 2**63:  # the view before this op raises
         return False
     rw.replace(op, [rw.const_before(op, product)])
     return True
@@ -183,13 +183,13 @@ def refine_types(op: Op, rw: Rewriter) -> bool:
 def _rule_types(op: Op) -> list[Type]:
     try:
         return list(op.defn.infer(op.operands, op.attrs))
-    except TypeRuleError:  # constants, weights and calls, whose types are given
+    except TypeRuleError:  # constants, weights and calls declare their types
         return []
 
 
 def _exit_types(op: Op) -> list[Type]:
     if is_loop(op) or not op.has("CONTROL"):
-        return []  # carried types would have to be found anew, all together
+        return []  # the types of all carried values would have to be inferred together
     leaving = [t for t in exits(op) if target(t) is op]
     return [_common([t.operands[k].type for t in leaving], r.type) for k, r in enumerate(op.results)]
 

@@ -115,7 +115,7 @@ def inputs_of(group: list[Op]) -> list[Value]:
                 visit(operand)
 
     seen: set[Value] = set()
-    for value in [*outputs_of(group), *(member.result for member in group)]:  # then what no result needs
+    for value in [*outputs_of(group), *(member.result for member in group)]:  # outputs, then what none needs
         visit(value)
     return list(found)
 

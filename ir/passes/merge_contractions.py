@@ -125,7 +125,7 @@ def _groups(block: Block) -> list[list[_Member]]:
     groups: dict[tuple[object, ...], list[_Member]] = {}
     for member in _members(block):
         key: tuple[object, ...] = (*member.key, *map(_layer, member.products))
-        if len(member.products) == 2:  # the order of a sum does not matter to a single bit
+        if len(member.products) == 2:  # a sum of two has the same bits in either order
             swapped = _Member(member.result, member.products[::-1], member.check)
             other = (*swapped.key, *map(_layer, swapped.products))
             if other in groups:

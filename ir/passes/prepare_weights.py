@@ -36,7 +36,7 @@ from scriptc.ir.types import NONE, TensorType
 
 NAME = "prepare_weights"
 WEIGHT_FORMATS = ("", "bf16", "f16")  # by the option `weight_format`; "" is the dtype of the weights
-KEPT = ("pack_linear.kept", "arrange_transposed.kept")  # what is made once; their `slot`s are one count
+KEPT = ("pack_linear.kept", "arrange_transposed.kept")  # their results are kept; they share one count of `slot`
 
 
 def _place_of_packing(op: Op, passed: Collection[Value]) -> Op | None:
@@ -135,7 +135,7 @@ def keep_packed(module: Module, weight_format: str) -> Rule:
             return False
         of = _view_of_param(op.operands[1])
         if of is None and not transposed and frozen.is_computed_from_weights(op.operands[1]):
-            return _use_packed(op, op, rw, "pack_linear")  # which `cache_frozen` keeps
+            return _use_packed(op, op, rw, "pack_linear")  # the pass `cache_frozen` keeps the packed weight
         if of is None or may_change(op.operands[1]):
             return False
         if transposed:

@@ -29,18 +29,19 @@ from scriptc.ir.types import TensorType, broadcasts_into
 
 NAME = "simplify"
 
-# Dtypes that hold every value of a dtype, within its category.
+# By dtype: the dtypes of its category that hold each of its values.
 _HOLDS = {
     "u8": ("i16", "i32", "i64"), "i8": ("i16", "i32", "i64"), "i16": ("i32", "i64"), "i32": ("i64",),
     "f16": ("f32", "f64"), "bf16": ("f32", "f64"), "f32": ("f64",),
 }  # fmt: skip
 
 
-# What leaves an int as it is: the second operand by the op, and by the ops that commute the first as well.
+# The neutral second operand of each op. For ops that commute, it is neutral as the first operand, too.
 _NEUTRAL = {"int.add": 0, "int.sub": 0, "int.mul": 1, "int.floordiv": 1}
 _COMMUTE = ("int.add", "int.mul")
 _SIZES = LENGTHS | {"size", "numel"}
-# What a comparison of an int with itself gives; and of a size with 0, by the side that the size is on.
+# _OF_SAME: results of comparing an int with itself. _OF_SIZE: results of comparing a size with 0, by the
+# position of the size.
 _OF_SAME = {"eq": True, "le": True, "ge": True, "ne": False, "lt": False, "gt": False}
 _OF_SIZE = {("ge", 0): True, ("lt", 0): False, ("le", 1): True, ("gt", 1): False}
 
