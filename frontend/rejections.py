@@ -9,10 +9,7 @@ from __future__ import annotations
 import ast
 
 REJECTIONS: dict[str, tuple[str, str]] = {
-    "argument_list_of_other": (
-        "a {what} of the caller cannot hold {item} as well",
-        "make a {name} of your own: {name}(...)",
-    ),
+    "argument_list_of_other": ("the caller's {what} cannot take {item}", "copy it first: {name}(...)"),
     "argument_of_creation": ("the argument {name}={value} is not supported in compiled code", "leave the argument out"),
     "async_function": ("async functions aren't supported in compiled code", "compile a plain function"),
     "aten_operator": ("torch.ops.{name} is not supported yet", "use the function of torch that does the same"),
@@ -20,20 +17,26 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "assignment to the attribute '{name}' of {what} is not supported",
         "keep it in an object of a class",
     ),
-    "attribute_behind_del": ("the attribute '{name}' of {class_name} is not supported behind del", "assign None to it"),
+    "attribute_behind_del": (
+        "the attribute '{name}', which the class {class_name} has too, cannot be read after del",
+        "assign None instead",
+    ),
     "attribute_deleted": ("del of an attribute of an object made here is not supported", "assign None to it"),
-    "attribute_of_autograd": ("'{name}' is not known in compiled code", "compute on values, not on autograd's state"),
+    "attribute_of_autograd": (
+        "compiled code cannot read '{name}', which belongs to autograd",
+        "compute on values, not on autograd's state",
+    ),
     "attribute_of_exception": (
-        "attribute '{name}' of an exception that was caught is not known here",
-        "use str() of it",
+        "attribute '{name}' of a caught exception is not known here",
+        "use str() of the exception",
     ),
     "attribute_of_function": (
         "attribute '{name}' of a function is not supported in compiled code",
         "keep it in a global or an attribute of the module",
     ),
     "attribute_of_numpy_number": (
-        "'{name}' of a number of NumPy's is not known here, where it is one of Python's",
-        "call int() or float(), or compute with the module math",
+        "compiled code cannot use '{name}' of a NumPy number",
+        "convert the number by int() or float(), or use the module math",
     ),
     "attribute_of_outside_assigned": (
         "assignment to the attribute '{name}' of {what} is not supported",
@@ -41,12 +44,15 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "autocast": ("autocast is not supported in compiled code", "cast with .to(dtype), or pass enabled=False"),
     "buffer_of_other": (
-        "the buffer '{name}' can hold a tensor or None alone, and this may be {what}",
-        "keep it in a plain attribute",
+        "the buffer '{name}' can hold only a tensor or None, but this value may be {what}",
+        "store the value in a plain attribute",
     ),
     "builtin_function": ("this builtin is not supported in compiled code", "call it outside of the compiled function"),
-    "call_depth": ("{name} is called from within more than {depth} calls", "write it as a loop"),
-    "call_of_generator": ("{name} is a generator or async function", "append to a list and return it"),
+    "call_depth": ("more than {depth} nested calls lead to {name}", "write the recursion as a loop"),
+    "call_of_generator": (
+        "{name} cannot be called, since it is a generator or async function",
+        "append to a list and return it",
+    ),
     "call_of_other": ("{what} is not callable in compiled code", "call a function, a method or a module"),
     "class_inside": (
         "class statements inside a function aren't supported in compiled code",
@@ -65,16 +71,19 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "{what} must be known at compile time, but it is computed here",
         "use a constant or an argument of the compiled function",
     ),
-    "container_in_itself": ("a {container} of unknown length cannot hold itself", "put in what is needed of it"),
+    "container_in_itself": (
+        "a {container} of unknown length cannot hold itself",
+        "store the items that are needed instead",
+    ),
     "container_of_complex": (
-        "complex numbers cannot be kept in a container that changes, or whose length is known only at run time",
-        "keep one container for each part",
+        "a container that changes, or whose length is known only at run time, cannot hold complex numbers",
+        "use one container for the real parts and one for the imaginary parts",
     ),
     "container_of_kinds": ("{what} cannot hold {item} as well", "use one type of items in a {container}"),
     "container_of_lengths": ("{what} that an operation makes cannot hold {item} as well", "use tuples of one length"),
     "container_of_several_used": (
         "a container of values of several kinds cannot be used here: {why}",
-        "make them one type first",
+        "convert the values to one type first",
     ),
     "container_of_unstorable": (
         "a {container} of {item} cannot grow in compiled code",
@@ -85,17 +94,18 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "make a new one: {kind}(...)",
     ),
     "content_too_large": (
-        "a {kind} of more than {most} bytes from outside cannot be used here: what it holds may change between calls",
+        "compiled code cannot use a {kind} from outside of more than {most} bytes: its content may change between "
+        "calls",
         "use a tensor: torch.from_numpy()",
     ),
     "content_unguarded": (
-        "a {kind} from outside cannot be used in compiled code: what it holds may change between calls",
+        "compiled code cannot use a {kind} from outside: its content may change between calls",
         "use a list",
     ),
     "copy_of_other": ("a copy of this value is not supported", "use clone() for tensors"),
     "decorator_inside": (
-        "a context manager as the decorator of a function inside compiled code is not supported",
-        "use with in its body",
+        "a context manager cannot decorate a function inside compiled code",
+        "use with in the body of the function",
     ),
     "delattr_of_object": ("delattr() of an object made here is not supported", "assign None to it"),
     "dict_changed": (
@@ -106,24 +116,24 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a dict with known keys cannot take keys that are known only at run time",
         "begin with an empty dict",
     ),
-    "double_star_of_other": ("** of {what} is not supported in compiled code", "give a dict"),
+    "double_star_of_other": ("** of {what} is not supported in compiled code", "pass a dict"),
     "dtype_of_other": ("the dtype {dtype} is not supported", "use a dtype of real numbers"),
     "except_star": ("except* blocks aren't supported in compiled code", "use if and raise"),
     "field_of_format": ("the field '{name}' of a format is not supported", "use plain names and numbers"),
     "form_of_call": ("{name}: {why}", "write the call in a form that takes only these arguments"),
     "format_of_other": ("a format of {what} is not supported in compiled code", "format its numbers"),
     "format_unknown": ("this conversion of the % operator is not supported in compiled code", "use an f-string"),
-    "frozen": ("a {name} is frozen", "make a changed one with dataclasses.replace()"),
+    "frozen": ("a {name} is frozen, so its attributes cannot change", "make a changed copy with dataclasses.replace()"),
     "function_without_source": ("{name} is not supported yet", "compute it before the call and pass the result in"),
     "function_as_value": (
-        "which function or module {who} is must be known at compile time",
-        "keep numbers in its place, and choose with if where it is called",
+        "compiled code must know at compile time which function or module {who} is",
+        "store a number instead, and choose the function with if where it is called",
     ),
     "functions_in_list": (
         "a list whose length is known only at run time cannot hold functions or modules",
-        "keep numbers in it, and choose with if where the function is called",
+        "store numbers instead, and choose the function with if where it is called",
     ),
-    "generator_seeded": ("the generator cannot be seeded in compiled code", "seed it in front of the call"),
+    "generator_seeded": ("the generator cannot be seeded in compiled code", "seed it before the call"),
     "global_assigned": ("assignment to the global '{name}' is not supported", "pass the value in and return it"),
     "gradients_on": (
         "gradients cannot be switched on in compiled code",
@@ -140,23 +150,26 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "hooks_on_all_modules": ("hooks on all modules are not supported yet", "remove them before the call"),
     "hooks_on_container": ("hooks on a {kind} are not supported yet", "call the function in forward instead"),
-    "identity_of_strings": ("whether two strings are one object is not known in compiled code", "compare with =="),
+    "identity_of_strings": ("compiled code does not know whether two strings are one object", "compare with =="),
     "identity_unknown": (
         "`is` between values that may or may not be one object is not supported yet",
         "compare with ==",
     ),
-    "import_of_new": ("import of {name}, which is not imported yet", "import it at the top of the file"),
+    "import_of_new": (
+        "compiled code cannot import {name}, which is not imported yet",
+        "import it at the top of the file",
+    ),
     "import_unfollowed": ("this import cannot be followed in compiled code", "import it at the top of the file"),
     "index_of_other": ("indexing a tensor with {what} is not supported yet", "use ints, slices and tensors"),
     "index_of_unknown_length": (
-        "an index of a tensor whose length is known only at run time",
-        "index dimension by dimension",
+        "a tuple whose length is known only at run time cannot index a tensor",
+        "index one dimension at a time",
     ),
     "int_of_more_than_64_bits": (
         "an int that needs more than 64 bits cannot be used at run time",
         "use a float, or smaller ints",
     ),
-    "is_parameter": ("whether a tensor is a Parameter is not known in compiled code", "test for it before the call"),
+    "is_parameter": ("compiled code does not know whether a tensor is a Parameter", "test this before the call"),
     "item_assigned": ("assignment to an item of {what} is not supported yet", "use a list, a dict or a tensor"),
     "item_deleted": ("del of an item of {what} is not supported in compiled code", "use a list or a dict"),
     "iteration_over_one_of_several": ("iteration over {what} is not supported", "test its type first"),
@@ -165,23 +178,30 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "iteration over {what} by its __next__ is not supported in compiled code",
         "use a list, or call __next__() in a loop",
     ),
-    "kept_and_returned": ("what '{name}' holds is returned as well", "return its items, or a copy: dict(d)"),
+    "kept_and_returned": (
+        "'{name}' keeps an object for the next call, and the function returns it as well",
+        "return its items, or a copy: dict(d)",
+    ),
     "kept_structure": (
-        "'{name}' is to keep {what}, which cannot live on after the call ({why})",
+        "'{name}' cannot keep {what} after the call ({why})",
         "keep tensors, numbers, strings, None, and lists, tuples and dicts of these",
     ),
     "iterator_walked_again": (
-        "an iterator is asked again behind what walks it, or by each turn of a loop: what is left in it is not known",
-        "make a list of it first: list(...)",
+        "an iterator is used again after a loop over it, or in each iteration of a loop: its remaining items are "
+        "not known",
+        "make a list of the iterator first: list(...)",
     ),
     "key_of_other": (
         "a {container} that changes at run time cannot have {what} as a key",
         "use numbers, or tuples of numbers",
     ),
-    "key_of_other_type": ("a {item} is no key where keys are {held}", "use one type of items"),
+    "key_of_other_type": (
+        "a container with keys of type {held} cannot have a key of type {item}",
+        "use one type of keys",
+    ),
     "lazy_conjugate_unknown": (
-        "whether this tensor is a lazy conjugate depends on the path that led here",
-        "call resolve_conj() on it",
+        "this tensor is a lazy conjugate on some paths only",
+        "call resolve_conj() on the tensor",
     ),
     "len_of_other": ("len() of this value is not supported yet", "count its items in a loop"),
     "length_unknown": (
@@ -193,37 +213,43 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "use one type of items in a list, or one list for each",
     ),
     "list_of_kinds_of_caller": (
-        "a list of the caller whose items differ in kind keeps its length",
-        "pass one type of items",
+        "a list of the caller cannot change its length if its items have several types",
+        "pass a list with one type of items",
     ),
     "list_of_known_items_used": (
-        "a list whose items must be known one by one is indexed or passed on as a whole: {why}",
-        "compute what is needed at compile time from constants, sizes that are constants and numbers of dims",
+        "a list whose items must be known one by one cannot be indexed at run time or passed on as a whole: {why}",
+        "compute compile-time values from constants, constant sizes and numbers of dims",
     ),
     "list_of_other_length": (
-        "a list has another length on some path, and must have one: {why}",
-        "give it one length on all paths, or keep numbers, strings or tensors of one kind in it and walk it",
+        "a list must have the same length on all paths: {why}",
+        "give it one length, or store only numbers, strings or tensors of one type in it and walk it in a loop",
     ),
     "list_without_type_used": ("a list whose items have no common type cannot be used here", "use a tuple"),
     "logger_without_name": (
         "the logger {name} is not what logging.getLogger() gives for its name",
         "use a logger of logging.getLogger()",
     ),
-    "logging_set_up": ("logging is not set up in compiled code", "call logging.basicConfig() outside, before the first call"),
-    "loop_does_not_end": (
-        "this loop needs its numbers at compile time, but {count} iterations do not end it",
-        "use what the counter gives at run time: a list or a tensor",
+    "logging_set_up": (
+        "compiled code cannot set up logging",
+        "call logging.basicConfig() outside, before the first call",
     ),
-    "loop_without_type": ("what this loop carries from one iteration to the next has no type", "use one type per name"),
+    "loop_does_not_end": (
+        "the numbers of this loop must be known at compile time, but {count} iterations do not end the loop",
+        "index a list or a tensor by the counter, which needs no unrolling",
+    ),
+    "loop_without_type": (
+        "a value that this loop carries from one iteration to the next has no common type",
+        "give each name one type",
+    ),
     "made_is_kept": ("{what} made in compiled code cannot be kept for the next call", "keep a tuple"),
     "manager_with_other_yields": (
-        "a context manager with other than one yield, or one on some paths only",
-        "use a class",
+        "a generator that serves as a context manager must yield exactly once on every path",
+        "write the context manager as a class",
     ),
     "view_as_bool": ("a view of other elements as bools is not supported", "write x != 0, or x.bool()"),
     "mask_without_dims": ("index_put with a mask without dimensions is not supported", "write x[mask] = value"),
-    "memoised_recursion": (
-        "{name} calls itself and remembers its results, which compiled code does not for arguments of run time",
+    "memoized_recursion": (
+        "{name} calls itself and caches its results, but compiled code cannot cache results for run-time arguments",
         "fill a list or a dict in a loop",
     ),
     "method_of_builtin": ("{kind}.{name} is not supported yet", "compute it before the call and pass the result in"),
@@ -246,18 +272,24 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "module_converted": ("a module is converted to {dtype} in compiled code", "convert it outside"),
     "module_made_here": (
         "'{name}' of a {class_name} that is made in compiled code is not supported",
-        "make the module outside, and keep it in another",
+        "make the module outside, and store it in another module",
     ),
     "object_of_other_class": ("making a {name} is not supported in compiled code", "make it outside and pass it in"),
     "one_of_several_used": ("a value that is {what} cannot be used here", "convert it, or test its type first"),
     "operator_on_others": ("{operator} on a {a} and a {b} is not supported yet", "convert one of them"),
     "order_of_set": ("the order of a set of strings differs from run to run", "walk sorted(...) of it"),
-    "other_keys_on_a_path": ("{what} has other keys or attributes on some path", "set them on all paths"),
+    "other_keys_on_a_path": (
+        "{what} has different keys or attributes on the paths that meet here",
+        "set the same ones on all paths",
+    ),
     "out_of_other_rank": (
         "out= of another rank than the result is not supported",
-        "give a tensor of the result's shape",
+        "pass a tensor of the result's shape",
     ),
-    "outer_variable_assigned": ("assignment to '{name}' of a function outside", "pass the value in and return it"),
+    "outer_variable_assigned": (
+        "assignment to '{name}' of a function outside the compiled code is not supported",
+        "pass the value in and return it",
+    ),
     "own_getattr": (
         "attribute '{name}' comes from a __getattr__ of {class_name}, which is not followed",
         "read the attribute in a method",
@@ -267,10 +299,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "assign in a method that is called outside",
     ),
     "parameter_replaced": ("a parameter cannot be replaced in compiled code", "write into it: p.copy_(new)"),
-    "paths_differ": ("{who} is {what} on paths that meet here", "give both one type"),
+    "paths_differ": ("{who} is {what} on paths that meet here", "use one type on all paths"),
     "paths_leave_other_content": (
-        "what a list, dict or object holds is {what} on paths that meet here",
-        "let it have one length or the same keys on all paths, or items of one kind",
+        "the content of a list, dict or object is {what} on paths that meet here",
+        "use one length or the same keys on all paths, or items of one type",
     ),
     "pattern": ("this pattern is not supported in compiled code", "use if and elif"),
     "property_of_other": (
@@ -278,13 +310,13 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "write the property as a function in Python",
     ),
     "queue_of_kinds": (
-        "what this deque from outside holds is of several kinds, or cannot be the item of a list at run time",
-        "put numbers, strings, tensors, or tuples of one form of these into it",
+        "the items of this deque from outside have several types, or a type that a run-time list cannot hold",
+        "store only numbers, strings, tensors, or tuples of one structure in the deque",
     ),
     "queue_out_of_reach": (
-        "a deque that changes between calls is read from an argument, an attribute, a global, or a list or dict in one of "
-        "these, and this one is elsewhere",
-        "keep it in an attribute",
+        "compiled code reads a deque that changes between calls only from an argument, an attribute, a global, or "
+        "a list or dict in one of these",
+        "store the deque in an attribute",
     ),
     "raise_of_other": ("{name} cannot be raised in compiled code", "raise an Exception"),
     "raise_with_own_str": (
@@ -299,106 +331,115 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a {name} that was made outside, and has an __init__ of its own, cannot be raised in compiled code",
         "make it where it is raised",
     ),
-    "raised_with_other_attributes": ("a {name} has other attributes in some places", "set the same in its __init__"),
+    "raised_with_other_attributes": (
+        "a {name} is raised with different attributes in different places",
+        "set the same attributes in its __init__",
+    ),
     "random_of_dtype": (
         "random numbers of this distribution in a tensor of {dtype} are not supported",
         "draw in float32 and convert",
     ),
     "random_without_bounds": ("random_() without bounds is not supported", "give the bounds: x.random_(0, n)"),
     "reading_does_not_end": (
-        "{name} was read {count} times, and each time something else turned out about it: {why}",
+        "{name} was read {count} times, and its types still change: {why}",
         "give each name, list and dict one type, and split the function",
     ),
     "record_field_of_kinds": (
-        "'{name}' of a {owner}, of which it is not known which one it is in some place, is {held} and {item}",
-        "give it one type",
+        "'{name}' of a {owner} whose identity is known only at run time is {held} and {item}",
+        "give the attribute or key one type",
     ),
     "record_loses_key": (
-        "{what}, of which it is not known which one it is in some place, loses a key",
-        "set its value to None",
+        "{what} whose identity is known only at run time loses a key",
+        "set the value of the key to None",
     ),
     "record_late_none": (
-        "'{name}' of a {owner}, of which it is not known which one it is in some place, is lacking at first and may be None",
-        "set it where it is made",
+        "'{name}' of a {owner} whose identity is known only at run time is missing at first and may be None",
+        "set the attribute or key where the object is made",
     ),
     "record_new_key": (
-        "{what}, of which it is not known which one it is in some place, gets a new key '{name}'",
-        "set it where it is made",
+        "{what} whose identity is known only at run time gets a new key '{name}'",
+        "set the key where the object is made",
     ),
     "record_of_many": (
-        "a {name}, of which it is not known which one it is in some place, holds more than {most} values",
-        "keep some of them in a list",
+        "a {name} whose identity is known only at run time holds more than {most} values",
+        "store some of them in a list",
     ),
     "record_stored_in_init": (
         "{name} is stored somewhere in its own __init__, or in itself",
-        "store it behind the call that makes it",
+        "store the object after the call that makes it",
     ),
     "recursion_captures": (
         "{name} calls itself and uses a value that cannot be passed to it",
         "pass what it uses as arguments",
     ),
     "recursion_of_ever_new_kinds": (
-        "{name} calls itself for ever new kinds of arguments",
-        "pass what differs as numbers, tensors or lists of them",
+        "{name} calls itself with ever new types of arguments",
+        "pass the parts that differ as numbers, tensors or lists of them",
     ),
     "recursion_returns": (
-        "what {name} returns cannot be handed over by a function that calls itself",
+        "{name} calls itself, and such a function cannot return this value",
         "return tensors, numbers, lists of one type, or tuples of these",
     ),
     "recursion_with_object_twice": ("an object is passed twice to {name}, which calls itself", "pass it once"),
     "recursion_with_structure": (
-        "{name} calls itself, to a depth that is not known, with {what} of the caller",
-        "pass the tensors, numbers and lists in it",
+        "{name} calls itself to an unknown depth, and such a function cannot take {what} of the caller",
+        "pass the tensors, numbers and lists in the object",
     ),
     "replace_of_outside": (
         "dataclasses.replace() of an object from outside is not supported",
         "make it in the compiled code",
     ),
     "repr_of_exception": ("the repr of an exception is not supported in compiled code", "use str() of it"),
-    "reshape_in_place": ("{name}_() changes the shape of a tensor that may have other names", "x = x.{name}(...)"),
+    "reshape_in_place": (
+        "{name}_() changes the shape of a tensor that may have other names",
+        "write x = x.{name}(...)",
+    ),
     "resized_bytes": ("resizing of uint8 images is not supported", "convert to float, resize, round and convert back"),
-    "returned_twice": ("what the function returns holds one object in two places", "return a copy in one: copy.copy(...)"),
+    "returned_twice": ("the returned value holds one object in two places", "return a copy in one: copy.copy(...)"),
     "returns_differ": ("the function returns {why}", "return one type of value on all paths"),
     "requires_grad_set": (
-        "whether a tensor requires grad is not set in compiled code, which has no backward",
-        "leave it out, or set it outside",
+        "compiled code has no backward, so it cannot set whether a tensor requires grad",
+        "leave the setting out, or set it outside",
     ),
     "round_of_tensor": ("round() of a tensor is not supported", "use torch.round"),
-    "same_object_on_a_path": ("{what} that is, on some path, the same as another one cannot be used here", "copy it"),
-    "set_of_items": ("a set of such items can only be asked what it contains", "use numbers, or tuples of numbers"),
-    "source_not_found": ("{module}.{name} cannot be followed: {why}", "define it in a file"),
-    "state_of_many_kinds": (
-        "'{name}' is kept from call to call, and takes ever more kinds of values",
-        "give it one type",
+    "same_object_on_a_path": (
+        "{what} cannot be used here, since it is the same object as another one on some path",
+        "copy the object",
     ),
+    "set_of_items": ("a set of such items supports only membership tests", "use numbers, or tuples of numbers"),
+    "source_not_found": ("{module}.{name} cannot be followed: {why}", "define it in a file"),
+    "state_of_many_kinds": ("'{name}' keeps values of more and more types from call to call", "use one type of values"),
     "state_of_structure": (
-        "'{name}' is to keep {what}, which a build ahead of time cannot",
+        "a build ahead of time cannot keep {what} in '{name}'",
         "keep tensors, numbers, strings, lists of one kind of these, and tuples and dicts with known keys",
     ),
-    "state_of_two_kinds": ("'{name}' is kept from call to call, and is {why}", "give it one type"),
+    "state_of_two_kinds": ("'{name}' keeps values of several types from call to call: {why}", "use one type of values"),
     "storage_offset": (
-        "where a tensor from outside begins in its storage is not known in compiled code",
-        "pass the offset in",
+        "compiled code does not know the storage offset of a tensor from outside",
+        "pass the offset as an argument",
     ),
     "subscript_of_module": ("this subscript of a {name} is not supported yet", "name the module as an attribute"),
     "subscript_of_other": ("this subscript of {what} is not supported yet", "use a list, a tuple, a dict or a tensor"),
     "slot_of_builtin": (
         "{kind}.{name} is not supported",
-        "write what it stands for: xs[i] = v, del xs[i], a + b, str(x)",
+        "write the operator or function instead: xs[i] = v, del xs[i], a + b, str(x)",
     ),
     "tensor_as_key": ("a tensor cannot be the key of a dict in compiled code", "use key.item()"),
     "tensor_of_tensor": ("torch.tensor of a tensor is not supported", "use clone()"),
     "tensor_outside": ("the tensor {name} cannot be used in compiled code: {why}", "use a dense tensor on the CPU"),
-    "text_of_address": ("the text {text} holds an address, which is another in each process", "give its class a __repr__"),
+    "text_of_address": (
+        "the text {text} contains an address, which differs between processes",
+        "give its class a __repr__",
+    ),
     "text_of_other": ("the text of {what} is not supported in compiled code", "use its numbers"),
     "text_of_parameter": ("the text of a parameter is not supported in compiled code", "print p.detach()"),
     "too_long_to_unroll": (
-        "this loop needs its counter at compile time, but {count} iterations are too many to unroll",
-        "use what the counter gives at run time: a list or a tensor",
+        "the counter of this loop must be known at compile time, but {count} iterations are too many to unroll",
+        "index a list or a tensor by the counter, which needs no unrolling",
     ),
     "repeated_too_often": (
-        "{count} items of several kinds, or other than numbers and tensors, are too many",
-        "repeat what is of one kind",
+        "{count} repeated items are too many, since they have several types or are neither numbers nor tensors",
+        "repeat items of one type",
     ),
     "torchscript": (
         "{name} is {kind}: TorchScript keeps no Python to compile",
@@ -406,7 +447,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "transpose_of_many_dims": ("{name} of a tensor of {rank} dims is not supported", "use permute or mT"),
     "tuple_of_kinds": (
-        "a tuple whose length is known only at run time holds one type of items",
+        "a tuple whose length is known only at run time can hold only one type of items",
         "use one type of items, or a tuple for each",
     ),
     "tuple_of_unstorable": (
@@ -414,20 +455,23 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "keep one tuple for each part",
     ),
     "tuples_of_kinds": (
-        "a {left} and a {right} in one tuple whose length is known only at run time",
+        "a tuple whose length is known only at run time cannot hold a {left} and a {right}",
         "use one type of items, or a tuple for each",
     ),
-    "two_names_of_an_object": ("an object has two names where paths meet", "use one name for it"),
+    "two_names_of_an_object": (
+        "an object that one path makes has two names where paths meet",
+        "use one name for the object",
+    ),
     "type_statement": (
         "type statements inside a function aren't supported in compiled code",
         "define the alias at the top of the file",
     ),
     "with_of_other": (
         "with {what} is not supported in compiled code",
-        "torch.no_grad(), contextlib.suppress() and objects with __enter__ and __exit__ are",
+        "use torch.no_grad(), contextlib.suppress(), or an object with __enter__ and __exit__",
     ),
     "written_tensor_of_no_attribute": (
-        "'{name}' is written, and is no attribute, or has two names: a build ahead of time cannot keep it",
+        "a build ahead of time can keep a written tensor only as one attribute, but '{name}' is none or has two names",
         "make it one attribute, or pass it as an argument",
     ),
     "yield": ("yield isn't supported in compiled code", "append to a list and return it"),

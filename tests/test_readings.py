@@ -331,7 +331,7 @@ def test_an_object_that_holds_a_list_of_several_lengths_holds_one_list(monkeypat
         return plan
 
     monkeypatch.setattr(paths, "unify", planned)
-    with pytest.raises(CompileError, match="a list has another length on some path"):
+    with pytest.raises(CompileError, match="a list must have the same length on all paths"):
         entry.read(counted_in_a_window, None, {"ns": [1, 2, 3]})
 
 

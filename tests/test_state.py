@@ -235,7 +235,7 @@ def a_parameter(module: nn.Module, x: torch.Tensor) -> Any:
 
 REFUSED = {
     twice: "one object is kept in 'a' and in 'b'",
-    kept_and_returned: "what 'a' holds is returned as well",
+    kept_and_returned: "'a' keeps an object for the next call, and the function returns it as well",
     on_a_class: "attribute 'count' of a class",
     an_object: "a Shared made in compiled code cannot be kept",
     a_module: "a module cannot be replaced",

@@ -44,7 +44,7 @@ def call_memoised(
     inner = function.__wrapped__
     code = getattr(inner, "__code__", None)
     if code is not None and function.__name__ in (*code.co_names, *code.co_freevars):
-        reader.reject("memoised_recursion", name=function.__name__)
+        reader.reject("memoized_recursion", name=function.__name__)
     return reader.call(Known(inner), args, kwargs)
 
 

@@ -96,7 +96,7 @@ def filled_in_a_loop(n):
     return a
 
 
-@write("memoised_recursion", filled_in_a_loop, (7,))
+@write("memoized_recursion", filled_in_a_loop, (7,))
 def remembers_results(n):
     return remembered(n)  # refused
 
