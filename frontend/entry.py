@@ -14,7 +14,7 @@ import torch
 
 from scriptc.frontend import library
 from scriptc.frontend.environment import dependencies
-from scriptc.frontend.environment.aot_state import find_written, kept_places
+from scriptc.frontend.environment.aot_state import find_written, kept_slots
 from scriptc.frontend.environment.arguments import argument, fill_spec, same_containers
 from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.signature import Signature
@@ -71,7 +71,7 @@ class Entry(Contract):
     """Hold what reading an entry gave: the module has it as its one entry, `result` is the tree of its results."""
 
     module: Module
-    kept: list[Kept]  # ahead of time, in the place of `values` and `stores`
+    kept: list[Kept]  # ahead of time, in the place of `values` and `write_backs`
     dependencies: Collection[Any]  # objects outside that the code depends on
 
 
@@ -244,10 +244,11 @@ def _read_once(
     refuse_writes_to_conjugates(reader.emit.module)
     if reader.state.ahead:
         reader.speculation.keep_written(find_written(reader))
-    outside, stores = reader.environment, [t.store() for t in reader.state.targets.values() if not reader.state.ahead]
-    guards, kept = list(outside.guards.values()), kept_places(reader)
+    outside = reader.environment
+    write_backs = [t.write_back() for t in reader.state.targets.values() if not reader.state.ahead]
+    guards, kept = list(outside.guards.values()), kept_slots(reader)
     return Entry(
-        specs, found, outside.live, guards, outside.values, signature.texts, stores, outside.exceptions,
+        specs, found, outside.tensors, guards, outside.values, signature.texts, write_backs, outside.exceptions,
         module=reader.emit.module, kept=kept, dependencies=dependencies.objects(),
     )  # fmt: skip
 

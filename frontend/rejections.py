@@ -420,7 +420,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "subscript_of_module": ("this subscript of a {name} is not supported yet", "name the module as an attribute"),
     "subscript_of_other": ("this subscript of {what} is not supported yet", "use a list, a tuple, a dict or a tensor"),
-    "slot_of_builtin": (
+    "special_method_of_builtin": (
         "{kind}.{name} is not supported",
         "write the operator or function instead: xs[i] = v, del xs[i], a + b, str(x)",
     ),

@@ -27,7 +27,7 @@ from scriptc.ir.types import (
     TensorType,
     TupleType,
     Type,
-    cells,
+    type_variables,
 )
 
 # The memory class of each type of values. "list" is the class of all containers with identity.
@@ -47,7 +47,7 @@ def holds(t: Type, memory: str) -> bool:
                 continue
             seen.add(part)
         if isinstance(part, Container):
-            todo += [cell.find().type for cell in cells(part)]
+            todo += [variable.find().type for variable in type_variables(part)]
         elif isinstance(part, (OptionalType, CellType)):
             todo.append(part.item)
         elif isinstance(part, TupleType):
@@ -351,7 +351,7 @@ def _handed_over(module: Module) -> Iterator[tuple[Value, Value]]:
 
 def movable(op: Op, to: Op, passed: Collection[Value]) -> bool:
     """Return whether the op may run in front of `to` although control might not have reached the op: it cannot fail there."""
-    if not op.has("PURE") or op.has("GUARDED") or op.defn.raises or not _is_checked(op, to):
+    if not op.has("PURE") or op.has("CHECKED") or op.defn.raises or not _is_checked(op, to):
         return False
     if any(is_reference(v.type) and may_be_undefined(v, passed) for v in op.operands):
         return False

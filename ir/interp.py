@@ -412,7 +412,7 @@ class Interpreter:
         _held(operands[0])[_field(op)] = operands[1]
         return ()
 
-    # The place of an item in a dict or set is its index among the keys.
+    # The position of an item in a dict or set is its index among the keys.
     @runs("dict.new")
     def do_dict_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return ({},)
@@ -436,14 +436,14 @@ class Interpreter:
 
     @runs("dict.put")
     def do_dict_put(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        table, place, value = operands
-        table[list(table)[place]] = value
+        table, position, value = operands
+        table[list(table)[position]] = value
         return ()
 
     @runs("dict.remove")
     def do_dict_remove(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        table, place = operands
-        key = list(table)[place]
+        table, position = operands
+        key = list(table)[position]
         table.remove(key) if isinstance(table, set) else table.pop(key)
         return ()
 

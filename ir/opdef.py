@@ -24,14 +24,14 @@ OPERAND_TYPES = frozenset({"Tensor", "Scalar", "Operand", "SymInt", "Value", "Li
 # VIEW: results alias the first operand.
 # ELEMENTWISE: the op broadcasts its operands and computes each element of the result by the row's `c`.
 # FETCHES: results are objects that existed before the op.
-# GUARDED: a check, a test or loop bounds in front of the op make its operands fit, so the op never moves ahead of them.
+# CHECKED: a check, a test or loop bounds in front of the op make its operands fit, so the op never moves ahead of them.
 # FLOATING: the front end casts integral tensors to the default dtype first, as eager does.
 # PLAIN: tensors among the results are contiguous, whatever the strides of the operands.
 # ANY_DTYPE: the op only copies or tests elements, so complex elements are supported.
 # EXPRESSION: an op of the loop IR that is a C expression, which may be written where its result is used.
 # WIDE_NUMBER: a number as second operand keeps its precision beside half tensors; others are rounded to their dtype.
 TRAITS = frozenset({
-    "PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "GUARDED",
+    "PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "CHECKED",
     "FLOATING", "ANY_DTYPE", "WIDE_NUMBER", "PLAIN", "EXPRESSION",
 })  # fmt: skip
 

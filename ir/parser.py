@@ -25,7 +25,6 @@ from scriptc.ir.types import (
     ROWS,
     STR,
     CellType,
-    Elem,
     ElemType,
     ObjectType,
     OptionalType,
@@ -34,6 +33,7 @@ from scriptc.ir.types import (
     TensorType,
     TupleType,
     Type,
+    TypeVariable,
     dict_of,
     list_of,
     set_of,
@@ -110,7 +110,7 @@ class _Reader:
                 head, *types = [c for c in child.children if c is not None]
                 record = module.records[_unquote(head)] = self.record(_unquote(head))
                 record.names = tuple(f"f{i}" for i in range(len(types)))
-                record.fields = [Elem(self.type(t), fixed=True) for t in types]
+                record.fields = [TypeVariable(self.type(t), fixed=True) for t in types]
             else:
                 func = self.func(child)
                 module.funcs[func.name] = func

@@ -49,7 +49,7 @@ class PathConditions:
     """Answers for the body of one function as long as it does not change."""
 
     def __init__(self, body: Block):
-        self.places: dict[Op, int] = {}  # positions in program order
+        self.positions: dict[Op, int] = {}  # positions in program order
         self.region_arguments: dict[Value, RegionArgument] = {}
         self._about: dict[Value, list[Known]] = {}
         self._changes: list[Op] = []
@@ -60,7 +60,7 @@ class PathConditions:
 
     def _read(self, block: Block) -> None:
         for op in block.ops:
-            self.places[op] = len(self.places)
+            self.positions[op] = len(self.positions)
             if "list" in op.defn.writes:
                 self._changes.append(op)
             if op.name == "if":
@@ -85,11 +85,11 @@ class PathConditions:
         at: Op | None = b
         while at is not None and at.parent is not a.parent:
             at = at.parent.parent if at.parent is not None else None
-        return at is not None and self.places[a] < self.places[at]
+        return at is not None and self.positions[a] < self.positions[at]
 
     def nearest(self, sources: Sequence[T], at: Op, op_of: Callable[[T], Op]) -> Iterator[T]:
         """Return the last few of what stands before `at`, last first. sources: in program order."""
-        end = bisect_left(sources, self.places[at], key=lambda source: self.places[op_of(source)])
+        end = bisect_left(sources, self.positions[at], key=lambda source: self.positions[op_of(source)])
         return reversed(sources[max(0, end - _NEAR) : end])
 
     def keeps_length(self, xs: Value, *, grows: bool = False) -> bool:
@@ -104,7 +104,8 @@ class PathConditions:
     def users(self, xs: Value) -> list[Op]:
         """Return the ops on a list, in program order."""
         if xs not in self._users:
-            self._users[xs] = sorted((op for op in xs.users() if op.operands[0] is xs), key=lambda op: self.places[op])
+            changes = (op for op in xs.users() if op.operands[0] is xs)
+            self._users[xs] = sorted(changes, key=lambda op: self.positions[op])
         return self._users[xs]
 
     def about(self, value: Value, at: Op) -> Iterator[Fact]:

@@ -2,7 +2,7 @@
 
 A dim is an int (known), a str (a symbol: the same symbol in one function is the same size) or None (printed `?`).
 Types are immutable but for what a list, dict or set made in the function holds, which is found as the function is read:
-such a type has `Elem` cells shared by all values of that container.
+such a type has `TypeVariable`s, which all values of that container share.
 """
 
 from __future__ import annotations
@@ -64,21 +64,21 @@ NEVER = NeverType()
 
 
 @dataclass(eq=False, slots=True)
-class Elem:
-    """The type of what a container holds while it is being found; cells of containers that meet at a join are united."""
+class TypeVariable:
+    """The element type of a container, while it is inferred. A join of two containers unites their type variables."""
 
     type: Type
     observed: bool = False  # an op was typed by this type, so a wider type needs another reading
     stale: bool = False  # the type became wider after it was observed
     fixed: bool = False  # the signature gives the type
     python: Any = None  # used by the front end: the Python class of a dict or set, unless it is dict or set itself
-    link: Elem | None = None
+    link: TypeVariable | None = None
 
-    def find(self) -> Elem:
-        cell = self
-        while cell.link is not None:
-            cell = cell.link
-        return cell
+    def find(self) -> TypeVariable:
+        variable = self
+        while variable.link is not None:
+            variable = variable.link
+        return variable
 
 
 @dataclass(eq=False, slots=True)
@@ -86,17 +86,17 @@ class ListType(Type):
     """A reference to a Python list with elements of one type; or a tuple of such elements whose length is known only at run
     time, which is a value: nothing changes it."""
 
-    cell: Elem
+    variable: TypeVariable
     is_tuple: bool = False
 
     @property
     def elem(self) -> Type:
-        return self.cell.find().type
+        return self.variable.find().type
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ListType) or self.is_tuple != other.is_tuple:
             return False
-        return self.cell.find() is other.cell.find() or self.elem == other.elem
+        return self.variable.find() is other.variable.find() or self.elem == other.elem
 
     def __hash__(self) -> int:
         return hash(ListType)
@@ -107,12 +107,12 @@ class ListType(Type):
 
 def list_of(elem: Type) -> ListType:
     """Return a list type whose element type is settled."""
-    return ListType(Elem(elem, fixed=True))
+    return ListType(TypeVariable(elem, fixed=True))
 
 
 def tuple_of(elem: Type) -> ListType:
     """Return the type of tuples of any length."""
-    return ListType(Elem(elem, fixed=True), is_tuple=True)
+    return ListType(TypeVariable(elem, fixed=True), is_tuple=True)
 
 
 def is_tuple(t: Type) -> bool:
@@ -124,16 +124,16 @@ def is_tuple(t: Type) -> bool:
 class DictType(Type):
     """A reference to a Python dict whose keys are of one type, and so are its values."""
 
-    key_cell: Elem
-    cell: Elem
+    key_variable: TypeVariable
+    variable: TypeVariable
 
     @property
     def key(self) -> Type:
-        return self.key_cell.find().type
+        return self.key_variable.find().type
 
     @property
     def elem(self) -> Type:
-        return self.cell.find().type
+        return self.variable.find().type
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DictType) and self.key == other.key and self.elem == other.elem
@@ -149,11 +149,11 @@ class DictType(Type):
 class SetType(Type):
     """A reference to a Python set with keys of one type."""
 
-    key_cell: Elem
+    key_variable: TypeVariable
 
     @property
     def key(self) -> Type:
-        return self.key_cell.find().type
+        return self.key_variable.find().type
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SetType) and self.key == other.key
@@ -173,7 +173,7 @@ class Record:
 
     name: str
     names: tuple[str, ...] = ()
-    fields: list[Elem] = field(default_factory=list)
+    fields: list[TypeVariable] = field(default_factory=list)
     cls: Any = None
     late: set[str] = field(default_factory=set)
     constants: dict[str, Any] = field(default_factory=dict)
@@ -202,20 +202,20 @@ Container = ListType | DictType | SetType | ObjectType  # values with identity t
 
 
 def dict_of(key: Type, elem: Type) -> DictType:
-    return DictType(Elem(key, fixed=True), Elem(elem, fixed=True))
+    return DictType(TypeVariable(key, fixed=True), TypeVariable(elem, fixed=True))
 
 
 def set_of(key: Type) -> SetType:
-    return SetType(Elem(key, fixed=True))
+    return SetType(TypeVariable(key, fixed=True))
 
 
-def cells(t: Type) -> list[Elem]:
-    """Return the cells of a container: of its keys, then of its items."""
+def type_variables(t: Type) -> list[TypeVariable]:
+    """Return the type variables of a container: that of its keys, then that of its items."""
     match t:
-        case ListType(cell):
-            return [cell]
-        case DictType(key, cell):
-            return [key, cell]
+        case ListType(variable):
+            return [variable]
+        case DictType(key, variable):
+            return [key, variable]
         case SetType(key):
             return [key]
         case ObjectType(record):

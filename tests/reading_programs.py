@@ -113,7 +113,7 @@ def changed_by_another_name(rows):
     return mine[0]
 
 
-@again("settle_cells", given=(X, 3))
+@again("settle_element_types", given=(X, 3))
 def united_behind_their_use(x, n):
     past = [None, None]
     for _ in range(n):

@@ -117,6 +117,6 @@ def test_the_interpreter_rounds_too() -> None:
     assert 'store = "bf16"' in print_module(variant.module)
     from scriptc.ir.interp import Interpreter
 
-    params = {live.name: live.container[live.key].detach() for live in variant.live}
+    params = {live.name: live.container[live.key].detach() for live in variant.tensors}
     (expected,) = Interpreter(variant.module, params).run(variant.module.entries[0], x)
     torch.testing.assert_close(result, expected)

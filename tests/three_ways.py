@@ -31,8 +31,8 @@ from scriptc.frontend.environment.specs import (
     PlaceSpec,
     SetSpec,
     Spec,
-    Store,
     TupleSpec,
+    WriteBack,
     placed,
     values_of,
 )
@@ -106,7 +106,7 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     arguments = target.bind(args, kwargs)
     entry = read(target.func, target.receiver, arguments)
     verify(entry.module, READ)
-    params = {live.name: live.container[live.key] for live in entry.live}
+    params = {live.name: live.container[live.key] for live in entry.tensors}
     inputs = [v for a in entry.args for v in values_of(a.spec, arguments[a.name])]
     inputs += [v for value in entry.values for v in values_of(value.spec, value.container[value.key])]
     places = [v for a in entry.args for v in placed(a.spec, arguments[a.name])]
@@ -121,7 +121,7 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for queue, items in queues:
             queue.clear()
             queue.extend(items)
-        _apply(entry.stores, interpreter.state, places)
+        _apply(entry.write_backs, interpreter.state, places)
     seen: set[int] = set()
     leaves = [_chosen(s, v, seen) for s, v in zip(specs.leaves(entry.result), results, strict=True)]
     return _rebuilt(entry.result, iter(leaves), places)
@@ -153,7 +153,7 @@ def _chosen(spec: Spec | None, value: Any, seen: set[int]) -> Any:
     return value
 
 
-def _apply(stores: list[Store], state: list[tuple[int, int, list[Any]]], places: list[Any]) -> None:
+def _apply(stores: list[WriteBack], state: list[tuple[int, int, list[Any]]], places: list[Any]) -> None:
     """Sets what a call has set outside of itself, one after the other."""
     owners = [places[s.owner.number] if isinstance(s.owner, PlaceSpec) else s.owner for s in stores]
     containers = [functools.reduce(lambda c, k: c[k], s.path or (), o) for s, o in zip(stores, owners, strict=True)]

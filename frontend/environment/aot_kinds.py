@@ -71,7 +71,7 @@ def is_kept(spec: Spec) -> bool:
 
 
 def refuse_kept(slot: Slot, key: str, **details: object) -> NoReturn:
-    raise UserError(slot.place.loc, *rejection(key, name=slot.name, **details))
+    raise UserError(slot.location.loc, *rejection(key, name=slot.name, **details))
 
 
 def keep_value(reader: Reader, at: Any, slot: Slot, value: AbstractValue) -> None:
@@ -99,7 +99,7 @@ def _set_leaves(reader: Reader, slot: Slot, held: AbstractValue) -> None:
         raise Conflict(describe(held))
     assert slot.plan is not None
     leaves = list(slot.plan.flatten(reader, held))
-    target = find_target(reader, slot.place.owner, slot.place.key, None, slot.name)
+    target = find_target(reader, slot.location.owner, slot.location.key, None, slot.name)
     reader.emit.effect("state.set", leaves, name=slot.name, target=target.number, form=0)
     slot.target = target.number
 

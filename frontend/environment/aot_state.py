@@ -21,7 +21,7 @@ from scriptc.frontend.environment.specs import (
 )
 from scriptc.frontend.environment.specs import describe as described
 from scriptc.frontend.environment.state import open_items, plain_slot_spec
-from scriptc.frontend.reader.assumptions import Place
+from scriptc.frontend.reader.assumptions import StateLocation
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Unbound
@@ -34,15 +34,15 @@ _MOST_KINDS = 8
 
 def kept_value(reader: Reader, at: Any, slot: Slot, signature: Signature) -> AbstractValue:
     """Return the value of a slot at entry where one specialization serves all kinds of values of the slot."""
-    name, key = f"state.{slot.name}", slot.place.key
+    name, key = f"state.{slot.name}", slot.location.key
     obj = ABSENT if slot.container is None else slot.container[key]
-    if slot.container is None and hasattr(type(slot.place.owner), key):
-        obj = getattr(type(slot.place.owner), key)
+    if slot.container is None and hasattr(type(slot.location.owner), key):
+        obj = getattr(type(slot.location.owner), key)
     first: Any = ABSENT if obj is ABSENT else slot_spec(reader, obj, slot.name, signature)
     if isinstance(first, PlaceSpec):
-        refuse_kept(slot, "object_kept_twice", other=other_place(reader, obj))
+        refuse_kept(slot, "object_kept_twice", other=name_of_first_location(reader, obj))
     if first is not ABSENT:
-        open_items(reader, obj, first, slot.place.loc)
+        open_items(reader, obj, first, slot.location.loc)
     kinds = reader.speculation.kinds_at(at, first)
     if len(kinds) > _MOST_KINDS:
         refuse_kept(slot, "state_of_many_kinds")
@@ -66,10 +66,10 @@ def slot_spec(reader: Reader, obj: Any, name: str, signature: Signature) -> Spec
         return generalized(plain_slot_spec(obj, name, signature))
 
 
-def other_place(reader: Reader, obj: Any) -> str:
+def name_of_first_location(reader: Reader, obj: Any) -> str:
     """Return the name of the place where an object was found first."""
     slots = [s for s in reader.state.slots.values() if s.container is not None]
-    return next((s.name for s in slots if s.container[s.place.key] is obj), "an argument")
+    return next((s.name for s in slots if s.container[s.location.key] is obj), "an argument")
 
 
 def scratch(reader: Reader, spec: Any, name: str) -> tuple[AbstractValue, Block]:
@@ -89,24 +89,24 @@ def initial_leaves(reader: Reader, plan: Plan, spec: Any, obj: Any, name: str) -
     return tuple(given[v] if v in given else v.op.attrs.get("value") if v.op else None for v in leaves)
 
 
-def find_written(reader: Reader) -> dict[int, Place]:
+def find_written(reader: Reader) -> dict[int, StateLocation]:
     """Return whether the code writes to tensors outside that are not slots yet."""
-    found: dict[int, Place] = {}
+    found: dict[int, StateLocation] = {}
     for op in reader.emit.module.walk():
         if op.name == "param" and writes_to(op.result):
-            live = next(v for v in reader.environment.live if v.name == op.attrs["name"])
-            tensor = live.container[live.key] if isinstance(live.container, dict) else None
+            late = next(v for v in reader.environment.tensors if v.name == op.attrs["name"])
+            tensor = late.container[late.key] if isinstance(late.container, dict) else None
             if tensor is not None and id(tensor) not in {*reader.assumptions.written, *found}:
-                found[id(tensor)] = Place(live.container, live.key, op.loc, is_item=True)
+                found[id(tensor)] = StateLocation(late.container, late.key, op.loc, is_item=True)
     return found
 
 
-def kept_places(reader: Reader) -> list[Kept]:
+def kept_slots(reader: Reader) -> list[Kept]:
     return [
         Kept(
             slot.name,
-            slot.container if slot.container is not None else vars(slot.place.owner),
-            slot.place.key,
+            slot.container if slot.container is not None else vars(slot.location.owner),
+            slot.location.key,
             tuple(slot.plan.types()),
             slot.initial,
             slot.target,

@@ -59,11 +59,11 @@ from scriptc.ir.types import (
     TensorType,
     TupleType,
     Type,
-    cells,
     dict_of,
     list_of,
     set_of,
     tuple_of,
+    type_variables,
 )
 
 _SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
@@ -93,8 +93,8 @@ def argument(
             return RuntimeValue(parameter(reader, TensorType(dtype, dims), name))
         case ListSpec() | MapSpec() | SetSpec():
             value = parameter(reader, _type_of(spec), name)
-            for part, cell in zip(_PARTS[type(spec)], cells(value.type), strict=True):
-                reader.speculation.cells.append((TableSite(argument_site(reader, name), part), cell))
+            for part, variable in zip(_PARTS[type(spec)], type_variables(value.type), strict=True):
+                reader.speculation.type_variables.append((TableSite(argument_site(reader, name), part), variable))
             if isinstance(value.type, ListType):
                 return ListValue(numbered(reader, value) if value.type.elem == STR else value)
             return RuntimeValue(value)
@@ -235,7 +235,7 @@ def _type_of(spec: Spec | None) -> Type:
             return dict_of(_type_of(key), _type_of(item))
         case SetSpec(key, cls):
             made = set_of(_type_of(key))
-            made.key_cell.python = None if cls is set else Made(cls)
+            made.key_variable.python = None if cls is set else Made(cls)
             return made
         case OptionalSpec(item):
             return OptionalType(_type_of(item))

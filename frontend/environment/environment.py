@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from scriptc.frontend.environment.specs import Guard, Live, LiveValue, Raised
+from scriptc.frontend.environment.specs import Guard, LateBoundTensor, LateBoundValue, Raised
 from scriptc.frontend.values.abstract import AbstractValue
 from scriptc.ir.core import Param
 from scriptc.ir.dtypes import complex_of
@@ -17,8 +17,8 @@ class Environment:
 
     dtype: str
     guards: dict[Any, Guard] = field(default_factory=dict)
-    live: list[Live] = field(default_factory=list)
-    values: list[LiveValue] = field(default_factory=list)
+    tensors: list[LateBoundTensor] = field(default_factory=list)
+    values: list[LateBoundValue] = field(default_factory=list)
     param_of: dict[int, Param] = field(default_factory=dict)  # by the id of a tensor
     names_of_params: dict[str, int] = field(default_factory=dict)  # by name: the parameters that asked for it
     tables: dict[Any, AbstractValue] = field(default_factory=dict)  # dicts outside that exist as run-time dicts

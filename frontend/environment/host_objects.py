@@ -76,7 +76,7 @@ def without_numpy(obj: Any) -> Any:
     return obj.item() if is_python else obj
 
 
-_KINDS = dict(
+_LEGACY_NAMES = dict(
     f32="Float", f64="Double", f16="Half", bf16="BFloat16", i64="Long", i32="Int", i16="Short", i8="Char", u8="Byte",
     bool="Bool", c64="ComplexFloat", c128="ComplexDouble",
 )  # fmt: skip
@@ -84,7 +84,7 @@ _KINDS = dict(
 
 def type_name(dtype: str) -> str:
     """Return the legacy type name of a CPU tensor, such as `torch.FloatTensor`."""
-    return f"torch.{_KINDS[dtype]}Tensor"
+    return f"torch.{_LEGACY_NAMES[dtype]}Tensor"
 
 
 def dtype_name(dtype: torch.dtype) -> str | None:

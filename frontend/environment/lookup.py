@@ -13,7 +13,7 @@ from scriptc.frontend.environment.arguments import parameter
 from scriptc.frontend.environment.dependencies import forget
 from scriptc.frontend.environment.genuine import BUILTINS, is_patch
 from scriptc.frontend.environment.host_objects import dtype_name, is_own, refuse_tensor, scripted, uncompiled
-from scriptc.frontend.environment.specs import Live, LiveValue, ScalarSpec, TensorSpec
+from scriptc.frontend.environment.specs import LateBoundTensor, LateBoundValue, ScalarSpec, TensorSpec
 from scriptc.frontend.environment.state import attribute_slot, slot_value
 from scriptc.frontend.environment.watching import (
     ABSENT,
@@ -50,17 +50,17 @@ def outside_value(reader: Reader, obj: Any, container: Any, key: Any, name: str,
     if (slot := reader.state.slots.get((id(container), key))) is not None:
         return slot_value(reader, slot)
     if isinstance(obj, torch.Tensor):
-        return live_tensor(reader, obj, container, key, name)
+        return late_bound_tensor(reader, obj, container, key, name)
     if type(obj) in (list, dict, deque):
         reader.environment.found[id(obj)] = container, key
     if type(obj) in _NUMBERS and (id(container), key) in reader.assumptions.changing:
-        return live_number(reader, container, key, name, ScalarSpec(_NUMBERS[type(obj)]))
+        return late_bound_number(reader, container, key, name, ScalarSpec(_NUMBERS[type(obj)]))
     if guarded:
         guard_item(reader, container, key, obj)
     return as_python(reader, obj)
 
 
-def live_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key: Any, name: str) -> RuntimeValue:
+def late_bound_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key: Any, name: str) -> RuntimeValue:
     if reason := refuse_tensor(tensor):
         reader.reject("tensor_outside", name=name, why=reason)
     if id(tensor) in reader.assumptions.written:
@@ -82,11 +82,11 @@ def parameter_outside(
         param = Param(unique, TensorType(spec.dtype, spec.sizes))
         reader.emit.module.params[unique] = param
         reader.environment.param_of[id(tensor)] = param
-        reader.environment.live.append(Live(unique, container, key, spec))
+        reader.environment.tensors.append(LateBoundTensor(unique, container, key, spec))
         reader.environment.keep.append(tensor)
-    elif not any(g.container is container and g.key == key for g in reader.environment.live):
+    elif not any(g.container is container and g.key == key for g in reader.environment.tensors):
         reader.environment.guard("DICT_IS", container, key, tensor)  # another path leads to the same tensor
-        first = next(g for g in reader.environment.live if g.name == param.name)
+        first = next(g for g in reader.environment.tensors if g.name == param.name)
         reader.environment.guard("DICT_IS", first.container, first.key, tensor)
     hint = param.name.rpartition(".")[2]
     return RuntimeValue(
@@ -109,7 +109,7 @@ def free_name(reader: Reader, frame: Frame, func: FunctionType, name: str) -> Ab
             )
         if isinstance(obj, torch.Tensor):
             reader.environment.guard("CELL_IS", cell, None, obj)
-            return live_tensor(reader, obj, {name: obj}, name, name)
+            return late_bound_tensor(reader, obj, {name: obj}, name, name)
         if not is_own(func.__module__):
             reader.environment.guard("CELL_EQ" if isinstance(obj, _VALUES) else "CELL_IS", cell, None, obj)
         return as_python(reader, obj)
@@ -132,11 +132,11 @@ def in_own_code(reader: Reader) -> bool:
     return frame is not None and frame.func is not None and is_own(frame.func.__module__)
 
 
-def live_place(reader: Reader, tensor: AbstractValue) -> Live | None:
+def late_binding_of(reader: Reader, tensor: AbstractValue) -> LateBoundTensor | None:
     """Return where a tensor lives that is read at each call; None for other values."""
     op = defining_op(tensor)
     name = op.attrs["name"] if op is not None and op.name == "param" else None
-    return next((v for v in reader.environment.live if v.name == name), None)
+    return next((v for v in reader.environment.tensors if v.name == name), None)
 
 
 def is_from_nothing(tensor: AbstractValue) -> bool:
@@ -261,7 +261,7 @@ def made_here(reader: Reader, obj: Any) -> Known:
 def element(reader: Reader, av: AbstractValue, name: str = "item") -> AbstractValue:
     """Return what is found in an object that a guard watches, as in a class. A tensor is read at each call."""
     if is_known(av) and isinstance(av.obj, torch.Tensor):
-        return live_tensor(reader, av.obj, {name: av.obj}, name, name)
+        return late_bound_tensor(reader, av.obj, {name: av.obj}, name, name)
     return as_python(reader, av.obj) if type(av) is Known else av
 
 
@@ -273,12 +273,12 @@ def guard_children(reader: Reader, module: torch.nn.Module) -> None:
         reader.environment.guard("DICT_IS", children, name, child)
 
 
-def live_number(reader: Reader, container: Any, key: Any, name: str, spec: ScalarSpec) -> AbstractValue:
+def late_bound_number(reader: Reader, container: Any, key: Any, name: str, spec: ScalarSpec) -> AbstractValue:
     at = (id(container), key)
     for value, known in reader.speculation.number_args.items():
         if known == at:
             return RuntimeValue(value)
     value = parameter(reader, {"i64": INT, "f64": FLOAT}[spec.kind], name)
     reader.speculation.number_args[value] = at
-    reader.environment.values.append(LiveValue(container, key, spec))
+    reader.environment.values.append(LateBoundValue(container, key, spec))
     return RuntimeValue(value)

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.environment.specs import PlaceSpec, Store
+from scriptc.frontend.environment.specs import PlaceSpec, WriteBack
 from scriptc.frontend.library.python.queues_decomposed import Deque
-from scriptc.frontend.reader.assumptions import Place
+from scriptc.frontend.reader.assumptions import StateLocation
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.paths import settle
 from scriptc.frontend.reader.protocol import Reader
@@ -59,8 +59,8 @@ class Target:
     direct: dict[Any, Any] | None = None
     forms: list[AbstractValue] = field(default_factory=list)
 
-    def store(self) -> Store:
-        return Store(
+    def write_back(self) -> WriteBack:
+        return WriteBack(
             self.name, self.owner, self.key, self.path, self.direct, tuple(result_of(av)[0] for av in self.forms)
         )
 
@@ -78,7 +78,7 @@ class OutsideState:
 class Slot:
     """A place that is read live. `container` holds it at entry under the place's key; None where it is absent then."""
 
-    place: Place
+    location: StateLocation
     name: str
     container: Any
     ident: Ident

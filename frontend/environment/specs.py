@@ -1,4 +1,5 @@
-"""The signature of a specialisation and of its results, as trees. The in-process bridge and the ahead-of-time API follow them.
+"""The signature of a specialization and of its results, as trees. The in-process bridge and the ahead-of-time API follow
+them.
 
 Dynamic leaves (tensors, numbers, lists), taken in order, are the parameters of the entry function.
 """
@@ -319,7 +320,7 @@ class ArgSpec(NamedTuple):
     spec: Spec
 
 
-class Live(NamedTuple):
+class LateBoundTensor(NamedTuple):
     """A tensor that is read at each call from where it lives: `container[key]`. `name` is that of the IR's param."""
 
     name: str
@@ -328,7 +329,7 @@ class Live(NamedTuple):
     spec: TensorSpec
 
 
-class LiveValue(NamedTuple):
+class LateBoundValue(NamedTuple):
     """A value that is read at each call from where it lives, `container[key]`, because it changes between calls."""
 
     container: Any
@@ -352,7 +353,7 @@ class Raised(threading.local):
         return Raised, (self.cls,)
 
 
-class Store(NamedTuple):
+class WriteBack(NamedTuple):
     """What compiled code may set: the attribute `key` of `owner`, or, where there is a path, the item `key` of what the
     path of keys leads to from it. An owner that is a PlaceSpec is an argument. A `state.set` says by number which of the
     forms a value has. `direct` is the dict that held the attribute at entry, into which values may go without asking the
@@ -394,11 +395,11 @@ class Contract:
 
     args: list[ArgSpec]
     result: Spec
-    live: list[Live]
+    tensors: list[LateBoundTensor]
     guards: list[Guard]
-    values: list[LiveValue]  # their leaves are parameters of the entry function, after those of the arguments
+    values: list[LateBoundValue]  # their leaves are parameters of the entry function, after those of the arguments
     texts: dict[int, str]  # by position: strings among the arguments that the variant holds as constants
-    stores: list[Store]  # `state.set` ops name them by their index
+    write_backs: list[WriteBack]  # `state.set` ops name them by their index
     exceptions: dict[str, type[BaseException]]  # the classes that the module declares
 
     def parts(self) -> dict[str, Any]:

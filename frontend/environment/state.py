@@ -1,10 +1,10 @@
-"""State: attributes and items outside that compiled code changes, and that keep what they were given after the call.
+"""State: attributes and items outside that compiled code changes, and that keep their values after the call.
 
-Where a statement changes such a place, the place is noted in `Assumptions.state` and the function is read again. The place
-is then a *slot*: its value at entry is a parameter of the compiled function, never baked in, and its kind (None or a
-tensor, rank, dtype, length of a tuple) part of the signature. What a slot holds stands in the reader's heap, so that
-paths join it as they join variables. Each assignment also builds a `state.set`, in the order of the program: whoever
-called the code stores the last value of each *target* when the call is over, also when it ended in an exception.
+If a statement changes such a location, `Assumptions.state` notes the location, and the function is read again. The
+location is then a *slot*. Its value at entry is a parameter of the compiled function, which is never baked in. The kind
+of the value (None or a tensor, rank, dtype, length of a tuple) is part of the signature. The reader's heap holds the
+slot's content, so paths join it as they join variables. Each assignment also builds a `state.set`, in program order.
+After the call, the caller writes the last value of each *target* back, also if the call raised.
 
 A run-time list is changed in place, and those who pass it in see that; it needs a slot, but no target.
 """
@@ -25,7 +25,7 @@ from scriptc.frontend.environment.slots import ABSENT, Slot, find_target, own_se
 from scriptc.frontend.environment.specs import ConstantSpec, Spec
 from scriptc.frontend.library.python.queues_decomposed import Deque
 from scriptc.frontend.operations.logic import check_that
-from scriptc.frontend.reader.assumptions import Place
+from scriptc.frontend.reader.assumptions import StateLocation
 from scriptc.frontend.reader.errors import Poisoned
 from scriptc.frontend.reader.paths import identities, note_change, settle
 from scriptc.frontend.reader.protocol import Reader
@@ -90,7 +90,7 @@ def slot_value(reader: Reader, slot: Slot) -> AbstractValue:
 
 def class_value_of(reader: Reader, slot: Slot) -> AbstractValue:
     """Return the class's attribute that reading gives once the object itself lost its own."""
-    cls, name = type(slot.place.owner), slot.place.key
+    cls, name = type(slot.location.owner), slot.location.key
     found = next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), ABSENT)
     if found is ABSENT:
         reader.emit.raise_error("AttributeError", no_attribute(slot))
@@ -101,7 +101,7 @@ def class_value_of(reader: Reader, slot: Slot) -> AbstractValue:
 
 
 def no_attribute(slot: Slot) -> str:
-    return f"'{type(slot.place.owner).__name__}' object has no attribute '{slot.place.key}'"
+    return f"'{type(slot.location.owner).__name__}' object has no attribute '{slot.location.key}'"
 
 
 def attribute_slot(reader: Reader, obj: Any, name: str) -> Slot | None:
@@ -113,7 +113,7 @@ def has_slot(reader: Reader, slot: Slot) -> AbstractValue:
     """Return `hasattr()` of an attribute that is a slot."""
     av = reader.heap.contents[slot.ident]
     if is_unbound(av):
-        return Known(hasattr(type(slot.place.owner), slot.place.key))
+        return Known(hasattr(type(slot.location.owner), slot.location.key))
     return av.flag if may_be_unbound(av) else Known(True)
 
 
@@ -175,10 +175,10 @@ def own_slot(reader: Reader, obj: Any, name: str, raw: Any) -> Slot | None:
         reader.reject("attribute_of_outside_assigned", name=name, what=what)
     at = (id(own), name)
     slot = reader.state.slots.get(at)
-    if slot is None or slot.place.is_item:
+    if slot is None or slot.location.is_item:
         reader.environment.keep.append(own)
-        place = Place(obj, name, reader.position.loc)
-        reader.speculation.add_slot(own, place, f"the attribute '{name}' is assigned to")
+        location = StateLocation(obj, name, reader.position.loc)
+        reader.speculation.add_slot(own, location, f"the attribute '{name}' is assigned to")
         return None
     return slot
 
@@ -219,8 +219,8 @@ def is_parameter(reader: Reader, av: AbstractValue) -> bool:
     op = defining_op(av)
     if op is None or op.name != "param":
         return False
-    live = next(v for v in reader.environment.live if v.name == op.attrs["name"])
-    return isinstance(live.container[live.key], torch.nn.Parameter)
+    late = next(v for v in reader.environment.tensors if v.name == op.attrs["name"])
+    return isinstance(late.container[late.key], torch.nn.Parameter)
 
 
 # ---- items ----
@@ -251,8 +251,8 @@ def open_queue(reader: Reader, obj: deque[Any]) -> None:
         change_outside(reader, container)
     else:
         reader.environment.keep.append(container)
-        place = Place(container, key, reader.position.loc, is_item=True)
-        reader.speculation.add_slot(container, place, "a deque outside is read")
+        location = StateLocation(container, key, reader.position.loc, is_item=True)
+        reader.speculation.add_slot(container, location, "a deque outside is read")
     raise Poisoned
 
 
@@ -313,7 +313,7 @@ def is_plain_attribute(owner: AbstractValue, name: str) -> bool:
 
 
 def set_slot(reader: Reader, slot: Slot, value: AbstractValue) -> None:
-    place = slot.place
+    location = slot.location
     check_alone(reader, value, slot.name)
     if isinstance(value, Poison):
         raise Poisoned
@@ -321,7 +321,7 @@ def set_slot(reader: Reader, slot: Slot, value: AbstractValue) -> None:
         keep_value(reader, next(at for at, s in reader.state.slots.items() if s is slot), slot, value)
         reader.heap.contents[slot.ident] = value
         return
-    target = find_target(reader, place.owner, place.key, () if place.is_item else None, slot.name)
+    target = find_target(reader, location.owner, location.key, () if location.is_item else None, slot.name)
     target.direct = slot.container if isinstance(slot.container, dict) else None
     set_target(reader, target, value)
     reader.heap.contents[slot.ident] = value
@@ -359,14 +359,14 @@ def check_returned(reader: Reader, value: AbstractValue, heap: dict[Ident, Abstr
             reader.reject("kept_and_returned", name=name)
 
 
-def holder_of(place: Place) -> Any:
+def holder_of(location: StateLocation) -> Any:
     """Return the dict or list that holds the value of a place now; None where there is none."""
-    if place.is_item:
-        return place.owner
-    tables = [vars(place.owner)]
-    if isinstance(place.owner, torch.nn.Module):
-        tables += [vars(place.owner)[t] for t in MODULE_TABLES]
-    return next((t for t in tables if place.key in t), None)
+    if location.is_item:
+        return location.owner
+    tables = [vars(location.owner)]
+    if isinstance(location.owner, torch.nn.Module):
+        tables += [vars(location.owner)[t] for t in MODULE_TABLES]
+    return next((t for t in tables if location.key in t), None)
 
 
 _PASS_ON = ("contiguous", "call")  # their results may alias tensors that existed before

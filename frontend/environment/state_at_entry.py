@@ -8,12 +8,12 @@ import torch
 
 from scriptc.frontend.environment.aot_state import kept_value, slot_spec
 from scriptc.frontend.environment.arguments import argument, fill_spec
-from scriptc.frontend.environment.lookup import class_attribute, live_tensor, module_path
+from scriptc.frontend.environment.lookup import class_attribute, late_bound_tensor, module_path
 from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.slots import ABSENT, Slot
-from scriptc.frontend.environment.specs import LiveValue
+from scriptc.frontend.environment.specs import LateBoundValue
 from scriptc.frontend.environment.state import MODULE_TABLES, holder_of, open_items
-from scriptc.frontend.reader.assumptions import Place
+from scriptc.frontend.reader.assumptions import StateLocation
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, CallerLocation, Ident, Unbound
 
@@ -27,12 +27,12 @@ def open_slots(reader: Reader, signature: Signature) -> None:
             open_slot(reader, at, reader.assumptions.state[at], signature)
 
 
-def open_slot(reader: Reader, at: Any, place: Place, signature: Signature) -> None:
-    container = holder_of(place)
-    name = place_name(reader, place)
+def open_slot(reader: Reader, at: Any, location: StateLocation, signature: Signature) -> None:
+    container = holder_of(location)
+    name = location_name(reader, location)
     if any(slot.name == name for slot in reader.state.slots.values()):
         name = f"{name}_{len(reader.state.slots)}"
-    slot = reader.state.slots[at] = Slot(place, name, container, Ident(name))
+    slot = reader.state.slots[at] = Slot(location, name, container, Ident(name))
     if reader.state.ahead:
         reader.heap.contents[slot.ident] = kept_value(reader, at, slot, signature)
     else:
@@ -41,27 +41,27 @@ def open_slot(reader: Reader, at: Any, place: Place, signature: Signature) -> No
         )
 
 
-def place_name(reader: Reader, place: Place) -> str:
-    if isinstance(place.owner, torch.nn.Module):
-        return module_path(reader, place.owner, str(place.key))
-    return str(place.key)
+def location_name(reader: Reader, location: StateLocation) -> str:
+    if isinstance(location.owner, torch.nn.Module):
+        return module_path(reader, location.owner, str(location.key))
+    return str(location.key)
 
 
 def present_value(reader: Reader, slot: Slot, signature: Signature) -> AbstractValue:
-    container, key = slot.container, slot.place.key
+    container, key = slot.container, slot.location.key
     obj = container[key]
-    if isinstance(obj, torch.Tensor) and container is getattr(slot.place.owner, "_parameters", None):
-        return live_tensor(reader, obj, container, key, slot.name)
+    if isinstance(obj, torch.Tensor) and container is getattr(slot.location.owner, "_parameters", None):
+        return late_bound_tensor(reader, obj, container, key, slot.name)
     spec = slot_spec(reader, obj, slot.name, signature)
     spec = fill_spec(reader, spec, f"state.{slot.name}")
-    reader.environment.values.append(LiveValue(container, key, spec))
-    open_items(reader, obj, spec, slot.place.loc)
+    reader.environment.values.append(LateBoundValue(container, key, spec))
+    open_items(reader, obj, spec, slot.location.loc)
     return argument(reader, spec, f"state.{slot.name}", CallerLocation(container, (key,)))
 
 
 def absent(reader: Reader, slot: Slot) -> AbstractValue:
     """Return the value of an attribute that the object itself lacks: the class's, or none."""
-    owner, name = slot.place.owner, slot.place.key
+    owner, name = slot.location.owner, slot.location.key
     tables = [vars(owner)]
     if isinstance(owner, torch.nn.Module):
         tables += [vars(owner)[t] for t in MODULE_TABLES]

@@ -135,8 +135,8 @@ def watch_for(reader: Reader, function: Callable[..., Any], args: tuple[Any, ...
     keyed = function is operator.contains and isinstance(args[0], _BY_KEY)
     for arg in args:
         if type(arg) not in _CONSTANTS:
-            by_place = function in _OF_STRUCTURE and (function in (len, bool) or not isinstance(arg, _BY_VALUE_OF_KEY))
-            watch(reader, arg, deep=not keyed and not by_place)
+            shallow = function in _OF_STRUCTURE and (function in (len, bool) or not isinstance(arg, _BY_VALUE_OF_KEY))
+            watch(reader, arg, deep=not keyed and not shallow)
 
 
 def watch(reader: Reader, obj: Any, deep: bool = True) -> None:

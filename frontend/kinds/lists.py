@@ -28,7 +28,7 @@ from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.recursion import kinds_of_leaves
 from scriptc.frontend.reader.statements import counted_items, unpacked_items
-from scriptc.frontend.reader.subscripts import fetched, is_known_index, is_known_place, known_index, pick, splice_list
+from scriptc.frontend.reader.subscripts import fetched, has_known_bounds, is_known_index, known_index, pick, splice_list
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -154,7 +154,7 @@ def list_item_at(reader: Reader, owner: ListValue, index: AbstractValue) -> Abst
         reader.speculation.observe(owner)
         return pick(reader, owner, list(items), require_known(reader, index, "an index"))
     if owner.value is None:
-        if not is_known_place(index):
+        if not has_known_bounds(index):
             promote_objects(reader, owner.items or [])
         return pick(reader, owner, owner.items or [], known_index(reader, owner, index))
     if is_slice(index):

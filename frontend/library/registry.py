@@ -13,7 +13,7 @@ from scriptc.frontend.environment.genuine import BUILTINS, original
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
-# Handlers by kind of owner and name: ("Tensor", "tanh"). ATen's functions have the kind "aten".
+# Handlers by the class of the owner and the name, such as ("Tensor", "tanh"). ATen's functions have the class "aten".
 METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
@@ -25,7 +25,7 @@ DECOMPOSITIONS: dict[Any, Any] = {}
 WIDENING: set[Any] = set()
 
 
-_KINDS = frozenset(
+_CLASSES = frozenset(
     "Tensor aten list tuple dict set frozenset Counter OrderedDict str int float bool complex Size range".split()
 )
 
@@ -53,9 +53,9 @@ def resolve(name: str) -> Any:
 
 
 def _method(name: str) -> tuple[str, str] | None:
-    """Return the kind of owner and the name of a method, given its dotted name; else None."""
-    kind, _, method = name.partition(".")
-    return (kind, method) if kind in _KINDS and method else None
+    """Return the class of the owner and the name of a method, given its dotted name; else None."""
+    cls_name, _, method = name.partition(".")
+    return (cls_name, method) if cls_name in _CLASSES and method else None
 
 
 def serves(*targets: str | Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

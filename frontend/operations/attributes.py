@@ -19,7 +19,7 @@ from scriptc.frontend.environment.lookup import (
     has_fixed_attribute,
     in_own_code,
     is_from_nothing,
-    live_place,
+    late_binding_of,
     outside_value,
 )
 from scriptc.frontend.environment.pure import is_pure, is_setting
@@ -143,9 +143,9 @@ def tensor_attribute(reader: Reader, tensor: AbstractValue, name: str) -> Abstra
             return apply_op(reader, "alias", tensor)
         case "requires_grad" if is_from_nothing(tensor):
             return Known(False)
-        case "requires_grad" if (live := live_place(reader, tensor)) is not None and isinstance(live.container, dict):
-            requires = bool(live.container[live.key].requires_grad)
-            reader.environment.guard("REQUIRES_GRAD_IS", live.container, live.key, requires)
+        case "requires_grad" if (at := late_binding_of(reader, tensor)) is not None and isinstance(at.container, dict):
+            requires = bool(at.container[at.key].requires_grad)
+            reader.environment.guard("REQUIRES_GRAD_IS", at.container, at.key, requires)
             return Known(requires)
         case "requires_grad" | "grad" | "grad_fn" | "is_leaf":
             reader.reject("attribute_of_autograd", name=name)

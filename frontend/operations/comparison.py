@@ -7,7 +7,7 @@ from functools import partial
 
 import torch
 
-from scriptc.frontend.environment.lookup import live_place
+from scriptc.frontend.environment.lookup import late_binding_of
 from scriptc.frontend.environment.state import is_new
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.python import lists_decomposed as lists
@@ -286,11 +286,11 @@ def tensor_outside(reader: Reader, av: AbstractValue) -> str | None:
     if is_known(av) and isinstance(av.obj, torch.Tensor):
         param = reader.environment.param_of.get(id(av.obj))
         return "" if param is None else param.name
-    live = live_place(reader, av)
-    if live is None:
+    late = late_binding_of(reader, av)
+    if late is None:
         return None
-    reader.environment.guard("DICT_IS", live.container, live.key, live.container[live.key])
-    return live.name
+    reader.environment.guard("DICT_IS", late.container, late.key, late.container[late.key])
+    return late.name
 
 
 def contained(reader: Reader, item: AbstractValue, container: AbstractValue, negate: bool) -> AbstractValue:

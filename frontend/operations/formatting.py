@@ -106,13 +106,13 @@ def formatted(reader: Reader, value: AbstractValue, spec: AbstractValue) -> Abst
         return split(reader, value, lambda v: formatted(reader, v, spec))
     if (found := special(reader, value, "__format__", [spec])) is not None:
         return found
-    kind = STR if is_text(value) else type_of(value)
-    if kind == BOOL and not is_known(spec):
+    value_type = STR if is_text(value) else type_of(value)
+    if value_type == BOOL and not is_known(spec):
         as_int = lambda: formatted(reader, RuntimeValue(integer(reader, value)), spec)  # noqa: E731
         return reader.choose(reader.truth(spec), as_int, lambda: text_of(reader, value))
-    if kind == BOOL:
-        value, kind = RuntimeValue(integer(reader, value)), INT
-    name = _FORMATS.get(kind)
+    if value_type == BOOL:
+        value, value_type = RuntimeValue(integer(reader, value)), INT
+    name = _FORMATS.get(value_type)
     if is_tensor(value) and is_known(spec):
         reader.emit.raise_error("TypeError", "unsupported format string passed to Tensor.__format__")
     if name is None:
@@ -172,8 +172,8 @@ def format_percent(reader: Reader, template: str, given: AbstractValue) -> Abstr
     for m in _PERCENT.finditer(template):
         parts.append(percent_literal(reader, template[at : m.start()]))
         at = m.end()
-        key, flags, width, precision, kind = m.groups()
-        if kind == "%":
+        key, flags, width, precision, conversion = m.groups()
+        if conversion == "%":
             parts.append(Known("%"))
             continue
         if key is not None:
@@ -183,12 +183,12 @@ def format_percent(reader: Reader, template: str, given: AbstractValue) -> Abstr
             reader.emit.raise_error("TypeError", "not enough arguments for format string")
         else:
             value = rest.pop(0)
-        if kind not in _CONVERSIONS:
-            message = f"unsupported format character '{kind}' (0x{ord(kind):x}) at index {at - 1}"
+        if conversion not in _CONVERSIONS:
+            message = f"unsupported format character '{conversion}' (0x{ord(conversion):x}) at index {at - 1}"
             reader.emit.raise_error("ValueError", message)
-        if precision is not None and kind in "diuxXoc":
+        if precision is not None and conversion in "diuxXoc":
             reader.reject("format_unknown")
-        parts += percent_field(reader, value, flags, width, precision, kind)
+        parts += percent_field(reader, value, flags, width, precision, conversion)
     parts.append(percent_literal(reader, template[at:]))
     if rest and not named and not has_known_keys(given):
         reader.emit.raise_error("TypeError", "not all arguments converted during string formatting")
@@ -205,24 +205,26 @@ def percent_literal(reader: Reader, text: str) -> AbstractValue:
 
 
 def percent_field(
-    reader: Reader, value: AbstractValue, flags: str, width: str, precision: str | None, kind: str
+    reader: Reader, value: AbstractValue, flags: str, width: str, precision: str | None, conversion: str
 ) -> Iterator[AbstractValue]:
     """Return the parts of one conversion of the % operator, by format specs."""
     if has_alternatives(value) and not is_text(value):
-        yield split(reader, value, lambda v: joined(reader, [*percent_field(reader, v, flags, width, precision, kind)]))
+        field = lambda v: joined(reader, [*percent_field(reader, v, flags, width, precision, conversion)])  # noqa: E731
+        yield split(reader, value, field)
         return
     align = "<" if "-" in flags else ">"
-    if kind in "sra":
+    if conversion in "sra":
         cut = "" if precision is None else f".{precision or 0}"
         spec = f"{align}{width}{cut}" if width else cut
-        yield from format_field(reader, value, kind, Known(spec))
+        yield from format_field(reader, value, conversion, Known(spec))
         return
-    value = percent_number(reader, value, kind)
-    is_char = kind == "c" and is_text(value)
+    value = percent_number(reader, value, conversion)
+    is_char = conversion == "c" and is_text(value)
     number = type_of(value)
-    if number not in (INT, FLOAT, BOOL) and not is_char or (number == FLOAT and kind in "xXoc"):
-        what = "an integer" if kind in "xXo" else "a real number"
-        reader.emit.raise_error("TypeError", f"%{kind} format: {what} is required, not {class_name_of(reader, value)}")
+    if number not in (INT, FLOAT, BOOL) and not is_char or (number == FLOAT and conversion in "xXoc"):
+        what = "an integer" if conversion in "xXo" else "a real number"
+        cls_name = class_name_of(reader, value)
+        reader.emit.raise_error("TypeError", f"%{conversion} format: {what} is required, not {cls_name}")
     sign = "+" if "+" in flags else " " if " " in flags else ""
     zero = "0" if "0" in flags and align == ">" else ""
     side = align if align == "<" or not zero else ""
@@ -231,19 +233,19 @@ def percent_field(
         check_that(reader, reader.compare("Eq", reader.call(Known(len), [value], {}), Known(1)), "TypeError",
                         "%c requires int or char")  # fmt: skip
         yield from format_field(reader, value, None, Known(f"{align}{width}" if width else ""))
-    elif kind in "fFeEgG":
+    elif conversion in "fFeEgG":
         value = reader.call(Known(float), [value], {})
         cut = "" if precision is None else f".{precision or 0}"
-        yield from format_field(reader, value, None, Known(f"{side}{sign}{alternate}{zero}{width}{cut}{kind}"))
+        yield from format_field(reader, value, None, Known(f"{side}{sign}{alternate}{zero}{width}{cut}{conversion}"))
     else:
         value = reader.call(Known(int), [value], {})
-        kind = "d" if kind in "diu" else kind
-        yield from format_field(reader, value, None, Known(f"{side}{sign}{alternate}{zero}{width}{kind}"))
+        conversion = "d" if conversion in "diu" else conversion
+        yield from format_field(reader, value, None, Known(f"{side}{sign}{alternate}{zero}{width}{conversion}"))
 
 
-def percent_number(reader: Reader, value: AbstractValue, kind: str) -> AbstractValue:
+def percent_number(reader: Reader, value: AbstractValue, conversion: str) -> AbstractValue:
     """Return the number of a tensor, or of an object whose class converts to numbers, for a conversion."""
-    convert = float if kind in "fFeEgG" else int if kind in "diu" else operator.index
+    convert = float if conversion in "fFeEgG" else int if conversion in "diu" else operator.index
     if type_of(value) in (INT, FLOAT, BOOL, STR) or not has_one_class(value):
         return value
     has_one = has_method(python_class(reader, value), f"__{convert.__name__}__")

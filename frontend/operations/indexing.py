@@ -47,8 +47,8 @@ def put_by_index(
         value = new_filled(reader, (), value, tensor_type(view).dtype)
     if (only := _mask_in(picked)) is not None:
         return reader.call(Known(put_mask), [view, *only, value, Known(accumulate)], {})
-    places = TupleValue(list(picked.values()))
-    return reader.call(Known(put_tensors), [view, Known(tuple(picked)), places, value, Known(accumulate)], {})
+    indices = TupleValue(list(picked.values()))
+    return reader.call(Known(put_tensors), [view, Known(tuple(picked)), indices, value, Known(accumulate)], {})
 
 
 def is_indexed_by_ints(owner: AbstractValue) -> bool:
@@ -75,7 +75,7 @@ def indexed(
     reader: Reader, tensor: AbstractValue, index: AbstractValue
 ) -> tuple[AbstractValue, dict[int, AbstractValue]]:
     """Return the view that the basic parts of an index make of a tensor, and the tensors in the index by the dim that
-    they index: one mask alone, by its first dim, or tensors of places."""
+    they index: one mask alone, by its first dim, or tensors of indices."""
     if is_any_length_tuple(index):
         reader.reject("index_of_unknown_length")
     items = sequence_items(index) if is_plain_tuple(index) or is_known(index) else None
@@ -156,12 +156,12 @@ def is_bool_index(part: AbstractValue) -> bool:
 
 
 def mask_of_one(reader: Reader, part: AbstractValue) -> AbstractValue:
-    """Return the places that a mask without dims stands for in a dim of size one: the place 0, or none."""
+    """Return the indices that a mask without dims stands for in a dim of size one: the place 0, or none."""
     count = reader.call(Known(int), [reader.truth(part)], {})
     return new_filled(reader, [count], Known(0), "i64")
 
 
-def listed_places(reader: Reader, part: AbstractValue) -> AbstractValue:
+def tensor_of_indices(reader: Reader, part: AbstractValue) -> AbstractValue:
     """Return a list in an index as a tensor, or as one of several ranks. An empty list is a tensor of floats."""
     held = materialize(reader, part).type if is_made_list(part) and part.items is None else None
     if isinstance(held, ListType) and held.elem == STR:
@@ -170,26 +170,26 @@ def listed_places(reader: Reader, part: AbstractValue) -> AbstractValue:
     return split(reader, made, lambda t: cast_to(reader, t, "i64") if tensor_type(t).dtype in FLOATING else t)
 
 
-def with_places(reader: Reader, index: AbstractValue) -> AbstractValue:
+def with_index_tensors(reader: Reader, index: AbstractValue) -> AbstractValue:
     """Return an index of a tensor whose lists of run-time length are tensors."""
     if is_made_tuple(index) and index.cls is tuple:
-        return TupleValue([with_places(reader, i) for i in index.items])
+        return TupleValue([with_index_tensors(reader, i) for i in index.items])
     return (
-        listed_places(reader, index)
+        tensor_of_indices(reader, index)
         if is_list(index) and index.items is None
         else index
     )
 
 
 def index_tensors_of(reader: Reader, part: AbstractValue, tensor: AbstractValue, dim: int) -> list[AbstractValue]:
-    """Return the tensors of places that an index of `tensor` from `dim` on stands for: one per dim of a mask."""
+    """Return the tensors of indices that an index of `tensor` from `dim` on stands for: one per dim of a mask."""
     if isinstance(part, RangeValue):
         steps = reader.call(Known(torch.arange), [reader.call(Known(len), [part], {})], {})
         part = reader.binary("Add", reader.binary("Mult", steps, part.step), part.start)
     if is_known(part) and isinstance(part.obj, range):
         part = Known([*part.obj])
     if is_made_sequence(part) or (is_known(part) and isinstance(part.obj, (list, tuple))):
-        part = listed_places(reader, part)
+        part = tensor_of_indices(reader, part)
     if is_text(part):
         reader.emit.raise_error("TypeError", "new(): invalid data type 'str'")
     if is_complex_number(part) or type_of(part) == FLOAT:
@@ -203,9 +203,9 @@ def index_tensors_of(reader: Reader, part: AbstractValue, tensor: AbstractValue,
     if t.dtype not in ("bool", "u8"):
         reader.emit.raise_error("IndexError", "tensors used as indices must be long, int, byte or bool tensors")
     check_mask(reader, part, tensor, dim)
-    places = apply_op(reader, "nonzero", part)
+    indices = apply_op(reader, "nonzero", part)
     return [
-        RuntimeValue(reader.emit.build("select", [materialize(reader, places), reader.emit.const(i)], dim=1))
+        RuntimeValue(reader.emit.build("select", [materialize(reader, indices), reader.emit.const(i)], dim=1))
         for i in range(t.rank)
     ]
 

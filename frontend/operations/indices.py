@@ -18,7 +18,7 @@ from scriptc.ir.types import BOOL, INT, TensorType
 _BEYOND = 2**63 - 1
 
 
-def place_of(reader: Reader, tensor: AbstractValue) -> AbstractValue:
+def single_index(reader: Reader, tensor: AbstractValue) -> AbstractValue:
     """Return the int that a tensor gives as an index or size."""
     refusal = "TypeError", "only integer tensors of a single element can be converted to an index"
     if tensor_type(tensor).dtype in INEXACT:
@@ -67,5 +67,5 @@ def integer(reader: Reader, av: AbstractValue) -> Value:
     if value.type == BOOL:
         return reader.emit.build("bool.to_int", [value])
     if isinstance(value.type, TensorType):
-        return materialize(reader, place_of(reader, RuntimeValue(value)))
+        return materialize(reader, single_index(reader, RuntimeValue(value)))
     reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object cannot be interpreted as an integer")

@@ -164,7 +164,7 @@ def tuple_value(reader: Reader, items: Sequence[AbstractValue], elem: Type = NEV
         reader.reject("tuple_of_unstorable", items=spelt(elem))
     made = reader.emit.builder.build("tuple.new", [as_type(reader, v, elem) for v in values], reader.position.loc)
     assert isinstance(made.type, ListType)
-    made.type.cell.type = elem
+    made.type.variable.type = elem
     return made
 
 
@@ -284,9 +284,9 @@ def new_list(reader: Reader, items: Sequence[AbstractValue], site: Any) -> ListV
         values = [as_type(reader, v, elem) for v in values]
         value = reader.emit.builder.build("list.new", values, reader.position.loc)
         assert isinstance(value.type, ListType)
-        cell = value.type.cell.find()
-        cell.type, cell.fixed = elem, False
-        reader.speculation.cells.append((site, cell))
+        variable = value.type.variable.find()
+        variable.type, variable.fixed = elem, False
+        reader.speculation.type_variables.append((site, variable))
     except (JoinError, UserError):
         if site in reader.assumptions.mutated:
             reader.speculation.keep_sites(

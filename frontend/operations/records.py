@@ -45,7 +45,6 @@ from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
     NEVER,
-    Elem,
     JoinError,
     ObjectType,
     OptionalType,
@@ -53,6 +52,7 @@ from scriptc.ir.types import (
     TensorType,
     TupleType,
     Type,
+    TypeVariable,
 )
 
 _MOST_LEAVES = 32  # the most leaves of one object, counting those of tuples and optional numbers in it
@@ -110,9 +110,9 @@ def begin_record(reader: Reader, record: Record, names: tuple[str, ...]) -> None
     record.names, record.fields = names, []
     for name in names:
         site = ("field", record.name, name)
-        cell = Elem(fresh(reader.assumptions.elements.get(site, NEVER)))
-        record.fields.append(cell)
-        reader.speculation.cells.append((site, cell))
+        variable = TypeVariable(fresh(reader.assumptions.elements.get(site, NEVER)))
+        record.fields.append(variable)
+        reader.speculation.type_variables.append((site, variable))
 
 
 def field_content(reader: Reader, record: Record, name: str, av: AbstractValue) -> AbstractValue:
@@ -140,18 +140,19 @@ def field_value(reader: Reader, record: Record, index: int, av: AbstractValue) -
     """Return the SSA value that goes into a field."""
     name = record.names[index]
     value = run_time_item(reader, field_content(reader, record, name, av))
-    cell = record.fields[index].find()
+    variable = record.fields[index].find()
     owner, name = record.name, record.names[index]
     try:
-        joined = unite(cell.type, value.type, unions=reader.assumptions.unions)
+        joined = unite(variable.type, value.type, unions=reader.assumptions.unions)
         if isinstance(joined, TensorType) and joined.dims is None:
             raise JoinError("ranks")
     except JoinError:
         reader.speculation.allow_unions()
-        reader.reject("record_field_of_kinds", name=name, owner=owner, held=spelt(cell.type), item=spelt(value.type))
-    if joined != cell.type:
+        held, item = spelt(variable.type), spelt(value.type)
+        reader.reject("record_field_of_kinds", name=name, owner=owner, held=held, item=item)
+    if joined != variable.type:
         reader.speculation.widen_field(record, index, joined)
-    return as_type(reader, value, cell.type)
+    return as_type(reader, value, variable.type)
 
 
 # ---- attributes ----

@@ -63,9 +63,9 @@ from scriptc.ir.types import (
     TensorType,
     TupleType,
     Type,
-    cells,
     is_tuple,
     tuple_of,
+    type_variables,
 )
 
 _PLAIN = (Made(dict), Made(set))
@@ -120,16 +120,16 @@ def new_table(reader: Reader, op: str, site: Any, made: Made) -> RuntimeValue:
 def table_of(reader: Reader, value: Value, site: Any, made: Made) -> RuntimeValue:
     """Return a dict or set that an op at a site has made. Its types are found from here on."""
     assert isinstance(value.type, (DictType, SetType))
-    parts = [("key", value.type.key_cell)]
-    parts += [("item", value.type.cell)] if isinstance(value.type, DictType) else []
-    for part, cell in parts:
+    parts = [("key", value.type.key_variable)]
+    parts += [("item", value.type.variable)] if isinstance(value.type, DictType) else []
+    for part, variable in parts:
         where = TableSite(site, part)
-        joined = unite(fresh(reader.assumptions.elements.get(where, NEVER)), cell.type)
-        if is_laid_out_anew(cell.type, joined):  # the op would copy keys and items without a conversion
+        joined = unite(fresh(reader.assumptions.elements.get(where, NEVER)), variable.type)
+        if is_laid_out_anew(variable.type, joined):  # the op would copy keys and items without a conversion
             reader.reject("container_of_lengths", what=f"a {spelt(value.type)}", item=spelt(joined))
-        cell.type, cell.fixed = joined, False
-        reader.speculation.cells.append((where, cell))
-    value.type.key_cell.python = None if made in _PLAIN else made
+        variable.type, variable.fixed = joined, False
+        reader.speculation.type_variables.append((where, variable))
+    value.type.key_variable.python = None if made in _PLAIN else made
     return RuntimeValue(value)
 
 
@@ -193,7 +193,7 @@ def own_key(reader: Reader, table: AbstractValue, av: AbstractValue) -> Value:
     t, held = type_of_key(reader, av), materialize(reader, table).type
     if t is None or not is_hashable(t):
         name = str(held).partition("<")[0]
-        reader.speculation.refuse(cells(held)[0].find(), "key_of_other", container=name, what=describe(av))
+        reader.speculation.refuse(type_variables(held)[0].find(), "key_of_other", container=name, what=describe(av))
     return list_item(reader, av)
 
 
@@ -304,13 +304,13 @@ def raise_not_there(reader: Reader, obj: Any, index: AbstractValue) -> NoReturn:
     )
 
 
-def place_of_key(reader: Reader, table: AbstractValue, av: AbstractValue) -> AbstractValue:
+def position_of_key(reader: Reader, table: AbstractValue, av: AbstractValue) -> AbstractValue:
     """Return the position of a key in a dict or set; -1 where there is none."""
     refuse_unhashable(reader, av)
     value = materialize(reader, table)
     assert isinstance(value.type, (DictType, SetType))
     key = value.type.key
-    value.type.key_cell.find().observed = True
+    value.type.key_variable.find().observed = True
     if key == NEVER:
         return Known(-1)
     asked = type_of_key(reader, av)
@@ -325,43 +325,43 @@ def place_of_key(reader: Reader, table: AbstractValue, av: AbstractValue) -> Abs
 
 
 def has_key(reader: Reader, table: AbstractValue, key: AbstractValue) -> AbstractValue:
-    return reader.compare("GtE", place_of_key(reader, table, key), Known(0))
+    return reader.compare("GtE", position_of_key(reader, table, key), Known(0))
 
 
-def item_at_place(reader: Reader, table: AbstractValue, place: AbstractValue) -> AbstractValue:
-    found = reader.emit.build("dict.at", [materialize(reader, table), materialize(reader, place)])
+def item_at_position(reader: Reader, table: AbstractValue, position: AbstractValue) -> AbstractValue:
+    found = reader.emit.build("dict.at", [materialize(reader, table), materialize(reader, position)])
     if found.type == NEVER:  # no item was ever put into the dict
         reader.emit.effect("unreachable", ())
         raise Terminated
     return wrap(reader, found)
 
 
-def key_at(reader: Reader, table: AbstractValue, place: AbstractValue) -> AbstractValue:
-    return wrap(reader, reader.emit.build("dict.key", [materialize(reader, table), materialize(reader, place)]))
+def key_at(reader: Reader, table: AbstractValue, position: AbstractValue) -> AbstractValue:
+    return wrap(reader, reader.emit.build("dict.key", [materialize(reader, table), materialize(reader, position)]))
 
 
-def key_place(reader: Reader, table: AbstractValue, key: AbstractValue) -> AbstractValue:
+def position_of_present_key(reader: Reader, table: AbstractValue, key: AbstractValue) -> AbstractValue:
     """Return the position of a key; raise KeyError where there is none."""
-    place = place_of_key(reader, table, key)
+    position = position_of_key(reader, table, key)
 
     def fails() -> bool:
         raise_with(reader, "KeyError", joined(reader, [*text_parts(reader, key, quoted=True)]))
 
-    missing = reader.compare("Lt", place, Known(0))
+    missing = reader.compare("Lt", position, Known(0))
     if is_known(missing):
         if missing.obj:
             fails()
-        return place
+        return position
     reader.branch(missing, fails, lambda: True, frozenset())
-    return place
+    return position
 
 
 def table_get(reader: Reader, table: RuntimeValue, key: AbstractValue) -> AbstractValue:
     """Return `table[key]`."""
     made = made_of(table.type)
     if made.factory is None:
-        return item_at_place(reader, table, key_place(reader, table, key))
-    factory, place = made.factory, place_of_key(reader, table, key)
+        return item_at_position(reader, table, position_of_present_key(reader, table, key))
+    factory, position = made.factory, position_of_key(reader, table, key)
 
     def missing() -> AbstractValue:
         if made.cls is not defaultdict:  # a Counter gives 0 and does not store the key
@@ -369,12 +369,13 @@ def table_get(reader: Reader, table: RuntimeValue, key: AbstractValue) -> Abstra
         value = reader.call(factory, [], {})
         table_set(reader, table, key, value)
         return (
-            item_at_place(reader, table, place_of_key(reader, table, key))
+            item_at_position(reader, table, position_of_key(reader, table, key))
             if isinstance(value, (DictValue, ListValue, RuntimeValue))
             else value
         )
 
-    return reader.choose(reader.compare("GtE", place, Known(0)), lambda: item_at_place(reader, table, place), missing)
+    found = reader.compare("GtE", position, Known(0))
+    return reader.choose(found, lambda: item_at_position(reader, table, position), missing)
 
 
 def table_set(reader: Reader, table: RuntimeValue, key: AbstractValue, item: AbstractValue) -> None:
@@ -387,8 +388,8 @@ def table_set(reader: Reader, table: RuntimeValue, key: AbstractValue, item: Abs
 
 
 def table_delete(reader: Reader, table: AbstractValue, key: AbstractValue) -> None:
-    place = key_place(reader, table, key)
-    reader.emit.effect("dict.remove", [materialize(reader, table), materialize(reader, place)])
+    position = position_of_present_key(reader, table, key)
+    reader.emit.effect("dict.remove", [materialize(reader, table), materialize(reader, position)])
 
 
 def set_add(reader: Reader, table: AbstractValue, item: AbstractValue) -> None:
@@ -412,7 +413,7 @@ def walk_table(reader: Reader, av: AbstractValue) -> Walk:
     table, part = (av.table, av.part) if isinstance(av, ViewValue) else (av, "keys")
     value = materialize(reader, table)
     if isinstance(value.type, SetType) and _has_text(value.type.key) and not reader.position.any_order:
-        value.type.key_cell.find().observed = True
+        value.type.key_variable.find().observed = True
         reader.reject("order_of_set")
     walk = reader.emit.build("dict.walk", [value])
 
@@ -422,16 +423,16 @@ def walk_table(reader: Reader, av: AbstractValue) -> Walk:
 
     def item(i: AbstractValue) -> AbstractValue:
         assert isinstance(value.type, (DictType, SetType))
-        value.type.key_cell.find().observed = True
+        value.type.key_variable.find().observed = True
         if value.type.key == NEVER:  # no item was ever put into the container
             reader.emit.effect("unreachable", ())
             raise Terminated
         if part == "keys":
             return key_at(reader, table, i)
         return (
-            item_at_place(reader, table, i)
+            item_at_position(reader, table, i)
             if part == "values"
-            else TupleValue([key_at(reader, table, i), item_at_place(reader, table, i)])
+            else TupleValue([key_at(reader, table, i), item_at_position(reader, table, i)])
         )
 
     count = (Known(0), RuntimeValue(reader.emit.build("dict.len", [value])), Known(1))

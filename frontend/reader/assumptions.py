@@ -19,7 +19,7 @@ def text_of(site: Any) -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class StateLocation:
     """Name an attribute or item outside that compiled code changes, or the list or dict in it."""
 
     owner: Any
@@ -65,14 +65,16 @@ class Assumptions:
     The order is lexicographic, in four parts:
 
     1. `unions`, `free_keys`, `records`, `run_time_lists` and all fields that nothing but `__init__` and additions write.
-       They only grow, but for `changing`, which only shrinks. A place in `state` may turn from an item into an attribute.
+       They only grow, except `changing`, which only shrinks. A location in `state` may turn from an item into an
+       attribute.
     2. `untabled` grows. It loses sites only when `free_keys` grows.
     3. `tables` and `known_length` grow. `tables` loses sites only to `untabled`, `known_length` loses sites only when
        `unions`, `records`, `free_keys` or `run_time_lists` grow.
     4. `elements` go up the join of types, which has a bounded height. Some are dropped only when part 1 or 2 grows.
 
-    Sites are places of the program's text, each with the calls and unrolled iterations that lead to the place, of which
-    there are finitely many. `fingerprint` shows whether a reading kept to this; `reasons` says why each one was needed.
+    A site is a position in the program's text, with the calls and unrolled iterations that lead there. A program has
+    finitely many sites. `fingerprint` shows whether a reading kept to this order; `reasons` says why each reading was
+    needed.
     """
 
     # Numbers. The signature numbers the ints, floats and strings among the arguments; `known_args` and `varied` hold
@@ -104,7 +106,7 @@ class Assumptions:
     records: dict[Any, Record] = field(default_factory=dict)  # classes whose instances exist at run time
 
     # State: objects and containers outside that compiled code changes, by (id of the container, key).
-    state: dict[Any, Place] = field(default_factory=dict)
+    state: dict[Any, StateLocation] = field(default_factory=dict)
     changed: dict[int, Any] = field(default_factory=dict)  # by id: the lists and dicts among the changed objects
     kinds: dict[Any, list[Any]] = field(default_factory=dict)  # ahead of time, by slot: specs of its values
     written: set[int] = field(default_factory=set)  # ahead of time: ids of tensors outside that are written
@@ -119,7 +121,7 @@ class Assumptions:
         )  # fmt: skip
         records = frozenset((key, frozenset(r.late), frozenset(r.constants)) for key, r in self.records.items())
         elements = frozenset((site, str(t)) for site, t in self.elements.items())
-        state = frozenset((at, place.is_item) for at, place in self.state.items())
+        state = frozenset((at, location.is_item) for at, location in self.state.items())
         kinds = frozenset((at, len(found)) for at, found in self.kinds.items())
         return (*map(frozenset, sets), records, elements, state, kinds, self.unions, self.parted, self.tabled)
 

@@ -11,7 +11,7 @@ import torch
 
 from scriptc.frontend.environment.host_items import known_keywords
 from scriptc.frontend.environment.host_objects import is_library
-from scriptc.frontend.environment.lookup import live_tensor
+from scriptc.frontend.environment.lookup import late_bound_tensor
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.scope import listed
@@ -141,5 +141,5 @@ def bind_parameters(
 
 def tensor_default(reader: Reader, av: AbstractValue, name: str) -> AbstractValue:
     if is_known(av) and isinstance(av.obj, torch.Tensor):
-        return live_tensor(reader, av.obj, {name: av.obj}, name, name)
+        return late_bound_tensor(reader, av.obj, {name: av.obj}, name, name)
     return av

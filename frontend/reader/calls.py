@@ -44,7 +44,7 @@ from scriptc.frontend.reader.binding import (
     read_arguments,
     spread_argument,
 )
-from scriptc.frontend.reader.constant_demand import call_memoised, is_known_throughout, require_known
+from scriptc.frontend.reader.constant_demand import call_memoized, is_known_throughout, require_known
 from scriptc.frontend.reader.dispatch import reads
 from scriptc.frontend.reader.iteration import transposed, zipped_rows
 from scriptc.frontend.reader.protocol import Reader
@@ -164,34 +164,37 @@ def call_bound(
 ) -> AbstractValue:
     if func.func is not None:
         return call_known(reader, func.func, [func.owner, *args], kwargs)
-    kind = "Tensor" if is_tensor(func.owner) else class_name_of(reader, func.owner)
-    if kind in ("defaultdict", "OrderedDict", "Counter") and (kind, func.name) not in METHODS:
-        kind = "dict"
+    cls_name = "Tensor" if is_tensor(func.owner) else class_name_of(reader, func.owner)
+    if cls_name in ("defaultdict", "OrderedDict", "Counter") and (cls_name, func.name) not in METHODS:
+        cls_name = "dict"
     if is_known(func.owner):  # a subclass of list or dict has the methods of list or dict
-        kinds = [c.__name__ for c in type(func.owner.obj).__mro__]
-        kind = next((k for k in kinds if (k, func.name) in METHODS or f"{k}.{func.name}" in DECOMPOSITIONS), kind)
-        if func.name in CHANGES.get(kind, ()) and not isinstance(func.owner, KnownSet):
+        bases = [c.__name__ for c in type(func.owner.obj).__mro__]
+        served = (b for b in bases if (b, func.name) in METHODS or f"{b}.{func.name}" in DECOMPOSITIONS)
+        cls_name = next(served, cls_name)
+        if func.name in CHANGES.get(cls_name, ()) and not isinstance(func.owner, KnownSet):
             change_outside(reader, func.owner.obj)
             return Known(None)
-    if kind == "str" and is_known(func.owner) and all(map(is_known_throughout, (*args, *kwargs.values()))):
+    if cls_name == "str" and is_known(func.owner) and all(map(is_known_throughout, (*args, *kwargs.values()))):
         return call_evaluated(reader, getattr(func.owner.obj, func.name), [known_whole(reader, a) for a in args],
                                    {k: known_whole(reader, v) for k, v in kwargs.items()})  # fmt: skip
-    if kind == "Tensor":
+    if cls_name == "Tensor":
         check_parsed(reader, getattr(torch.Tensor, func.name, None), [func.owner, *args], kwargs)
-    handler = METHODS.get((kind, func.name))
+    handler = METHODS.get((cls_name, func.name))
     if handler is not None:
-        return handle(reader, handler, f"{kind}.{func.name}", [func.owner, *args], kwargs)
-    decomposition = DECOMPOSITIONS.get(f"{kind}.{func.name}")
+        return handle(reader, handler, f"{cls_name}.{func.name}", [func.owner, *args], kwargs)
+    decomposition = DECOMPOSITIONS.get(f"{cls_name}.{func.name}")
     if decomposition is not None:
-        args, kwargs = known_texts(reader, args, kwargs) if kind == "Tensor" else (args, kwargs)
+        args, kwargs = known_texts(reader, args, kwargs) if cls_name == "Tensor" else (args, kwargs)
         return call_decomposition(reader, decomposition, func.name, [func.owner, *args], kwargs)
     if is_known(func.owner):
         return call_evaluated(reader, getattr(func.owner.obj, func.name), args, kwargs)
-    if kind == "Tensor" and func.name.endswith("_") and not func.name.endswith("__"):
+    if cls_name == "Tensor" and func.name.endswith("_") and not func.name.endswith("__"):
         return call_inplace(reader, func, args, kwargs)
-    if kind == "Tensor" and isinstance(method := getattr(torch.Tensor, func.name, None), FunctionType):
+    if cls_name == "Tensor" and isinstance(method := getattr(torch.Tensor, func.name, None), FunctionType):
         return call_function(reader, method, [func.owner, *args], kwargs)
-    reader.reject("slot_of_builtin" if func.name.startswith("__") else "method_of_builtin", kind=kind, name=func.name)
+    if func.name.startswith("__"):
+        reader.reject("special_method_of_builtin", kind=cls_name, name=func.name)
+    reader.reject("method_of_builtin", kind=cls_name, name=func.name)
 
 
 def known_whole(reader: Reader, av: AbstractValue) -> AbstractValue:
@@ -262,7 +265,7 @@ def call_known(
     if isinstance(obj, FunctionType):
         return call_function(reader, obj, args, kwargs)
     if isinstance(obj, functools._lru_cache_wrapper):
-        return call_memoised(reader, obj, args, kwargs)
+        return call_memoized(reader, obj, args, kwargs)
     if isinstance(origin := get_origin(obj), type) and origin is not obj and getattr(obj, "_inst", True):
         return call_known(
             reader, origin, args, kwargs
@@ -429,10 +432,10 @@ def call_aten(
         rest = {key: av for key, av in kwargs.items() if key != "out"}
         return write_into(reader, kwargs["out"], call_aten(reader, op, args, rest))
     for target in (f"aten.{name}.{schema.overload_name}", f"aten.{name}", f"Tensor.{name}"):
-        kind, _, method = target.partition(".")
+        cls_name, _, method = target.partition(".")
         if (function := DECOMPOSITIONS.get(target)) is not None:
             return call_decomposition(reader, function, name, *aten.by_name(function, 0, schema, args, kwargs))
-        if (handler := METHODS.get((kind, method))) is not None:
+        if (handler := METHODS.get((cls_name, method))) is not None:
             return handle(reader, handler, name, *aten.by_name(handler, 1, schema, args, kwargs))
     for home in (torch, torch._C._nn, torch.nn.functional):
         if (found := getattr(home, name, None)) is not None:

@@ -25,7 +25,7 @@ def require_known(reader: Reader, av: AbstractValue, what: str) -> Any:
     reader.reject("not_known", what=what, found=describe(av))
 
 
-def call_memoised(
+def call_memoized(
     reader: Reader, function: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     """Call a function that functools.lru_cache wraps.
@@ -98,8 +98,9 @@ def sites_behind(reader: Reader, value: Value) -> set[Any]:
             continue
         seen.add(v)
         if isinstance(v.type, ListType):
-            cell = v.type.cell.find()
-            found |= {site for site, made in reader.speculation.cells if made.find() is cell and not cell.fixed}
+            variable = v.type.variable.find()
+            made_with = reader.speculation.type_variables if not variable.fixed else ()
+            found |= {site for site, made in made_with if made.find() is variable}
         makers = [v.op] if v.op is not None else []
         if isinstance(v.type, ListType):  # the ops that change the list, and the loops around these ops
             makers += [outer for op in v.users() if op.name.startswith("list.") for outer in _with_outer(op)]

@@ -17,7 +17,7 @@ from scriptc.ir.dtypes import COMPLEX, INEXACT
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
-from scriptc.ir.types import OptionalType, TensorType, cells
+from scriptc.ir.types import OptionalType, TensorType, type_variables
 
 # Ops that write their first operand, and the checks of such writes.
 _WRITES = {name for name, row in OPS.items() if "tensor" in row.writes and row.args and row.args[0].name == "dst"}
@@ -61,7 +61,7 @@ class Emitter:
         try:
             return self.builder.op(name, operands, self.position.loc, names=[hint] if hint else [], **attrs)
         except TypeRuleError as e:
-            types = [t for v in operands for t in (v.type, *(c.find().type for c in cells(v.type)))]
+            types = [t for v in operands for t in (v.type, *(c.find().type for c in type_variables(v.type)))]
             if any(is_union(t) or isinstance(t, OptionalType) for t in types):
                 self.diagnostics.reject("container_of_several_used", why=e)
             self.raise_error("RuntimeError", str(e))

@@ -118,7 +118,8 @@ def excepting(reader: Reader, node: ast.Try) -> bool:
         return reader.run(node.body)
 
     if not node.orelse:
-        return guarded(reader, live.caught[node], names, body, lambda e: run_handlers(reader, node.handlers, e, names))
+        handlers = lambda e: run_handlers(reader, node.handlers, e, names)  # noqa: E731
+        return protected(reader, live.caught[node], names, body, handlers)
 
     def whole(label: str, exits: list[Exit]) -> bool:
         def handle(e: AbstractValue) -> bool:
@@ -127,7 +128,7 @@ def excepting(reader: Reader, node: ast.Try) -> bool:
             return False
 
         after_body = assigned(node.body) & live.after[node.body[-1]]
-        return guarded(reader, live.caught[node], after_body, body, handle) and reader.run(node.orelse)
+        return protected(reader, live.caught[node], after_body, body, handle) and reader.run(node.orelse)
 
     return scoped(reader, names, whole)
 
@@ -177,7 +178,7 @@ def classes_of(reader: Reader, av: AbstractValue) -> list[type[BaseException]]:
 # ---- bodies whose exceptions are caught ----
 
 
-def guarded(
+def protected(
     reader: Reader, live: Names, names: Names, run: Callable[[], bool], handle: Callable[[AbstractValue], bool]
 ) -> bool:
     """Read `run()`, and `handle(exception)` where it raises, which finds the names `live` as they were left. `names`
@@ -274,7 +275,7 @@ def finishing(
             return False
 
         def to_the_end() -> None:
-            leave(guarded(reader, live, written & (live | names), body, lambda e: leave(caught(e))) and reached(last))
+            leave(protected(reader, live, written & (live | names), body, lambda e: leave(caught(e))) and reached(last))
 
         def behind(way: str, returned: AbstractValue | None) -> None:
             if reached(last):

@@ -94,10 +94,10 @@ def transposed(reader: Reader, av: AbstractValue) -> AbstractValue:
             Known(lists.first_of), [TupleValue(columns), reader.choose(none, lambda: Known(0), count)], {}
         )
         return IteratorValue(made)
-    shapes = [TupleValue(columns), TupleValue([])]
-    tags = [reader.kinds.tag(kind_of(s)) for s in shapes]
+    structures = [TupleValue(columns), TupleValue([])]
+    tags = [reader.kinds.tag(kind_of(s)) for s in structures]
     which = reader.choose(none, lambda: Known(tags[1]), lambda: Known(tags[0]))
-    return IteratorValue(OneOf(materialize(reader, which), dict(zip(tags, shapes, strict=True))))
+    return IteratorValue(OneOf(materialize(reader, which), dict(zip(tags, structures, strict=True))))
 
 
 def column_of(reader: Reader, rows: AbstractValue, i: int) -> AbstractValue:

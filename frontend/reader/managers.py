@@ -10,7 +10,7 @@ from scriptc.frontend.environment.lookup import find_source
 from scriptc.frontend.reader.binding import bind_arguments
 from scriptc.frontend.reader.dispatch import reads, runs
 from scriptc.frontend.reader.errors import Terminated
-from scriptc.frontend.reader.exceptions import finishing, go_on, guarded, putting_off
+from scriptc.frontend.reader.exceptions import finishing, go_on, protected, putting_off
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import assign, inline
 from scriptc.frontend.source.scope import assigned, has_leave
@@ -73,7 +73,7 @@ def suppressing(
     def caught(e: AbstractValue) -> bool:
         return swallow(reader, e, swallows(e))
 
-    return guarded(reader, live.caught[node], assigned([node]) & live.after[node], body, caught)
+    return protected(reader, live.caught[node], assigned([node]) & live.after[node], body, caught)
 
 
 def swallow(reader: Reader, e: AbstractValue, answer: AbstractValue) -> bool:

@@ -257,8 +257,8 @@ def plan_joins(
 
 def promote_beside_tables(reader: Reader) -> None:
     """Give run-time keys to dicts with known keys that meet some with run-time keys, where they can have them."""
-    met, reader.kinds.beside_tables = reader.kinds.beside_tables, []
-    for display in met:
+    displays, reader.kinds.beside_tables = reader.kinds.beside_tables, []
+    for display in displays:
         reader.speculation.promote(display)
 
 

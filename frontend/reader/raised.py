@@ -38,7 +38,7 @@ class CaughtValue(RuntimeValue):
 class RaisedExceptions:
     """Keep what raised exceptions hold: by class, the variable of the heap and the names in it."""
 
-    held_places: dict[type, Ident] = field(default_factory=dict)
+    held_variables: dict[type, Ident] = field(default_factory=dict)
     held_names: dict[type, tuple[str, ...]] = field(default_factory=dict)
     unseen: set[type] = field(default_factory=set)  # classes that a recursive function raises
 
@@ -74,9 +74,9 @@ def note_held(reader: Reader, made: ObjectValue) -> None:
 
 
 def set_held(reader: Reader, cls: type, held: AbstractValue) -> None:
-    place = reader.raised.held_places.setdefault(cls, Ident(cls.__name__, -1 - len(reader.raised.held_places)))
-    reader.heap.contents[place] = held
-    note_change(reader, place)
+    variable = reader.raised.held_variables.setdefault(cls, Ident(cls.__name__, -1 - len(reader.raised.held_variables)))
+    reader.heap.contents[variable] = held
+    note_change(reader, variable)
     if reader.recursion.nested:
         reader.raised.unseen.add(cls)
     if not reader.state.ahead:
@@ -99,8 +99,8 @@ def caught_instance(reader: Reader, e: AbstractValue, classes: Sequence[type]) -
     if not isinstance(e, RuntimeValue):
         return e
     instances: dict[type, ObjectValue] = {}
-    for cls, place in reader.raised.held_places.items():
-        found = reader.heap.contents.get(place)
+    for cls, variable in reader.raised.held_variables.items():
+        found = reader.heap.contents.get(variable)
         held = None if found is None else without_flag(found)
         if issubclass(cls, tuple(classes)) and held is not None and not is_unbound(held):
             instances[cls] = ObjectValue(

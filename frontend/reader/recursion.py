@@ -61,7 +61,7 @@ _MAX_NESTED = 6  # recursive functions that are read within one another, each fo
 _MAX_READINGS = 50
 _RESULT = "·result"
 
-Place = tuple[Frame, str]  # a variable of an enclosing function
+OuterVariable = tuple[Frame, str]  # a variable of an enclosing function
 _Signature = tuple[Hashable, ...]
 
 
@@ -130,8 +130,8 @@ def calls_itself(reader: Reader, frame: Frame) -> bool:
 
 def call_recursive(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AbstractValue:
     """Call an IR function; `frame` has the arguments bound."""
-    places = list(captured(frame))
-    given: Env = {**{f"·{i} {name}": f.locals[name] for i, (f, name) in enumerate(places)}, **frame.locals}
+    outer_variables = list(captured(frame))
+    given: Env = {**{f"·{i} {name}": f.locals[name] for i, (f, name) in enumerate(outer_variables)}, **frame.locals}
     shared = list(shared_variables(reader, frame))
     given |= {f"·shared {i}": reader.heap.contents[cell] for i, cell in enumerate(shared)}
     env = {**reader.heap.contents, **given}
@@ -146,7 +146,7 @@ def call_recursive(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> Ab
     function = reader.recursion.functions.get(key)
     if function is None:
         function = reader.recursion.functions[key] = new_function(reader, frame, settled)
-        read_function(reader, function, frame, body, places, shared)
+        read_function(reader, function, frame, body, outer_variables, shared)
     return emit_call(reader, function, settled, shared)
 
 
@@ -163,7 +163,8 @@ def new_function(reader: Reader, frame: Frame, settled: dict[str, AbstractValue]
 
 
 def read_function(
-    reader: Reader, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
+    reader: Reader, function: Recursive, outline: Frame, body: Sequence[ast.stmt],
+    outer_variables: Sequence[OuterVariable],
     shared: Sequence[Ident],
 ) -> None:  # fmt: skip
     """Read the body until its result is what its own calls were assumed to return."""
@@ -176,7 +177,7 @@ def read_function(
         reader.position.node,
         reader.position.generators,
     )
-    outer = [(frame, name, frame.locals[name]) for frame, name in places]
+    outer = [(frame, name, frame.locals[name]) for frame, name in outer_variables]
     errors, poisoned, known = (
         len(reader.diagnostics.errors),
         reader.diagnostics.poisoned,
@@ -194,7 +195,7 @@ def read_function(
                 {},
                 leaves,
             )
-            results, objects = read_body(reader, function, outline, body, places, shared, block)
+            results, objects = read_body(reader, function, outline, body, outer_variables, shared, block)
             settled = _keys(results, objects) == _keys(function.results, function.objects)
             function.results, function.objects = results, objects
             if settled:
@@ -228,7 +229,8 @@ def read_function(
 
 
 def read_body(
-    reader: Reader, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
+    reader: Reader, function: Recursive, outline: Frame, body: Sequence[ast.stmt],
+    outer_variables: Sequence[OuterVariable],
     shared: Sequence[Ident], block: Block,
 ) -> tuple[dict[Hashable, Plan] | None, list[ObjectValue | DictValue]]:  # fmt: skip
     """Read the body once into `block`. Return how the result is handed over, None where the body never returns, and
@@ -240,7 +242,7 @@ def read_body(
         for key, plan in function.arguments.items()
     }
     objects = [o for av in rebuilt.values() for o in objects_in(av)]
-    for i, (owner, name) in enumerate(places):
+    for i, (owner, name) in enumerate(outer_variables):
         owner.locals[name] = rebuilt.pop(f"·{i} {name}")
     for i, cell in enumerate(shared):
         reader.heap.contents[cell] = rebuilt.pop(f"·shared {i}")
@@ -312,7 +314,7 @@ def as_made(reader: Reader, settled: ObjectValue | DictValue) -> ObjectValue | D
 # ---- what a function sees beside its arguments ----
 
 
-def captured(frame: Frame) -> Iterator[Place]:
+def captured(frame: Frame) -> Iterator[OuterVariable]:
     """Yield the variables of functions around that functions inside them read, where they are not known as a
     whole."""
     seen: set[Frame] = set()
@@ -342,7 +344,7 @@ def same_elements(reader: Reader, a: ListType, b: ListType) -> None:
 
     before = a.elem, b.elem
     unite(a, b)
-    if (a.elem, b.elem) != before and any(c.find().observed for c in (a.cell, b.cell)):
+    if (a.elem, b.elem) != before and any(c.find().observed for c in (a.variable, b.variable)):
         reader.speculation.unite_lists(a)
 
 

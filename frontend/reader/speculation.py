@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from scriptc.frontend.reader.assumptions import Assumptions, Place, Reason, TableSite, text_of
+from scriptc.frontend.reader.assumptions import Assumptions, Reason, StateLocation, TableSite, text_of
 from scriptc.frontend.reader.diagnostics import Diagnostics
 from scriptc.frontend.reader.errors import Restart, UserError
 from scriptc.frontend.reader.position import Position
@@ -45,7 +45,6 @@ from scriptc.ir.types import (
     NEVER,
     NONE,
     DictType,
-    Elem,
     JoinError,
     ListType,
     Names,
@@ -54,8 +53,9 @@ from scriptc.ir.types import (
     Record,
     TensorType,
     Type,
-    cells,
+    TypeVariable,
     tuple_of,
+    type_variables,
 )
 
 
@@ -67,8 +67,8 @@ class Speculation:
         self.position = position
         self.diagnostics = diagnostics
         self.outdated = False  # the reading is dropped when it ends
-        self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
-        self.changed: list[Elem] = []  # element types of changed lists whose site is not known
+        self.type_variables: list[tuple[Any, TypeVariable]] = []  # element types of the lists made so far, by site
+        self.changed: list[TypeVariable] = []  # element types of changed lists whose site is not known
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.decided: set[Any] = set()  # sites of `while` loops whose condition is known before the first iteration
         self.number_args: dict[Value, Any] = {}  # numbers outside: their keys in Assumptions.changing
@@ -91,25 +91,26 @@ class Speculation:
         """End an outdated reading, and one whose lists turned out otherwise than the reading assumed."""
         if self.outdated:
             raise Restart
-        self.settle_cells()
+        self.settle_element_types()
         self.settle_changes()
 
-    def settle_cells(self) -> None:
+    def settle_element_types(self) -> None:
         """Read again if element types grew by being united, after they were used.
 
         Assumed: two containers are apart, so that the items of each have a type of their own.
         Refuted: the containers turned out to be one, after ops were typed by what one of them held.
         Next: both begin with the united type.
         """
-        if not any(cell.find().stale for _, cell in self.cells):
+        if not any(variable.find().stale for _, variable in self.type_variables):
             return
         found: dict[Any, Type] = {}
-        for site, cell in self.cells:  # all, since a stale type may be nested in another
-            if cell.find().stale or site in self.assumptions.elements:
-                made = fresh(cell.find().type)  # a loop body that is read twice makes two lists at one site
+        for site, variable in self.type_variables:  # all, since a stale type may be nested in another
+            if variable.find().stale or site in self.assumptions.elements:
+                made = fresh(variable.find().type)  # a loop body that is read twice makes two lists at one site
                 found[site] = unite(found[site], made) if site in found else made
         self.assumptions.elements |= found
-        self._read_again("settle_cells", "lists, dicts or sets turned out to be one, after their types were used")
+        why = "lists, dicts or sets turned out to be one, after their types were used"
+        self._read_again("settle_element_types", why)
 
     def settle_changes(self) -> None:
         """Read again if a list may have changed by another name.
@@ -118,8 +119,9 @@ class Speculation:
         Refuted: a list changes whose site is not known, and its items share their type with those of the first list.
         Next: all lists whose items share that type are taken to change.
         """
-        changed = {id(cell.find()) for cell in self.changed}
-        sites = {s for s, cell in self.cells if id(cell.find()) in changed and not isinstance(s, TableSite)}
+        changed = {id(variable.find()) for variable in self.changed}
+        sites = {site for site, made in self.type_variables if id(made.find()) in changed}
+        sites = {site for site in sites if not isinstance(site, TableSite)}
         if not sites <= self.assumptions.mutated:
             self.assumptions.mutated |= sites
             self._read_again("settle_changes", "a list is changed by another name, after its items were taken as known")
@@ -203,24 +205,24 @@ class Speculation:
                     self._read_again("mutate", "a list is changed whose items were taken as known")
             av.items = None
         if av.site is None and isinstance(av.value.type, ListType):
-            self.changed.append(av.value.type.cell)
+            self.changed.append(av.value.type.variable)
             self.settle_changes()
         return av.value
 
     def sites_of(self, av: ListValue) -> set[Any]:
         """Return the sites of the program at which a list may have been made."""
-        cell = _cell_of(av)
-        return {site for site, made in self.cells if cell is not None and made.find() is cell} | {av.site}
+        variable = _variable_of(av)
+        return {site for site, made in self.type_variables if made.find() is variable} | {av.site}
 
     def keep_length(self, av: ListValue, error: UserError) -> NoReturn:
         """Keep the items of a list one by one in the next reading; raise `error` where that is no help."""
-        self.keep_sites(self.sites_of(av), _cell_of(av), error)
+        self.keep_sites(self.sites_of(av), _variable_of(av), error)
 
-    def keep_sites(self, sites: set[Any], cell: Elem | None, error: UserError) -> NoReturn:
-        """Do as `keep_length` for the lists made at some sites, whose element type is `cell`."""
+    def keep_sites(self, sites: set[Any], variable: TypeVariable | None, error: UserError) -> NoReturn:
+        """Do as `keep_length` for the lists made at some sites, whose element type is that of `variable`."""
         sites -= {None, *self.assumptions.known_length, *self.assumptions.run_time_lists}
-        if not sites or (cell is not None and cell.fixed):
-            if cell is None or not cell.fixed:
+        if not sites or (variable is not None and variable.fixed):
+            if variable is None or not variable.fixed:
                 self.allow_unions()
             raise error
         self.keep_items(sites, error.message)
@@ -279,45 +281,45 @@ class Speculation:
     # ---- element types ----
 
     def widen(self, container: Type, part: int, item: Type) -> None:
-        """Let a container hold values of a type, among its keys or items. part: which of them, by their place in `cells`.
+        """Let a container hold values of a type, among its keys or items. part: an index into `type_variables`.
 
         Assumed: the container holds what it was seen to hold so far.
         Refuted: other values go into it, after something was computed from what it held, or where the caller made it.
         Next: the container begins with the type of all these.
         """
-        cell = cells(container)[part].find()
+        variable = type_variables(container)[part].find()
         name = str(container).partition("<")[0]
         what, new, is_key = f"a {spelt(container)}", spelt(item), part == 0 and not isinstance(container, ListType)
         if not is_storable(item):
-            self.refuse(cell, "container_of_unstorable", container=name, item=new)
-        if holds(item, cell):
-            self.refuse(cell, "container_in_itself", container=name)
+            self.refuse(variable, "container_of_unstorable", container=name, item=new)
+        if holds(item, variable):
+            self.refuse(variable, "container_in_itself", container=name)
         try:
-            unions = self.assumptions.unions and not cell.fixed and not is_key
-            joined = unite(cell.type, item, unions=unions)
+            unions = self.assumptions.unions and not variable.fixed and not is_key
+            joined = unite(variable.type, item, unions=unions)
             if isinstance(joined, TensorType) and joined.dims is None:
                 raise JoinError("ranks")
         except JoinError:
-            if cell.fixed:
+            if variable.fixed:
                 self.take_apart(container, new)
-            self.refuse(cell, "container_of_kinds", what=what, item=new, container=name)
-        if joined == cell.type:
+            self.refuse(variable, "container_of_kinds", what=what, item=new, container=name)
+        if joined == variable.type:
             return
-        sites = [site for site, made in self.cells if made.find() is cell]
-        laid_out_anew = is_laid_out_anew(cell.type, joined)
-        fits = cell.type in (NEVER, NONE, tuple_of(NEVER)) or joined == OptionalType(cell.type)
+        sites = [site for site, made in self.type_variables if made.find() is variable]
+        laid_out_anew = is_laid_out_anew(variable.type, joined)
+        fits = variable.type in (NEVER, NONE, tuple_of(NEVER)) or joined == OptionalType(variable.type)
         fits = not is_union(joined) and (fits or laid_out_anew)
-        if cell.fixed and sites and fits:
+        if variable.fixed and sites and fits:
             self.assumptions.elements |= dict.fromkeys(sites, joined)  # the caller's items fit this type too
             self._read_again("widen", f"{what} of the caller holds {new} as well")
-        if cell.fixed:
+        if variable.fixed:
             self.take_apart(container, new)
-        cell.type = joined
+        variable.type = joined
         for site in sites:
             self.assumptions.elements[site] = joined
         if laid_out_anew and not sites:
             self.diagnostics.reject("container_of_lengths", what=what, item=new)
-        if cell.observed or laid_out_anew:
+        if variable.observed or laid_out_anew:
             self._read_again("widen", f"{what} holds {new} as well, after something was computed from its items")
 
     def widen_field(self, record: Record, index: int, joined: Type) -> None:
@@ -327,9 +329,9 @@ class Speculation:
         Refuted: other values go into it, after something was computed from what it held.
         Next: the field begins with the type of all these.
         """
-        cell, name = record.fields[index].find(), record.names[index]
-        anew = cell.observed or is_laid_out_anew(cell.type, joined)
-        cell.type = self.assumptions.elements["field", record.name, name] = joined
+        variable, name = record.fields[index].find(), record.names[index]
+        anew = variable.observed or is_laid_out_anew(variable.type, joined)
+        variable.type = self.assumptions.elements["field", record.name, name] = joined
         if anew:
             self._read_again("widen_field", f"the attribute '{name}' of a {record.name} is {spelt(joined)}")
 
@@ -340,8 +342,8 @@ class Speculation:
         Refuted: a recursive function takes one as well as the other, after ops were typed by what one of them held.
         Next: all begin with the united type.
         """
-        for site, cell in self.cells:
-            if cell.find() is united.cell.find():
+        for site, variable in self.type_variables:
+            if variable.find() is united.variable.find():
                 self.assumptions.elements[site] = united.elem
         self._read_again("unite_lists", "two lists may be one, after the types of their items were used")
 
@@ -358,14 +360,14 @@ class Speculation:
         name = str(container).partition("<")[0]
         self.diagnostics.reject("argument_list_of_other", what=spelt(container), item=item, name=name)
 
-    def refuse(self, cell: Elem, key: str, /, **details: object) -> NoReturn:
+    def refuse(self, variable: TypeVariable, key: str, /, **details: object) -> NoReturn:
         """Refuse what a container is to hold; first try a list of known length, or a dict with known keys."""
         error = self.diagnostics.error(key, **details)
-        sites = {site for site, made in self.cells if made.find() is cell}
+        sites = {site for site, made in self.type_variables if made.find() is variable}
         for site in sites:
             if isinstance(site, TableSite):
                 self.fix_keys(site.table, error.message)
-        self.keep_sites({site for site in sites if not isinstance(site, TableSite)}, cell, error)
+        self.keep_sites({site for site in sites if not isinstance(site, TableSite)}, variable, error)
 
     # ---- dicts, sets and objects ----
 
@@ -476,14 +478,14 @@ class Speculation:
 
     # ---- state ----
 
-    def add_slot(self, container: Any, place: Place, why: str) -> None:
+    def add_slot(self, container: Any, location: StateLocation, why: str) -> None:
         """Make a place outside a slot.
 
         Assumed: compiled code does not change what the container has there, so that reading it may be guarded.
-        Refuted: a statement assigns to the place, or a deque is there (`why`).
+        Refuted: a statement assigns to the location, or a deque is there (`why`).
         Next: the value there at entry is a parameter.
         """
-        _add_place(self.assumptions.state, container, place)
+        _add_location(self.assumptions.state, container, location)
         self._outdate("add_slot", why)
 
     def change_outside(self, obj: Any, container: Any, key: Any) -> None:
@@ -494,13 +496,13 @@ class Speculation:
         Next: the list or dict at entry is a parameter.
         """
         self.assumptions.changed[id(obj)] = obj
-        _add_place(self.assumptions.state, container, Place(container, key, self.position.loc, is_item=True))
+        _add_location(self.assumptions.state, container, StateLocation(container, key, self.position.loc, is_item=True))
         self._outdate("change_outside", f"a {type(obj).__name__} outside is changed")
 
     def add_item_slots(self, obj: list[Any], loc: Loc) -> None:
         """Make the items of a list slots, in this reading. loc: where the first change of the list was found."""
         for i in range(len(obj)):
-            _add_place(self.assumptions.state, obj, Place(obj, i, loc, is_item=True))
+            _add_location(self.assumptions.state, obj, StateLocation(obj, i, loc, is_item=True))
 
     def kinds_at(self, at: Any, first: Any) -> tuple[Any, ...]:
         """Return the kinds of values that the place of a slot may hold. first: the kind of the value there now."""
@@ -517,29 +519,29 @@ class Speculation:
         known += [kind for kind in kinds if kind not in known]
         self._outdate("add_kinds", f"'{name}' takes values of another kind")
 
-    def keep_written(self, tensors: Mapping[int, Place]) -> None:
+    def keep_written(self, tensors: Mapping[int, StateLocation]) -> None:
         """Make the tensors outside that the code writes to slots, in a build ahead of time. tensors: their places, by id.
 
         Assumed: the code only reads the tensors outside.
         Refuted: an op writes to some.
         Next: the places of these tensors are slots.
         """
-        for tensor, place in tensors.items():
+        for tensor, location in tensors.items():
             self.assumptions.written.add(tensor)
-            _add_place(self.assumptions.state, place.owner, place)
+            _add_location(self.assumptions.state, location.owner, location)
         if tensors:
             self._read_again("keep_written", "compiled code writes to a tensor outside")
 
 
-def _add_place(state: dict[Any, Place], container: Any, place: Place) -> None:
-    """Note a place, by what holds it now. An attribute that is assigned to takes the place of the item that it was."""
-    at = (id(container), place.key)
-    if at not in state or not place.is_item:
-        state[at] = place
+def _add_location(state: dict[Any, StateLocation], container: Any, location: StateLocation) -> None:
+    """Note a location under its present container. An attribute replaces an item of the same container and key."""
+    at = (id(container), location.key)
+    if at not in state or not location.is_item:
+        state[at] = location
 
 
-def _cell_of(av: ListValue) -> Elem | None:
-    return av.value.type.cell.find() if av.value is not None and isinstance(av.value.type, ListType) else None
+def _variable_of(av: ListValue) -> TypeVariable | None:
+    return av.value.type.variable.find() if av.value is not None and isinstance(av.value.type, ListType) else None
 
 
 def _without(elements: dict[Any, Type], kind: type[Type]) -> dict[Any, Type]:

@@ -6,8 +6,8 @@ import operator
 from typing import Any
 
 from scriptc.frontend.library.python import lists_decomposed as lists
-from scriptc.frontend.operations.indexing import is_indexed_by_ints, with_places
-from scriptc.frontend.operations.indices import is_slice, place_of, slice_bounds
+from scriptc.frontend.operations.indexing import is_indexed_by_ints, with_index_tensors
+from scriptc.frontend.operations.indices import is_slice, single_index, slice_bounds
 from scriptc.frontend.operations.materialize import new_list, wrap
 from scriptc.frontend.operations.objects import special
 from scriptc.frontend.reader.constant_demand import is_known_throughout, knowable, require_known
@@ -46,11 +46,11 @@ def subscript(reader: Reader, owner: AbstractValue, index: AbstractValue) -> Abs
         owner = present(reader, owner, "TypeError", "'NoneType' object is not subscriptable")
         return split_all(reader, [owner, index], lambda avs: reader.subscript(*avs))
     demand(reader, owner, "__getitem__", "is not subscriptable")
-    index = with_places(reader, index) if is_tensor(owner) else index
+    index = with_index_tensors(reader, index) if is_tensor(owner) else index
     if has_kinds(index) and (is_tensor(owner) or is_slice(index)):
         return split_index(reader, index, lambda i: reader.subscript(owner, i))
     if is_tensor(index) and is_indexed_by_ints(owner):
-        index = place_of(reader, index)
+        index = single_index(reader, index)
     return verbs.item(reader, owner, index)
 
 
@@ -64,9 +64,9 @@ def store_item(reader: Reader, owner: AbstractValue, index: AbstractValue, value
         split_all(reader, [owner, index], store)
         return
     demand(reader, owner, "__setitem__", "does not support item assignment")
-    index = with_places(reader, index) if is_tensor(owner) else index
+    index = with_index_tensors(reader, index) if is_tensor(owner) else index
     if is_tensor(index) and is_indexed_by_ints(owner):
-        index = place_of(reader, index)
+        index = single_index(reader, index)
     if has_kinds(index) and (is_tensor(owner) or is_slice(index)):
         split_index(reader, index, lambda i: store([owner, i]))
         return
@@ -92,7 +92,7 @@ def is_known_index(index: AbstractValue) -> bool:
     return is_known(index) and isinstance(index.obj, (int, slice))
 
 
-def is_known_place(index: AbstractValue) -> bool:
+def has_known_bounds(index: AbstractValue) -> bool:
     return is_known_index(index) or is_slice(index) and is_known_throughout(index)
 
 

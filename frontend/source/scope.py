@@ -89,7 +89,7 @@ class _Pass:
             out = self.stmt(stmt, out | self.kept, brk, cont) | self.kept
         return out
 
-    def guarded(self, stmts: list[ast.stmt], caught: Names, out: Names, brk: Names, cont: Names) -> Names:
+    def protected(self, stmts: list[ast.stmt], caught: Names, out: Names, brk: Names, cont: Names) -> Names:
         """Treat every statement within the context as one that an exception may leave, to where the names `caught`
         are live."""
         saved, self.kept = self.kept, self.kept | caught
@@ -114,7 +114,7 @@ class _Pass:
                 return self.loop(stmt, out, brk, cont)
             case ast.With():
                 self.result.caught[stmt] = self.result.caught.get(stmt, _NONE) | out
-                inner = self.guarded(stmt.body, out, out, brk, cont)
+                inner = self.protected(stmt.body, out, out, brk, cont)
                 for item in stmt.items:
                     inner = (inner - assigned([item])) | used(item.context_expr)
                 return inner
@@ -138,7 +138,7 @@ class _Pass:
         handlers = [self.block(h.body, final, brk, cont) | used(h.type) for h in stmt.handlers]
         caught = (final if stmt.finalbody else _NONE).union(*handlers)
         orelse = self.block(stmt.orelse, final, brk, cont)
-        body = self.guarded(stmt.body, caught, orelse, brk, cont)
+        body = self.protected(stmt.body, caught, orelse, brk, cont)
         self.kept = saved
         for table, names in ((self.result.caught, caught), (self.result.final, final)):
             table[stmt] = table.get(stmt, _NONE) | names

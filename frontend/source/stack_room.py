@@ -20,7 +20,7 @@ StackLeft = Callable[[], int]  # returns the free bytes of the running thread's 
 
 _FRAMES = 20_000  # Python frames, if the stack has room: inlined calls are read recursively
 _BYTES_A_FRAME = 400  # Python 3.11 takes up to 220
-_BYTES_A_LEVEL = 768  # for one level of nested source text; Python 3.11 takes up to 350
+_BYTES_A_NODE = 768  # for one level of nested source text; Python 3.11 takes up to 350
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def recursion_limit(left: StackLeft | None, loc: Loc) -> Iterator[None]:
 
 def require_room(left: StackLeft | None, node: ast.AST, loc: Loc) -> None:
     """Raise CompileError where a function nests too deeply to be read on the stack that is left."""
-    if left is not None and nesting(node) * _BYTES_A_LEVEL > left():
+    if left is not None and nesting(node) * _BYTES_A_NODE > left():
         raise _too_deep(loc)
 
 

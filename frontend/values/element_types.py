@@ -1,4 +1,4 @@
-"""What containers hold, while it is being found: types with cells that are united where containers meet."""
+"""The inference of element types. A container has type variables, which a join of two containers unites."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from scriptc.ir.types import (
     STR,
     Container,
     DictType,
-    Elem,
     JoinError,
     ListType,
     OptionalType,
@@ -25,10 +24,11 @@ from scriptc.ir.types import (
     TensorType,
     TupleType,
     Type,
-    cells,
+    TypeVariable,
     is_tuple,
     join,
     tuple_of,
+    type_variables,
 )
 
 _NAMES: dict[Type, str] = {
@@ -47,15 +47,15 @@ def is_storable(t: Type) -> bool:
     return t in (*_SCALARS, NEVER, NONE) or isinstance(t, (TensorType, Container))
 
 
-def holds(t: Type, cell: Elem) -> bool:
-    """Return whether values of a type contain the cell's container, so that they cannot go into it. Objects may."""
+def holds(t: Type, variable: TypeVariable) -> bool:
+    """Return whether values of a type contain the container of a type variable, so that it cannot hold them."""
     match t:
         case TupleType(items):
-            return any(holds(i, cell) for i in items)
+            return any(holds(i, variable) for i in items)
         case OptionalType(item):
-            return holds(item, cell)
+            return holds(item, variable)
         case ListType() | DictType() | SetType():
-            return any(c.find() is cell or holds(c.find().type, cell) for c in cells(t))
+            return any(c.find() is variable or holds(c.find().type, variable) for c in type_variables(t))
     return False
 
 
@@ -69,7 +69,7 @@ def mentions(t: Type, kind: type[Type]) -> bool:
         case OptionalType(item):
             return mentions(item, kind)
         case ListType() | DictType() | SetType():
-            return any(mentions(c.find().type, kind) for c in cells(t))
+            return any(mentions(c.find().type, kind) for c in type_variables(t))
     return False
 
 
@@ -124,8 +124,10 @@ def spelt(t: Type) -> str:
 
 
 def unite(a: Type, b: Type, *, unions: bool = False) -> Type:
-    """Return the join of two types, and unite the cells of containers in them. `unions`: types without a join become
-    a union."""
+    """Return the join of two types, and unite the type variables of containers in them.
+
+    unions: types without a join become a union.
+    """
     try:
         return _union(a, b) if is_union(a) or is_union(b) else _united(a, b, unions)
     except JoinError:
@@ -176,7 +178,8 @@ def _united(a: Type, b: Type, unions: bool) -> Type:
         case (TupleType() | ListType(), TupleType() | ListType()) if _lengths_differ(a, b):
             return _any_length(a, b)
         case (ListType(), ListType()) | (DictType(), DictType()) | (SetType(), SetType()):
-            for x, y, is_key in zip(cells(a), cells(b), (not isinstance(a, ListType), False), strict=False):
+            is_keys = (not isinstance(a, ListType), False)
+            for x, y, is_key in zip(type_variables(a), type_variables(b), is_keys, strict=False):
                 _link(x.find(), y.find(), unions and not is_key)
             return a
         case TupleType(xs), TupleType(ys) if len(xs) == len(ys):
@@ -202,8 +205,8 @@ def _lengths_differ(a: TupleType | ListType, b: TupleType | ListType) -> bool:
 
 
 def _any_length(a: TupleType | ListType, b: TupleType | ListType) -> Type:
-    """Return the type of tuples of any length that holds tuples of both types. They are values, so each has cells of
-    its own."""
+    """Return the type of tuples of any length that holds tuples of both types. Tuples are values, so each has its own
+    type variables."""
     elem: Type = NEVER
     for t in (a, b):
         if isinstance(t, ListType) and not t.is_tuple or isinstance(t, TupleType) and t.cls is not None:
@@ -236,7 +239,7 @@ def is_laid_out_anew(held: Type, wanted: Type) -> bool:
     )
 
 
-def _link(left: Elem, right: Elem, unions: bool) -> None:
+def _link(left: TypeVariable, right: TypeVariable, unions: bool) -> None:
     if left is right:
         return
     if left.python != right.python:
@@ -247,8 +250,9 @@ def _link(left: Elem, right: Elem, unions: bool) -> None:
         raise JoinError(f"{left.type} and {right.type}")
     if holds(joined, left) or holds(joined, right):
         raise JoinError("a container within itself")
-    for cell in (left, right):
-        left.stale |= cell.stale or (cell.observed and cell.type != joined) or is_laid_out_anew(cell.type, joined)
+    for variable in (left, right):
+        is_wider = variable.observed and variable.type != joined
+        left.stale |= variable.stale or is_wider or is_laid_out_anew(variable.type, joined)
     left.type = joined
     left.fixed |= right.fixed
     left.observed |= right.observed
@@ -256,12 +260,12 @@ def _link(left: Elem, right: Elem, unions: bool) -> None:
 
 
 def fresh(t: Type) -> Type:
-    """Return the same type with cells of its own."""
+    """Return the same type with new type variables."""
     match t:
-        case ListType(cell, any_length):
-            return ListType(_copy(cell), any_length)
-        case DictType(key, cell):
-            return DictType(_copy(key), _copy(cell))
+        case ListType(variable, any_length):
+            return ListType(_copy(variable), any_length)
+        case DictType(key, variable):
+            return DictType(_copy(key), _copy(variable))
         case SetType(key):
             return SetType(_copy(key))
         case TupleType(items):
@@ -271,9 +275,9 @@ def fresh(t: Type) -> Type:
     return t
 
 
-def _copy(cell: Elem) -> Elem:
-    cell = cell.find()
-    return Elem(fresh(cell.type), python=cell.python)
+def _copy(variable: TypeVariable) -> TypeVariable:
+    variable = variable.find()
+    return TypeVariable(fresh(variable.type), python=variable.python)
 
 
 def is_of_numbers(t: Type) -> bool:

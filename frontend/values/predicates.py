@@ -177,7 +177,7 @@ def is_set(av: AbstractValue) -> bool:
 def made_of(t: Type) -> Made:
     """Return the class of a run-time dict or set, and its factory."""
     assert isinstance(t, (DictType, SetType))
-    found: Made | None = t.key_cell.find().python
+    found: Made | None = t.key_variable.find().python
     return found or Made(dict if isinstance(t, DictType) else set)
 
 
@@ -205,7 +205,7 @@ def is_empty_list(av: AbstractValue) -> bool:
     """Return whether a value is a list that the signature says is empty."""
     return isinstance(av, ListValue) and av.value is not None and isinstance(av.value.type, ListType) and isinstance(
         av.value.type.elem, NeverType
-    ) and av.value.type.cell.find().fixed  # fmt: skip
+    ) and av.value.type.variable.find().fixed  # fmt: skip
 
 
 def is_function(av: AbstractValue) -> bool:

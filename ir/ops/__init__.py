@@ -15,7 +15,7 @@ from scriptc.ir.ops import (
     linalg,
     loops,
     memory,
-    normalisation,
+    normalization,
     objects,
     pointwise,
     random,
@@ -31,7 +31,7 @@ from scriptc.ir.ops import (
 OPS: dict[str, OpDef] = {}
 for _family in (
     structure, exceptions, scalars, strings, containers, dicts, objects, checks, memory, creation, pointwise,
-    special, reductions, normalisation, scans, indexing, views, contractions, linalg, images,
+    special, reductions, normalization, scans, indexing, views, contractions, linalg, images,
     loops, random,
 ):  # fmt: skip
     for _row in _family.ROWS:

@@ -23,7 +23,7 @@ from scriptc.ir.types import (
 
 _PURE = frozenset({"PURE"})
 _FETCHES = frozenset({"PURE", "FETCHES"})
-_GUARDED = _FETCHES | {"GUARDED"}
+_CHECKED = _FETCHES | {"CHECKED"}
 _READS = frozenset({"list"})
 _WRITES = frozenset({"list"})
 
@@ -140,7 +140,7 @@ ROWS = [
                   Raises("IndexError", "list index out of range", ([1, 2], -3)),
                   Raises("IndexError", "tuple index out of range", ((1, 2), 2)))),
     # index: proved to lie in 0..len-1
-    OpDef("list.at", "(Value self, SymInt index) -> Value", _get, _GUARDED, ref="list:at", reads=_READS, emit="list_at",
+    OpDef("list.at", "(Value self, SymInt index) -> Value", _get, _CHECKED, ref="list:at", reads=_READS, emit="list_at",
           samples=calls(([1, 2, 3], 2), (["a", "b"], 0), ((True, False), 1))),
     OpDef("list.set", "(Value self, SymInt index, Value value) -> ()", _store, ref="operator.setitem", writes=_WRITES,
           raises=True, emit="list_set", samples=calls(([1, 2, 3], -1, 5), (["a", "b"], 0, "c")),
@@ -183,5 +183,5 @@ ROWS = [
     OpDef("tuple.join", "(Value self, Value other) -> Value", _joined, frozenset({"ALLOCATES"}), ref="operator.add",
           reads=_READS, raises=True, kernel="sc_tuple_join", samples=calls(((1,), (2, 3)), (("a",), ("b",))), errors=_MEMORY),
     OpDef("optional.present", "(Value self) -> Value", _present, _PURE, emit="optional_present"),
-    OpDef("optional.unwrap", "(Value self) -> Value", _unwrap, _GUARDED, emit="optional_unwrap"),
+    OpDef("optional.unwrap", "(Value self) -> Value", _unwrap, _CHECKED, emit="optional_unwrap"),
 ]  # fmt: skip

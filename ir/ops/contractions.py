@@ -9,7 +9,7 @@ from scriptc.ir.types import ROWS as ROWS_TYPE
 
 _PURE = frozenset({"PURE"})
 _PLAIN = frozenset({"PURE", "PLAIN"})
-_GUARDED = frozenset({"PURE", "GUARDED", "PLAIN"})
+_CHECKED = frozenset({"PURE", "CHECKED", "PLAIN"})
 _TENSOR = frozenset({"tensor"})
 _LINEAR = Samples((((3, 5), (4, 5), (4,)), ((5,), (4, 5), (4,)), ((2, 3, 17), (33, 17), (33,)), ((0, 5), (4, 5), (4,))),
                   dtypes=("f32", "f64"))  # fmt: skip
@@ -102,10 +102,10 @@ ROWS = [
           reads=_TENSOR, ref="concat", emit="pack_kept", phases=MADE_BY_PASSES),
     # `features` is N if it is known, else 0. Guarded: the check of the replaced linear precedes the op.
     OpDef("linear_packed", "(Tensor input, Value weight, Tensor? bias, *, int features) -> Tensor", _linear_packed,
-          _GUARDED, ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64, phases=MADE_BY_PASSES),
+          _CHECKED, ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64, phases=MADE_BY_PASSES),
     # addend + linear, or linear + addend if not `first`; raises the errors of that sum.
     OpDef("linear_add", "(Tensor input, Value weight, Tensor? bias, Tensor addend, *, int features, bool first) -> Tensor",
-          _linear_add, _GUARDED, ref="linear_add", reads=_TENSOR, raises=True, emit="linear_add", tolerance_ulp=64,
+          _linear_add, _CHECKED, ref="linear_add", reads=_TENSOR, raises=True, emit="linear_add", tolerance_ulp=64,
           phases=MADE_BY_PASSES),
     # Holds the rows that a loop computes ahead; made anew for each run of the loop.
     OpDef("rows.new", "() -> Value", fixed(ROWS_TYPE), frozenset({"ALLOCATES"}), ref="rows_new", kernel="sc_rows_new",
@@ -115,6 +115,6 @@ ROWS = [
     # the rows of later iterations too. It raises the errors of the linear.
     OpDef("linear_rows",
           "(Value rows, Value source, SymInt index, SymInt stop, Value weight, Tensor? bias, *, int dim, int step, bool sure, "
-          "int features) -> Tensor", _linear_rows, _GUARDED, ref="linear_rows", reads=frozenset({"tensor", "list"}),
+          "int features) -> Tensor", _linear_rows, _CHECKED, ref="linear_rows", reads=frozenset({"tensor", "list"}),
           raises=True, emit="linear_rows", tolerance_ulp=64, phases=MADE_BY_PASSES),
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Dicts and sets with keys known at run time: references with identity. A set is a dict without values.
 
-A *place* is where a dict keeps a key: it holds until the next `dict.walk`. Keys are numbers and tuples of such.
+A *position* is the index at which a dict stores a key. A position is valid until the next `dict.walk`. Keys are
+numbers, strings, and tuples of these.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TupleType, Type,
 
 _MAKES = frozenset({"ALLOCATES"})
 _PURE = frozenset({"PURE"})
-_GUARDED = frozenset({"PURE", "FETCHES", "GUARDED"})
+_CHECKED = frozenset({"PURE", "FETCHES", "CHECKED"})
 _MEMORY = frozenset({"list"})
 
 
@@ -95,15 +96,15 @@ ROWS = [
     OpDef("dict.len", "(Value self) -> SymInt", fixed(INT), _PURE, ref="builtins.len", reads=_MEMORY, emit="dict_len"),
     # the index of a key, or -1
     OpDef("dict.find", "(Value self, Value key) -> SymInt", _find, _PURE, reads=_MEMORY, emit="dict_find"),
-    OpDef("dict.key", "(Value self, SymInt place) -> Value", _key, _GUARDED, reads=_MEMORY, emit="dict_key"),
-    OpDef("dict.at", "(Value self, SymInt place) -> Value", _value, _GUARDED, reads=_MEMORY, emit="dict_at"),
+    OpDef("dict.key", "(Value self, SymInt position) -> Value", _key, _CHECKED, reads=_MEMORY, emit="dict_key"),
+    OpDef("dict.at", "(Value self, SymInt position) -> Value", _value, _CHECKED, reads=_MEMORY, emit="dict_at"),
     OpDef("dict.set", "(Value self, Value key, Value value) -> ()", _store, ref="operator.setitem", writes=_MEMORY,
           raises=True, emit="dict_set", errors=_MEMORY_ENDS),
     # replaces the value of a present key
-    OpDef("dict.put", "(Value self, SymInt place, Value value) -> ()", _put, writes=_MEMORY, emit="dict_put"),
-    OpDef("dict.remove", "(Value self, SymInt place) -> ()", fixed(), writes=_MEMORY, emit="dict_remove"),
+    OpDef("dict.put", "(Value self, SymInt position, Value value) -> ()", _put, writes=_MEMORY, emit="dict_put"),
+    OpDef("dict.remove", "(Value self, SymInt position) -> ()", fixed(), writes=_MEMORY, emit="dict_remove"),
     OpDef("dict.clear", "(Value self) -> ()", fixed(), writes=_MEMORY, emit="dict_clear"),
-    # starts a walk: until a key is added or removed, the places are 0 to len - 1 in Python's order; returns the
+    # starts a walk: until a key is added or removed, the positions are 0 to len - 1 in Python's order; returns the
     # argument of `dict.unchanged`
     OpDef("dict.walk", "(Value self) -> SymInt", fixed(INT), writes=_MEMORY, raises=True, emit="dict_walk",
           errors=_MEMORY_ENDS),

@@ -70,9 +70,9 @@ READS = [
     # An item of a list, and the key or value of an item of a dict. leaf: its index in the tuple that the item is, or -1
     OpDef("c.item", "(Value self, SymInt index, *, int leaf) -> Value", given, _EXPRESSION, reads=_MEMORY,
           c="{0}->items[{1}]{leaf}.{member}"),
-    OpDef("c.key", "(Value self, SymInt place, *, int leaf) -> Value", given, _EXPRESSION, reads=_MEMORY,
+    OpDef("c.key", "(Value self, SymInt position, *, int leaf) -> Value", given, _EXPRESSION, reads=_MEMORY,
           c="{0}->items[{1}].key{leaf}.{member}"),
-    OpDef("c.value", "(Value self, SymInt place, *, int leaf) -> Value", given, _EXPRESSION, reads=_MEMORY,
+    OpDef("c.value", "(Value self, SymInt position, *, int leaf) -> Value", given, _EXPRESSION, reads=_MEMORY,
           c="{0}->items[{1}].value{leaf}.{member}"),
     OpDef("c.flag", "(Value self, SymInt index) -> Value", fixed(BOOL), _EXPRESSION, reads=_MEMORY, c="{0}->bools[{1}]"),
     # A leaf of an object.

@@ -17,9 +17,9 @@ def record_of(operands: Operands) -> Record:
 
 
 def _get(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
-    cell = record_of(operands).fields[attrs["field"]].find()
-    cell.observed = True
-    return (cell.type,)
+    variable = record_of(operands).fields[attrs["field"]].find()
+    variable.observed = True
+    return (variable.type,)
 
 
 def _set(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:

@@ -138,14 +138,14 @@ def elem_of(value: Value) -> Type:
     """Return the type of the items of a list, or of the values of a dict."""
     if not isinstance(value.type, (ListType, DictType)):
         raise TypeRuleError(f"expected a list, not {value.type}")
-    value.type.cell.find().observed = True
+    value.type.variable.find().observed = True
     return value.type.elem
 
 
 def key_of(value: Value) -> Type:
     if not isinstance(value.type, (DictType, SetType)):
         raise TypeRuleError(f"expected a dict or set, not {value.type}")
-    value.type.key_cell.find().observed = True
+    value.type.key_variable.find().observed = True
     return value.type.key
 
 

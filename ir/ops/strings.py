@@ -10,7 +10,7 @@ from scriptc.ir.ops.rules import Attrs, Operands, fixed
 from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, Type, list_of
 
 _PURE = frozenset({"PURE"})
-_GUARDED = frozenset({"PURE", "GUARDED"})
+_CHECKED = frozenset({"PURE", "CHECKED"})
 _LIST = frozenset({"list"})
 _STRINGS = list_of(STR)
 Calls = tuple[tuple[Any, ...], ...]
@@ -78,9 +78,9 @@ ROWS = [
          Raises("IndexError", "string index out of range", ("", -1)), types=_INDEX, kernel="sc_str_get"),
     # index: proved to lie in 0..len-1
     _row("str.code_at", INT, "self index", "str:code", (("abc", 0), (f"é{_APPLE}", 1)), types=_INDEX,
-         c="(int64_t)sc_str_code({0}, {1})", traits=_GUARDED),
+         c="(int64_t)sc_str_code({0}, {1})", traits=_CHECKED),
     # code: proved to be a code point
-    _row("str.chr", STR, "code", "builtins.chr", _A_CODE, types=_CODE, kernel="sc_str_chr", traits=_GUARDED),
+    _row("str.chr", STR, "code", "builtins.chr", _A_CODE, types=_CODE, kernel="sc_str_chr", traits=_CHECKED),
     _row("str.eq", BOOL, "a b", "operator.eq", _TEXTS, c="sc_str_equal({0}, {1})"),
     _row("str.ne", BOOL, "a b", "operator.ne", _TEXTS, c="!sc_str_equal({0}, {1})"),
     *(_row(f"str.{n}", BOOL, "a b", f"operator.{n}", _TEXTS, c=f"(sc_str_compare({{0}}, {{1}}) {sign} 0)")
@@ -88,13 +88,13 @@ ROWS = [
     _row("str.concat", STR, "a b", "operator.add", _TEXTS, emit="str_concat"),
     # a + chr(code)
     _row("str.push", STR, "a code", "str:push", (("", 97), ("ab", 233), ("é", 0x1F34E)), types=_INDEX, emit="str_push",
-         traits=_GUARDED),
+         traits=_CHECKED),
     _row("str.repeat", STR, "self times", "operator.mul", (("ab", 3), ("ab", 0), ("é", -1)), types=_INDEX,
          kernel="sc_str_repeat"),
     # bounds: Python's; what stands for None is beyond the end. step: not 0
     _row("str.slice", STR, "self start stop step", "str:slice",
          (("abcdef", 1, 5, 2), ("abcdef", -2, 99, 1), ("abcdef", 5, 0, -2), (f"aé{_APPLE}", 1, 3, 1), ("abc", 2, 1, 1)),
-         types=(STR, INT, INT, INT), kernel="sc_str_slice", traits=_GUARDED),
+         types=(STR, INT, INT, INT), kernel="sc_str_slice", traits=_CHECKED),
     _row("str.contains", BOOL, "self sub", "operator.contains", (*_TEXTS, ("banana", "nan")),
          c="(sc_str_find({0}, {1}, 0, {0}->len) >= 0)"),
     # chr(code) in self

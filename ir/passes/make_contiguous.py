@@ -34,14 +34,14 @@ def _loops_around(op: Op) -> Iterator[Op]:
         loop = loop.enclosing(is_loop)
 
 
-def _place(op: Op, root: Value) -> Op | None:
+def _anchor(op: Op, root: Value) -> Op | None:
     """Return the outermost loop around an op that neither changes nor makes a tensor."""
-    place = None
+    anchor = None
     for loop in _loops_around(op):
         if not is_invariant(root, loop) or is_written(root, loop):
             break
-        place = loop
-    return place
+        anchor = loop
+    return anchor
 
 
 class _Maker:
@@ -55,12 +55,12 @@ class _Maker:
         root = found.root
         if root in self.layouts.plain or not all(map(self.is_even, (index for index, _ in found.offset))):
             return value
-        place = _place(op, root)
-        if place is None or may_be_undefined(root, self.passed):
+        anchor = _anchor(op, root)
+        if anchor is None or may_be_undefined(root, self.passed):
             return value
-        key = root, place
+        key = root, anchor
         if key not in self.made:
-            self.made[key] = Builder.before(place).build("plain", [root], place.loc, hint=root.name)
+            self.made[key] = Builder.before(anchor).build("plain", [root], anchor.loc, hint=root.name)
         return self.again(op, value, root, self.made[key])
 
     def is_even(self, index: Value) -> bool:

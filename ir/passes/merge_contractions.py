@@ -39,7 +39,7 @@ class _Member:
     check: Op | None = None
 
     @property
-    def place(self) -> Op:
+    def anchor(self) -> Op:
         op = self.check or self.result.op
         assert op is not None
         return op
@@ -136,7 +136,7 @@ def _groups(block: Block) -> list[list[_Member]]:
 
 def _can_move(block: Block, group: list[_Member]) -> bool:
     """Return whether all products may run where the first stands: nothing in between writes their inputs."""
-    at = sorted(block.ops.index(m.place) for m in group)
+    at = sorted(block.ops.index(m.anchor) for m in group)
     between = [w for op in block.ops[at[0] : at[-1]] for w in writers(op)]
     return not any(interferes(w, p) for w in between for m in group for p in m.products)
 
@@ -161,9 +161,9 @@ class _Merger:
         return build.build("linear_packed", [first.operands[0], packed, bias], loc, features=features)
 
     def merge(self, group: list[_Member]) -> None:
-        group.sort(key=lambda m: m.place.parent.ops.index(m.place) if m.place.parent else 0)
-        place, loc = group[0].place, group[0].place.loc
-        build = Builder.before(place)
+        group.sort(key=lambda m: m.anchor.parent.ops.index(m.anchor) if m.anchor.parent else 0)
+        anchor, loc = group[0].anchor, group[0].anchor.loc
+        build = Builder.before(anchor)
         whole = [self.product(build, [m.products[i] for m in group]) for i in range(len(group[0].products))]
         total = whole[0] if len(whole) == 1 else build.op("add", whole, loc, proved=group[0].check is None).result
         assert isinstance(total.type, TensorType) and total.type.dims is not None

@@ -39,18 +39,18 @@ WEIGHT_FORMATS = ("", "bf16", "f16")  # by the option `weight_format`; "" is the
 KEPT = ("pack_linear.kept", "arrange_transposed.kept")  # their results are kept; they share one count of `slot`
 
 
-def _place_of_packing(op: Op, passed: Collection[Value]) -> Op | None:
+def _packing_anchor(op: Op, passed: Collection[Value]) -> Op | None:
     """Return the op of the innermost loop's body in front of which to pack, out of branches; None where that cannot leave."""
     loop = op.enclosing(is_loop)
     weight = op.operands[1]
     if loop is None or is_written(weight, loop) or may_be_undefined(weight, passed):
         return None
-    place = ancestor_in(loop.regions[0], op)
+    anchor = ancestor_in(loop.regions[0], op)
     made = weight.op
     if is_invariant(weight, loop):
-        return place
+        return anchor
     is_constant = made is not None and made.has("PURE") and not made.operands
-    return place if is_constant and weight.block is loop.regions[0] else None
+    return anchor if is_constant and weight.block is loop.regions[0] else None
 
 
 def _is_packable(weight: Value, rank: int) -> bool:
@@ -66,14 +66,14 @@ def _is_product(op: Op) -> bool:
     return isinstance(x, TensorType) and bool(x.dims)
 
 
-def _use_packed(op: Op, place: Op, rw: Rewriter, packing: str, **attrs: int | str) -> bool:
-    """Pack the weight in front of `place`."""
+def _use_packed(op: Op, anchor: Op, rw: Rewriter, packing: str, **attrs: int | str) -> bool:
+    """Pack the weight in front of `anchor`."""
     x, weight = op.operands[:2]
     if op.name == "matmul":
-        weight, bias = rw.insert_before(place, "transpose", [weight], dim0=0, dim1=1), rw.const_before(op, None)
+        weight, bias = rw.insert_before(anchor, "transpose", [weight], dim0=0, dim1=1), rw.const_before(op, None)
     else:
         bias = op.operands[2]
-    packed = rw.insert_before(place, packing, [weight], hint="packed", **attrs)
+    packed = rw.insert_before(anchor, packing, [weight], hint="packed", **attrs)
     assert isinstance(weight.type, TensorType) and weight.type.dims is not None
     rows = weight.type.dims[0]
     features = rows if isinstance(rows, int) else 0
@@ -86,11 +86,11 @@ def _is_transposed(op: Op) -> bool:
     return op.name == "conv_transpose2d" and op.operands[3].type == NONE and _is_packable(op.operands[1], 4)
 
 
-def _use_arranged(op: Op, place: Op, rw: Rewriter, arranging: str, **attrs: int) -> bool:
-    """Arrange the weight in front of `place`."""
+def _use_arranged(op: Op, anchor: Op, rw: Rewriter, arranging: str, **attrs: int) -> bool:
+    """Arrange the weight in front of `anchor`."""
     x, weight, bias, _ = op.operands
     how = {name: op.attrs[name] for name in ("stride", "padding", "groups", "dilation")}
-    arranged = rw.insert_before(place, arranging, [weight], hint="arranged", **how, **attrs)
+    arranged = rw.insert_before(anchor, arranging, [weight], hint="arranged", **how, **attrs)
     rw.set_operands(op, [x, weight, bias, arranged])
     return True
 
@@ -100,14 +100,14 @@ def weights_of_loops(module: Module) -> list[Rule]:
     passed = passed_undefined(module)
 
     def pack_weight(op: Op, rw: Rewriter) -> bool:
-        if not _is_product(op) or (place := _place_of_packing(op, passed)) is None:
+        if not _is_product(op) or (anchor := _packing_anchor(op, passed)) is None:
             return False
-        return _use_packed(op, place, rw, "pack_linear")
+        return _use_packed(op, anchor, rw, "pack_linear")
 
     def arrange_weight(op: Op, rw: Rewriter) -> bool:
-        if not _is_transposed(op) or (place := _place_of_packing(op, passed)) is None:
+        if not _is_transposed(op) or (anchor := _packing_anchor(op, passed)) is None:
             return False
-        return _use_arranged(op, place, rw, "arrange_transposed")
+        return _use_arranged(op, anchor, rw, "arrange_transposed")
 
     return [pack_weight, arrange_weight]
 

@@ -115,9 +115,9 @@ def accumulate(op: Op, rw: Rewriter) -> bool:
 
 def _replace(op: Op, product: Op, addend: Value, first: bool, rw: Rewriter) -> None:
     checks = _own_checks(op)
-    place = checks[0] if checks else op
+    anchor = checks[0] if checks else op
     operands = [*product.operands, addend]
-    made = Builder.before(place).op(
+    made = Builder.before(anchor).op(
         "linear_add", operands, op.loc, names=[op.result.name], types=[op.result.type], proved=True,
         features=product.attrs["features"], first=first,
     )  # fmt: skip

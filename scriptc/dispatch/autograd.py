@@ -18,8 +18,8 @@ from scriptc.frontend.environment.specs import (
     Contract,
     PlaceSpec,
     Spec,
-    Store,
     TupleSpec,
+    WriteBack,
     is_leaf,
     leaves,
     parts,
@@ -68,19 +68,19 @@ def _has_attributes(value: Any) -> bool:
     return is_plain(type(value)) and hasattr(value, "__dict__")
 
 
-def _with_owner(store: Store, arguments: list[Any]) -> Store:
+def _with_owner(store: WriteBack, arguments: list[Any]) -> WriteBack:
     """Return a store with the argument that owns it, if its owner is an argument."""
     return store._replace(owner=arguments[store.owner.number]) if isinstance(store.owner, PlaceSpec) else store
 
 
-def _container(store: Store) -> Any:
+def _container(store: WriteBack) -> Any:
     container = store.owner
     for key in store.path or ():
         container = container[key]
     return container
 
 
-def _held(store: Store) -> Any:
+def _held(store: WriteBack) -> Any:
     """Return the current value of a location that the call may have set, or None."""
     if store.path is None:
         return getattr(store.owner, store.key, None)
@@ -88,7 +88,7 @@ def _held(store: Store) -> Any:
     return container.get(store.key) if isinstance(container, dict) else container[store.key]
 
 
-def _hold(store: Store, value: Any) -> None:
+def _hold(store: WriteBack, value: Any) -> None:
     if store.path is None:
         setattr(store.owner, store.key, value)
     else:
@@ -106,11 +106,11 @@ def call_with_grad(
     arguments = target.bind(args, kwargs)
     inputs: list[Any] = [leaf for a in contract.args for leaf in values_of(a.spec, arguments[a.name])]
     inputs += [leaf for v in contract.values for leaf in values_of(v.spec, v.container[v.key])]
-    inputs += [live.container[live.key] for live in contract.live]
+    inputs += [live.container[live.key] for live in contract.tensors]
     requires = {i for i, value in enumerate(inputs) if any(t.requires_grad for t in _tensors(value))}
     differentiable = [bool(g & requires) for g in gradients.results]
     owners = [v for a in contract.args for v in placed(a.spec, arguments[a.name])]
-    stores = [_with_owner(contract.stores[i], owners) for i, g in gradients.targets.items() if g & requires]
+    stores = [_with_owner(contract.write_backs[i], owners) for i, g in gradients.targets.items() if g & requires]
     lists = [inputs[i] for i, g in gradients.lists.items() if g & requires]
     if not any(differentiable) and not stores and not lists:
         return run(*args, **kwargs)

@@ -180,7 +180,7 @@ class Dispatcher:
     def spec(self, variant: Variant) -> VariantSpec:
         """Return the spec by which the bridge calls a variant."""
         entry = variant.contract
-        live: list[specs.Live | specs.LiveValue] = [*entry.values, *entry.live]
+        live: list[specs.LateBoundTensor | specs.LateBoundValue] = [*entry.values, *entry.tensors]
         return VariantSpec(
             library=variant.library,
             entry=0,
@@ -188,11 +188,12 @@ class Dispatcher:
             result=entry.result,
             live=tuple(bridge.Live(v.container, v.key, v.spec) for v in live),
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
-            stores=tuple(_store(s) for s in entry.stores),
+            stores=tuple(_store(s) for s in entry.write_backs),
             random=variant.random,
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
-            exceptions=entry.exceptions | {s.name: s.owner for s in entry.stores if isinstance(s.owner, specs.Raised)},
+            exceptions=entry.exceptions
+            | {s.name: s.owner for s in entry.write_backs if isinstance(s.owner, specs.Raised)},
             grad_call=_grad_call(self.target, entry, variant.gradients) if variant.gradients.any() else None,
         )
 
@@ -215,7 +216,7 @@ def _grad_call(target: Target, contract: Contract, gradients: Dependencies) -> C
     return call
 
 
-def _store(store: specs.Store) -> bridge.Store:
+def _store(store: specs.WriteBack) -> bridge.Store:
     is_argument = isinstance(store.owner, specs.PlaceSpec)
     owner, place = (None, store.owner.number) if is_argument else (store.owner, None)
     return bridge.Store(owner, place, store.key, store.path, store.direct, store.forms)

@@ -74,7 +74,7 @@ def _differences(names: _Names, contract: Contract, arguments: dict[str, Any]) -
         yield from _argument(arg, arguments.get(arg.name, _MISSING))
     for guard in contract.guards:
         yield from _guard(names, guard)
-    read: list[tuple[Any, Any, Spec]] = [(live.container, live.key, live.spec) for live in contract.live]
+    read: list[tuple[Any, Any, Spec]] = [(live.container, live.key, live.spec) for live in contract.tensors]
     read += [(value.container, value.key, value.spec) for value in contract.values]
     for container, key, spec in read:
         held = _held(container, key)

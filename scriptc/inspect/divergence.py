@@ -63,7 +63,7 @@ def locate(target: Target, args: Any, kwargs: Any, options: Options) -> Divergen
     if not traced:
         return None
     lists = [value.type for _, value in traced]
-    referee = _Referee(entry.module, {live.name: live.container[live.key] for live in entry.live})
+    referee = _Referee(entry.module, {live.name: live.container[live.key] for live in entry.tensors})
     given = list(_leaves(entry, target.bind(args(), kwargs())))
     with forked_generators():
         expected = referee.run(entry.module.entries[0], *given)[-len(traced) :]

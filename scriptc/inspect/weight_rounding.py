@@ -25,7 +25,7 @@ def rounded_weights(entry: Entry) -> Rounded:
         for weight in op.operands
     }
     found = []
-    for live in entry.live:
+    for live in entry.tensors:
         if live.name in formats:
             container: Any = live.container
             tensor = container.cell_contents if isinstance(container, CellType) else container[live.key]

@@ -71,7 +71,7 @@ class _Describer:
         self.baked: list[str] = []
 
     def describe(self, name: str, target: Target) -> EntryInterface:
-        if any(isinstance(store.owner, front.PlaceSpec) for store in self.entry.stores):
+        if any(isinstance(store.owner, front.PlaceSpec) for store in self.entry.write_backs):
             raise self.refusal("it changes a dict of the caller, which the C API cannot give back", "return a new dict")
         arguments = [leaf for arg in self.entry.args for leaf in self.leaves(arg.spec, arg.name, argument=True)]
         results = self.leaves(self.entry.result, "result", argument=False)
@@ -179,11 +179,11 @@ def _short(obj: Any) -> str:
 
 def weights(entry: Entry, names: tuple[str, ...]) -> tuple[Weight, ...]:
     """Return the values of weights, in the order of the program."""
-    live = {item.name: item for item in entry.live}
+    live = {item.name: item for item in entry.tensors}
     return tuple(_weight(live[name]) for name in names)
 
 
-def _weight(live: front.Live) -> Weight:
+def _weight(live: front.LateBoundTensor) -> Weight:
     container: Any = live.container
     return _values(live.name, container.cell_contents if isinstance(container, CellType) else container[live.key])
 

@@ -212,7 +212,7 @@ def _sharing(contract: Contract, found: list[Any]) -> list[int]:
     Compiled code may rely on two of them being the same object.
     """
     objects = [item for obj in found for item in _listed(obj)]
-    objects += [tensor.container[tensor.key] for tensor in contract.live]
+    objects += [tensor.container[tensor.key] for tensor in contract.tensors]
     objects += [value.container[value.key] for value in contract.values]
     first: dict[int, int] = {}
     stateful = (o for o in objects if isinstance(o, (torch.Tensor, list, dict, set)) or object_paths.has_state(o))
@@ -266,10 +266,10 @@ def _require_names(contract: Contract, dependencies: Collection[Any], paths: obj
     """
     watched = {id(o) for g in contract.guards if g.kind in _IDENTITY_GUARDS for o in _listed(g.expected)}
     objects = [guard.container for guard in contract.guards]
-    objects += [tensor.container for tensor in contract.live]
+    objects += [tensor.container for tensor in contract.tensors]
     objects += [value.container for value in contract.values]
-    objects += [s.owner for s in contract.stores if not isinstance(s.owner, (PlaceSpec, Raised))]
-    objects += [s.direct for s in contract.stores]
+    objects += [s.owner for s in contract.write_backs if not isinstance(s.owner, (PlaceSpec, Raised))]
+    objects += [s.direct for s in contract.write_backs]
     objects += filter(object_paths.has_state, dependencies)
     for obj in objects:
         holds_a_tensor = type(obj) is dict and len(obj) == 1 and id(*obj.values()) in watched

@@ -12,12 +12,12 @@ from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.runtime_dicts import (
     function_at,
     is_dict_like,
-    item_at_place,
+    item_at_position,
     key_at,
     key_of,
     may_table,
     new_dict,
-    place_of_key,
+    position_of_key,
 )
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import set_items
@@ -147,8 +147,8 @@ def dict_get(r: Reader, d: AbstractValue, key: AbstractValue, default: AbstractV
     if is_known(d):
         d = outside_table(r, d, key)
     if is_dict(d):
-        place = place_of_key(r, d, key)
-        return r.choose(r.compare("GtE", place, Known(0)), lambda: item_at_place(r, d, place), lambda: default)
+        position = position_of_key(r, d, key)
+        return r.choose(r.compare("GtE", position, Known(0)), lambda: item_at_position(r, d, position), lambda: default)
     if is_known(d) and (item := outside_item(r, d, key, lambda: default)) is not None:
         return item
     if has_known_keys(d) and (item := function_at(r, d, key, lambda: default)) is not None:
@@ -222,9 +222,9 @@ def _popitem(r: Reader, d: AbstractValue, last: AbstractValue) -> AbstractValue:
     table, length = materialize(r, d), r.call(Known(len), [d], {})
     check_that(r, r.compare("Gt", length, Known(0)), "KeyError", "'popitem(): dictionary is empty'")
     r.emit.build("dict.walk", [table])
-    place = r.choose(r.truth(last), lambda: r.binary("Sub", length, Known(1)), lambda: Known(0))
-    item = TupleValue([key_at(r, d, place), item_at_place(r, d, place)])
-    r.emit.effect("dict.remove", [table, materialize(r, place)])
+    position = r.choose(r.truth(last), lambda: r.binary("Sub", length, Known(1)), lambda: Known(0))
+    item = TupleValue([key_at(r, d, position), item_at_position(r, d, position)])
+    r.emit.effect("dict.remove", [table, materialize(r, position)])
     return item
 
 

@@ -239,8 +239,8 @@ def _refusal_of(function: Any, given: tuple[AbstractValue, ...], names: Collecti
         stand_ins = [*map(_stand_in, given)]
     except _Unknown:
         return None
-    by_place = len(given) - len(names)
-    return _refusal(function, stand_ins[:by_place], dict(zip(names, stand_ins[by_place:], strict=True)))
+    positional = len(given) - len(names)
+    return _refusal(function, stand_ins[:positional], dict(zip(names, stand_ins[positional:], strict=True)))
 
 
 def _refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:

@@ -251,8 +251,8 @@ def _max_pool_indices(
     where = windows(places, kernel, stride, padding, dilation, ceil_mode, -1, count)
     flat = seen.flatten(seen.dim() - count)
     best = torch.argmax(flat, -1, keepdim=True)
-    flat_places = where.flatten(where.dim() - count).expand(flat.shape)
-    return torch.gather(flat, -1, best).select(-1, 0), torch.gather(flat_places, -1, best).select(-1, 0)
+    flat_positions = where.flatten(where.dim() - count).expand(flat.shape)
+    return torch.gather(flat, -1, best).select(-1, 0), torch.gather(flat_positions, -1, best).select(-1, 0)
 
 
 def _max(count: int) -> None:

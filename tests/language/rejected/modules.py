@@ -464,7 +464,7 @@ def writes_an_item(n):
     return len(NAMED)
 
 
-@write("slot_of_builtin", writes_an_item, (1,), (2,))
+@write("special_method_of_builtin", writes_an_item, (1,), (2,))
 def calls_what_an_assignment_stands_for(n):
     dict.__setitem__(NAMED, "b", n)  # refused
     return len(NAMED)

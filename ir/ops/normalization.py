@@ -1,4 +1,4 @@
-"""Softmax and normalisation over rows or along a dim. Dims count from the front; half types are computed in float."""
+"""Softmax and normalization over rows or along a dim. Dims count from the front; half types are computed in float."""
 
 from __future__ import annotations
 
