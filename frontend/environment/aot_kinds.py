@@ -45,7 +45,7 @@ def generalized(spec: Spec) -> Spec:
 
 @Question
 def kept_kinds(av: AbstractValue) -> list[Any]:
-    """Return the specs of all kinds that a value may have; Conflict where one cannot be kept."""
+    """Return the specs of all kinds that a value may have. Raise Conflict for a kind that a state cannot keep."""
     try:
         spec = generalized(result_of(av)[0])
     except Conflict as e:
@@ -56,8 +56,10 @@ def kept_kinds(av: AbstractValue) -> list[Any]:
 
 
 def is_kept(spec: Spec) -> bool:
-    """Return whether a state can keep values of a spec: leaves are tensors, numbers, strings, and lists of one kind
-    of these."""
+    """Return whether a state can keep values of a spec.
+
+    The leaves of such a spec are tensors, numbers, strings, and lists of one kind of these.
+    """
     match spec:
         case ListSpec(elem, cls):
             return cls is list and (elem is None or isinstance(elem, (TensorSpec, ScalarSpec)))
@@ -75,7 +77,7 @@ def refuse_kept(slot: Slot, key: str, **details: object) -> NoReturn:
 
 
 def keep_value(reader: Reader, at: Any, slot: Slot, value: AbstractValue) -> None:
-    """Set a slot that a build keeps, by its leaves, whatever kind the value has."""
+    """Set a slot that a build keeps to a value of any kind, by the leaves of the value."""
     held = frozen(settle(reader, value, reader.heap.contents))
     try:
         if more := [k for k in kept_kinds(held) if k not in slot.kinds]:
@@ -105,6 +107,6 @@ def _set_leaves(reader: Reader, slot: Slot, held: AbstractValue) -> None:
 
 
 def _has_changed_kind(reader: Reader, held: OneOf) -> bool:
-    """Return whether keys came to an alternative, or went, since its tag was given."""
+    """Return whether keys were added to an alternative, or removed, after its tag was given."""
     dicts = {tag: part for tag, part in held.alternatives.items() if has_known_keys(part)}
     return any(reader.kinds.tag(kind_of(part)) != tag for tag, part in dicts.items())

@@ -1,8 +1,8 @@
-"""State of builds ahead of time: each slot has one layout for all kinds of values that it may have at entry or be set to.
+"""State of builds ahead of time: a slot has one layout for all kinds of values that it may hold.
 
-The kinds are found by reading again until no assignment adds one; the plan by which paths would join such values then says
-which leaves make one up. The leaves are parameters of the entry function and operands of each `state.set`; the C API keeps
-them from call to call. Tensors outside that the code writes to are slots as well.
+Readings find the kinds: the function is read again until no assignment adds a kind. The plan that joins values of all
+these kinds gives the leaves of the layout. The leaves are parameters of the entry function and operands of each
+`state.set`; the C API keeps them from call to call. Tensors outside that the code writes to are slots as well.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_KINDS = 8
 
 
 def kept_value(reader: Reader, at: Any, slot: Slot, signature: Signature) -> AbstractValue:
-    """Return the value of a slot at entry where one specialization serves all kinds of values of the slot."""
+    """Return the value of a slot at entry, in a variant that serves all kinds of values of the slot."""
     name, key = f"state.{slot.name}", slot.location.key
     obj = ABSENT if slot.container is None else slot.container[key]
     if slot.container is None and hasattr(type(slot.location.owner), key):
@@ -67,13 +67,13 @@ def slot_spec(reader: Reader, obj: Any, name: str, signature: Signature) -> Spec
 
 
 def name_of_first_location(reader: Reader, obj: Any) -> str:
-    """Return the name of the place where an object was found first."""
+    """Return the name of the location at which an object was found first."""
     slots = [s for s in reader.state.slots.values() if s.container is not None]
     return next((s.name for s in slots if s.container[s.location.key] is obj), "an argument")
 
 
 def scratch(reader: Reader, spec: Any, name: str) -> tuple[AbstractValue, Block]:
-    """Return a value of a kind, as if it were an argument of a block of its own."""
+    """Return a value of a kind that stands for an argument of a separate block."""
     saved, reader.emit.body = reader.emit.body, Block()
     try:
         return (Unbound() if spec is ABSENT else argument(reader, spec, name, kept=True)), reader.emit.body

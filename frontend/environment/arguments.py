@@ -1,7 +1,7 @@
 """Arguments that compiled code takes apart.
 
-An object, a dict with known keys or a list of known items that comes in as an argument has a place. It is read at the start
-of the call. What is stored to its attributes or items is state (state.py) whose owner is that place.
+An object, a dict with known keys or a list of known items has a place among the arguments. Its content is read at the
+start of the call. An assignment to one of its attributes or items changes state (state.py), whose owner is the place.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def _symbol(name: str) -> str:
 def argument(
     reader: Reader, spec: Spec, name: str, home: CallerLocation | None = None, *, kept: bool = False
 ) -> AbstractValue:
-    """Return the abstract value of an argument, of a place outside, or of what a build keeps. Dynamic leaves become
-    parameters."""
+    """Return the abstract value of an argument, of a slot at entry, or of a value that a build keeps. Dynamic leaves
+    become parameters."""
     match spec:
         case ConstantSpec(obj):
             reader.speculation.places += has_place(obj)
@@ -110,7 +110,7 @@ def argument(
 
 
 def placed_argument(reader: Reader, spec: Spec, name: str, home: CallerLocation | None, kept: bool) -> AbstractValue:
-    """Return a value that has a place. The value is noted before its parts, which may refer to it."""
+    """Return a value that has a place. The value is noted before its parts, since the parts may refer to it."""
     place = PlaceSpec(len(reader.environment.objects))
     home = home or (None if kept else CallerLocation(place))
     held: dict[Any, AbstractValue] = {}
@@ -142,7 +142,7 @@ def placed_argument(reader: Reader, spec: Spec, name: str, home: CallerLocation 
 
 
 def numbered(reader: Reader, value: Value) -> Value:
-    """Return a parameter that another reading can know, counted as `Signature` counts."""
+    """Return a parameter that another reading can make known, and number the parameter as `Signature` does."""
     reader.speculation.arg_places[value] = reader.speculation.places
     reader.speculation.places += 1
     return value
@@ -155,12 +155,12 @@ def parameter(reader: Reader, type: Type, name: str) -> Value:
 
 
 def argument_site(reader: Reader, name: str) -> tuple[str, str]:
-    """Return the site at which readings note the items of a container: one site for all names of an object."""
+    """Return the site at which readings note the items of a container: one site for all names of a container."""
     return "argument", reader.environment.same_as.get(name, name)
 
 
 def fill_spec(reader: Reader, spec: Spec, name: str) -> Spec:
-    """Return the spec of an argument whose containers have room for what earlier readings put into them."""
+    """Return the spec of an argument, widened by the items that earlier readings put into its containers."""
     site = argument_site(reader, name)
     found = [reader.assumptions.elements.get(TableSite(site, part)) for part in ("key", "item")]
     key, item = (None if t is None else spec_of_type(t) for t in found)
@@ -190,8 +190,7 @@ def fill_spec(reader: Reader, spec: Spec, name: str) -> Spec:
 
 
 def same_containers(specs: Iterable[ArgSpec], arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the names of lists, dicts and sets of any length among arguments, each with the first name of the same
-    object."""
+    """Return the names of containers of any length among the arguments, each with the first name of the same object."""
     names: dict[str, str] = {}
     first: dict[int, str] = {}
 
@@ -217,8 +216,7 @@ def _named(spec: Spec, name: str) -> Iterator[tuple[Spec, str]]:
 
 
 def _is_table(spec: DictSpec) -> bool:
-    """Return whether a dict with known keys may also be one with run-time keys: an empty one, or one of tensors of
-    one type."""
+    """Return whether a dict with known keys may have run-time keys: an empty dict, or a dict of tensors of one type."""
     return all(isinstance(k, str) for k in spec.keys) and all(
         isinstance(i, TensorSpec) and i == spec.items[0] for i in spec.items
     )

@@ -1,6 +1,6 @@
-"""The objects outside that a reading depends on: all that becomes known at compile time, and functions that are read.
+"""The objects outside that a reading depends on: those that become known, and the functions that are read.
 
-A build that is remembered for later processes holds as long as these are what they were (`scriptc.warm_start`).
+A later process can take a variant from the disk if these objects are unchanged (`scriptc.warm_start`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def forget(obj: Any) -> None:
 
 
 def record_this_process() -> None:
-    """Note that the code holds in this process alone: no later process finds it again."""
+    """Note that the compiled code is valid in this process alone, so no later process may take it."""
     record_dependency(_OF_THIS_PROCESS)
 
 

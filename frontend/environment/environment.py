@@ -1,4 +1,4 @@
-"""The world outside of the compiled function: what it reads there, and the guards under which that is baked in."""
+"""The world outside of the compiled function: the values that a reading bakes in or late-binds, and the guards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scriptc.ir.dtypes import complex_of
 
 @dataclass
 class Environment:
-    """Keep what the entry depends on outside of its arguments. `dtype` is torch's default dtype."""
+    """Keep the objects outside of its arguments that the entry depends on. `dtype` is torch's default dtype."""
 
     dtype: str
     guards: dict[Any, Guard] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Environment:
     numpy_numbers: dict[int, AbstractValue] = field(default_factory=dict)  # by id: results of NumPy's functions
 
     def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:
-        """Have a condition checked before each call; what was made while reading needs none."""
+        """Add a guard, unless compiled code made the container."""
         if id(container) in self.made:
             return
         self.guards.setdefault((kind, id(container), key), Guard(kind, container, key, expected))

@@ -1,7 +1,7 @@
-"""Find out which names of torch and Python were replaced since they were installed, and what they meant.
+"""Find out which names of torch and Python the user has replaced, and the original meaning of the names.
 
-Tools replace functions of libraries, `torch.tanh = mine` or `nn.Module.__call__ = mine`, before a program is compiled or
-between two calls. What the op library says of `torch.tanh` holds only for torch's own function.
+Tools replace functions of libraries, as in `torch.tanh = mine` or `nn.Module.__call__ = mine`, before a program is
+compiled or between two calls. The op library describes `torch.tanh` only as torch defines it.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ def _folders() -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=1 << 12)
 def _is_installed(file: str) -> bool:
-    """Return whether a file is of these; the packages of others lie in the folder of Python's own modules."""
+    """Return whether a file belongs to torch, Python or scriptc. Other packages lie in a folder of Python's own
+    modules."""
     inside = [file.removeprefix(folder) for folder in _folders() if file.startswith(folder)]
     return file.startswith("<frozen ") or any("site-packages" not in path.split(os.sep) for path in inside)
 
 
 def is_patch(obj: Any) -> bool:
-    """Return whether something that is found under a name of a library was put there by somebody else."""
+    """Return whether an object under a name of a library comes from another module, so that the name was replaced."""
     if isinstance(obj, property):
         return is_patch(obj.fget)
     if isinstance(obj, (staticmethod, classmethod)):
@@ -55,7 +56,7 @@ def is_patch(obj: Any) -> bool:
 
 
 def original(name: str, obj: Any) -> Any:
-    """Return what a dotted name of a library meant, where it now means `obj`; None where nobody knows."""
+    """Return the original object of a dotted name that now means `obj`; None where it is not known."""
     if not is_patch(obj):
         return obj
     module, _, attribute = name.rpartition(".")
@@ -66,7 +67,7 @@ _originals: dict[int, dict[str, Any]] = {}
 
 
 def remember_originals(module: ModuleType) -> None:
-    """Note what the names of a module mean, for scriptc's own code."""
+    """Note the objects that the names of a module mean, for scriptc's own code."""
     prefix = module.__name__
     _originals[id(vars(module))] = {
         name: original(f"{prefix}.{name}", obj) if is_patch(obj) else obj for name, obj in vars(module).items()
@@ -74,21 +75,21 @@ def remember_originals(module: ModuleType) -> None:
 
 
 def originals_of(module: ModuleType) -> dict[str, Any]:
-    """Return what the names of a module meant when scriptc first compiled."""
+    """Return the objects that the names of a module meant when scriptc first compiled."""
     if id(vars(module)) not in _originals:
         remember_originals(module)
     return _originals[id(vars(module))]
 
 
 def is_call_of_modules(obj: Any) -> bool:
-    """Return whether a function is the `__call__` of nn.Module, or what that calls."""
+    """Return whether a function is the `__call__` of nn.Module, or a function that this `__call__` calls."""
     code = getattr(obj, "__code__", None)
     names = ("_wrapped_call_impl", "_call_impl")
     return code is not None and code.co_name in names and code.co_filename == _SOURCE_OF_CALLS
 
 
 def replaced_method(cls: type, name: str, raw: Any) -> Any:
-    """Return what somebody put in the place of a method of torch's, or None: a function, or the name of another method."""
+    """Return the replacement of a method of torch, or None. It is a function, or the name of another method."""
     if is_patch(raw):
         return raw
     is_other = isinstance(raw, MethodDescriptorType) and name in vars(cls) and not name.startswith("__")

@@ -1,4 +1,4 @@
-"""Items of Python objects outside: of dicts, lists, modules and whatever else has `__getitem__`."""
+"""Items of Python objects outside: of dicts, lists, modules and other objects with `__getitem__`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _FEW = 8  # the largest number of items of a list outside that become alternativ
 
 
 def _constant_kind(obj: Any) -> Any:
-    """Return a key that is equal for constants of one type; None for other values than numbers, strings and tuples of
+    """Return a key that is equal for constants of one type; None unless a value is a number, a string or a tuple of
     these."""
     if type(obj) is tuple:
         kinds = tuple(map(_constant_kind, obj))
@@ -77,7 +77,7 @@ def known_item(reader: Reader, owner: Known, key: Any) -> AbstractValue:
 
 
 def missing_item(reader: Reader, obj: dict[Any, Any], key: Any) -> AbstractValue:
-    """Return what a dict outside gives for a key that it does not have."""
+    """Return the result of a dict outside for a key that is missing."""
     reader.environment.guard("DICT_MISSING", obj, key, None)
     if type(obj) is Counter:
         return Known(0)
@@ -87,7 +87,7 @@ def missing_item(reader: Reader, obj: dict[Any, Any], key: Any) -> AbstractValue
 
 
 def note_queues(reader: Reader, obj: list[Any]) -> None:
-    """Note where the deques in a list outside live."""
+    """Note the locations of the deques in a list outside."""
     reader.environment.found |= {id(o): (obj, i) for i, o in enumerate(obj) if type(o) is deque}
 
 
@@ -151,8 +151,10 @@ def known_items(reader: Reader, owner: Known) -> list[AbstractValue]:
 
 
 def outside_table(reader: Reader, av: Known, key: AbstractValue) -> AbstractValue:
-    """Return a dict outside, of numbers, strings or tuples of these, as a run-time dict that is made once in a call;
-    the dict itself where the key is known."""
+    """Return a dict outside as a run-time dict, which each call makes once; return the dict itself if the key is known.
+
+    The dict holds numbers, strings or tuples of these.
+    """
     is_plain = isinstance(av.obj, dict) and not hasattr(av.obj, "__missing__")
     if is_known_key(key) or type_of_key(reader, key) is None or not is_plain:
         return av
@@ -173,8 +175,11 @@ def outside_table(reader: Reader, av: Known, key: AbstractValue) -> AbstractValu
 
 
 def outside_list(reader: Reader, av: Known, index: AbstractValue) -> AbstractValue | None:
-    """Return a list or tuple outside, of numbers, strings or tuples of these, as a run-time list that is made once in
-    a call; None where the index is known, or can be."""
+    """Return a list or tuple outside as a run-time list, which each call makes once.
+
+    The items are numbers, strings or tuples of these. Return None if the index is known, or if another reading can know
+    it.
+    """
     obj = av.obj
     at = ssa_value(index)
     if type(obj) not in (list, tuple) or at is None or at.type != INT:
@@ -196,9 +201,11 @@ def outside_list(reader: Reader, av: Known, index: AbstractValue) -> AbstractVal
 def outside_item(
     reader: Reader, av: Known, index: AbstractValue, absent: Callable[[], AbstractValue] | None = None
 ) -> AbstractValue | None:
-    """Return an item of a short list, tuple or dict outside, of functions, modules or members of an enum, at a
-    run-time index; None where the index cannot be one of its items. `absent`: the result for an item that is not
-    there."""
+    """Return an item of a short list, tuple or dict outside at a run-time index.
+
+    The items are functions, modules or members of an enum. Return None if the index has another type than the keys.
+    `absent` is the result for a missing item.
+    """
     obj = av.obj
     if isinstance(obj, dict):
         found = type(obj) is dict and is_run_time_key(reader, index)
@@ -217,8 +224,11 @@ def outside_item(
 
 
 def is_run_time_key(reader: Reader, index: AbstractValue, *types: Type) -> bool:
-    """Return whether nothing makes an index known that is of one of some types. A string that is no argument comes
-    from a list, which is not worth a reading for each list."""
+    """Return whether no reading can know an index, and the index has one of some types.
+
+    A string that is no argument counts as such an index: it comes from a list, and knowing it would cost a reading for
+    each list.
+    """
     value = ssa_value(index)
     if value is None or value.type not in (types or KEY_TYPES):
         return False
@@ -244,7 +254,7 @@ def one_of_items(
 
 
 def outside_subscript(reader: Reader, owner: Known, index: AbstractValue) -> AbstractValue:
-    """Return `owner[index]` as Python's own types define it, which a user's class may inherit."""
+    """Return `owner[index]` as Python's own types define it. A user's class may inherit this definition."""
     table = outside_table(reader, owner, index)
     if isinstance(table, RuntimeValue):
         return table_get(reader, table, index)

@@ -1,4 +1,4 @@
-"""Facts about Python objects around the compiled function: whose they are, and which tensors can take part."""
+"""Facts about Python objects outside: the library that defines them, and the tensors that compiled code takes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ _LIBRARIES = frozenset(
 
 
 def is_library(module_name: str | None) -> bool:
-    """Return whether a module belongs to torch, Python or scriptc, whose names change only where somebody patches them."""
+    """Return whether a module belongs to torch, Python or scriptc. The names of such a module change only by a
+    patch."""
     return (module_name or "").partition(".")[0] in _LIBRARIES
 
 
 def is_of_library(names: Any) -> bool:
-    """Return whether an object is the dict of a module of these: such dicts change only where somebody patches a name."""
+    """Return whether an object is the dict of a library's module. Such a dict changes only by a patch."""
     name = names.get("__name__") if type(names) is dict else None
     return isinstance(name, str) and is_library(name) and name in sys.modules and vars(sys.modules[name]) is names
 
@@ -35,15 +36,15 @@ def is_own(module_name: str | None) -> bool:
 
 
 def is_instance(obj: Any, module_name: str, name: str) -> bool:
-    """Return whether an object is of a class of a module that need not be loaded: then there are no such objects."""
+    """Return whether an object is an instance of a class of a module, which need not be loaded."""
     module = sys.modules.get(module_name)
     return module is not None and isinstance(obj, getattr(module, name))
 
 
 def scripted(obj: Any) -> FunctionType | None:
-    """Return the Python that `torch.jit.script` made a function of; None for anything else.
+    """Return the Python function that `torch.jit.script` was given; None for other objects.
 
-    What `torch.jit.trace` makes of a function has its Python as well, but runs what that did while it was traced.
+    A traced function has its Python function too, but replays only the recorded operations.
     """
     inline = getattr(obj, "_torchdynamo_inline", None)
     if not isinstance(obj, torch.jit.ScriptFunction) or not isinstance(inline, FunctionType):
@@ -53,22 +54,22 @@ def scripted(obj: Any) -> FunctionType | None:
 
 
 def is_called_in_python(cls: type) -> bool:
-    """Return whether calls of a class's objects run code to follow: the user's, or torch.nn's (weight_norm is such a
-    hook)."""
+    """Return whether a call of an instance runs Python code to follow, either the user's or torch.nn's (such as
+    weight_norm)."""
     call = inspect.getattr_static(cls, "__call__", None)
     module = getattr(call, "__module__", None) or ""
     return isinstance(call, FunctionType) and (not is_library(module) or module.startswith("torch.nn."))
 
 
 def uncompiled(obj: Any) -> Any:
-    """Return what `scriptc.compile` was given where `obj` is its result, else `obj`; no `__getattr__` of the user's runs."""
+    """Return the argument of the `scriptc.compile` that made `obj`, else `obj`. No user's `__getattr__` runs."""
     if type(obj) not in _CALLED and inspect.getattr_static(obj, "__scriptc_original__", None) is None:
         return obj
     return getattr(obj, "__scriptc_original__", obj)
 
 
 def without_numpy(obj: Any) -> Any:
-    """Return a scalar of NumPy as the Python number that it equals; float32 scalars compute otherwise and stay."""
+    """Return a NumPy scalar as the equal Python number. A float32 scalar stays, since it computes otherwise."""
     if not is_instance(obj, "numpy", "generic"):
         return obj
     bits = obj.dtype.itemsize * 8

@@ -1,4 +1,5 @@
-"""Names and attributes outside the compiled function: globals, closures, modules and classes. What is baked in is guarded."""
+"""Names and attributes outside the compiled function: globals, closures, modules and classes. Guards protect each
+baked-in value."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ _NUMBERS = {int: "i64", float: "f64"}
 
 
 def find_source(reader: Reader, func: FunctionType) -> Source:
-    """Return the source of a function that is called here."""
+    """Return the source of a function that the current node calls."""
     try:
         return source_of(func)
     except SourceError as e:
@@ -45,8 +46,7 @@ def find_source(reader: Reader, func: FunctionType) -> Source:
 
 
 def outside_value(reader: Reader, obj: Any, container: Any, key: Any, name: str, *, guarded: bool) -> AbstractValue:
-    """Return a value found in a dict or cell outside. Tensors are read at each call; other objects are baked in under
-    a guard."""
+    """Return a value from a dict or cell outside. Tensors are late-bound; other objects are baked in under a guard."""
     if (slot := reader.state.slots.get((id(container), key))) is not None:
         return slot_value(reader, slot)
     if isinstance(obj, torch.Tensor):
@@ -73,7 +73,7 @@ def late_bound_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key:
 def parameter_outside(
     reader: Reader, tensor: Any, container: dict[Any, Any], key: Any, name: str, spec: TensorSpec
 ) -> RuntimeValue:
-    """Return a tensor that lives outside the call, read at each call."""
+    """Return a tensor outside, which each call reads."""
     param = reader.environment.param_of.get(id(tensor))
     if param is None:
         count = reader.environment.names_of_params.get(name, 0)
@@ -125,7 +125,7 @@ def free_name(reader: Reader, frame: Frame, func: FunctionType, name: str) -> Ab
 
 
 def in_own_code(reader: Reader) -> bool:
-    """Return whether what is read is a function of scriptc's, in which names of torch mean what torch means by them."""
+    """Return whether scriptc's own code is being read, in which names of torch mean torch's originals."""
     frame = reader.position.frame if reader.position.frames else None
     while frame is not None and frame.func is None:
         frame = frame.outer
@@ -133,7 +133,7 @@ def in_own_code(reader: Reader) -> bool:
 
 
 def late_binding_of(reader: Reader, tensor: AbstractValue) -> LateBoundTensor | None:
-    """Return where a tensor lives that is read at each call; None for other values."""
+    """Return the container and key of a late-bound tensor; None for other values."""
     op = defining_op(tensor)
     name = op.attrs["name"] if op is not None and op.name == "param" else None
     return next((v for v in reader.environment.tensors if v.name == name), None)
@@ -228,7 +228,8 @@ def class_attribute(reader: Reader, obj: Any, cls: type, found: Any, name: str) 
 
 
 def has_fixed_attribute(obj: Any, name: str) -> bool:
-    """Return whether an attribute that C computes, or a slot, gives the same constant or object each time."""
+    """Return whether an attribute that C computes, or one in `__slots__`, gives the same constant or object each
+    time."""
     try:
         first, second = getattr(obj, name), getattr(obj, name)
     except Exception:  # the read raises the same exception at run time
@@ -238,8 +239,8 @@ def has_fixed_attribute(obj: Any, name: str) -> bool:
 
 
 def guard_class_attribute(reader: Reader, cls: type, name: str) -> None:
-    """Guard an attribute of a class. Of an attribute that the metaclass defines (`__name__`), guard only that it is
-    still there."""
+    """Guard an attribute of a class. For an attribute of the metaclass, such as `__name__`, guard only that it
+    exists."""
     for holder in (cls, type(cls)):
         watch_class_attribute(reader, holder, name)
         if static_attribute(holder, name) is not ABSENT:
@@ -247,7 +248,7 @@ def guard_class_attribute(reader: Reader, cls: type, name: str) -> None:
 
 
 def made_here(reader: Reader, obj: Any) -> Known:
-    """Note a list or module made of another's items, which no guard need watch, and return it."""
+    """Note a list or module that was made of another's items, which needs no guards, and return it."""
     reader.environment.keep.append(obj)
     reader.environment.made |= {
         id(obj),
@@ -259,7 +260,7 @@ def made_here(reader: Reader, obj: Any) -> Known:
 
 
 def element(reader: Reader, av: AbstractValue, name: str = "item") -> AbstractValue:
-    """Return what is found in an object that a guard watches, as in a class. A tensor is read at each call."""
+    """Return an object that was found in a guarded container. A tensor is late-bound."""
     if is_known(av) and isinstance(av.obj, torch.Tensor):
         return late_bound_tensor(reader, av.obj, {name: av.obj}, name, name)
     return as_python(reader, av.obj) if type(av) is Known else av

@@ -1,7 +1,7 @@
-"""List Python's and torch's functions that may run at compile time: their results follow from their arguments alone.
+"""List the functions of Python and torch that may run at compile time: their results follow from their arguments.
 
-This is a list of what may run. Whatever is not on it (clocks, random numbers, the environment, files, identities, flags of the
-process) is not called while code is read, since what it gave then would be baked in.
+The front end calls no other function. For example, a clock, a random number, an environment variable, a file, an
+identity or a flag of the process would be baked in.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ _SETTINGS = frozenset({
 
 
 def is_setting(function: Any) -> bool:
-    """Return whether a function without arguments tells a setting of the process, which a guard compares."""
+    """Return whether a function without arguments reads a setting of the process, which a guard can compare."""
     return isinstance(function, BuiltinFunctionType) and function in _SETTINGS
 
 
 def is_pure(function: Any) -> bool:
-    """Return whether a callable gives the same for the same arguments, in each process, and does nothing else."""
+    """Return whether a callable has no effects, and gives equal results for equal arguments in each process."""
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
     if name in _OF_THE_PROCESS:
         return False
@@ -92,7 +92,7 @@ def is_pure(function: Any) -> bool:
 
 
 def makes_constant(cls: type) -> bool:
-    """Return whether instances of a class that are made of known arguments are the same in each call."""
+    """Return whether instances of a class that are made of known arguments are equal in each call."""
     numpy = sys.modules.get("numpy")
     limits = () if numpy is None else (numpy.finfo, numpy.iinfo)
     return cls in _IMMUTABLE or cls is object or issubclass(cls, (enum.Enum, *_MODES, *limits))

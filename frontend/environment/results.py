@@ -43,7 +43,7 @@ from scriptc.ir.types import (
 
 
 class Maker:
-    """Makes an object of its attributes, for results of an entry; equal makers make equal objects."""
+    """Make an object from its attributes, for a result of an entry. Equal makers make equal objects."""
 
     def __init__(self, cls: type, names: tuple[str, ...]):
         self.cls = cls
@@ -67,7 +67,7 @@ class Maker:
 
 
 class DictMaker:
-    """Makes a dict of a class other than dict for a result: of a dict, or of the items that stand for `keys`."""
+    """Make a dict of a subclass of dict for a result, from a dict, or from the items of `keys`."""
 
     def __init__(self, cls: type, factory: Any, keys: tuple[Any, ...] | None = None):
         self.cls = cls
@@ -93,7 +93,7 @@ class DictMaker:
 
 
 class DequeMaker:
-    """Makes a deque of its greatest length and its items."""
+    """Make a deque from its greatest length and its items."""
 
     __name__ = "deque"
 
@@ -112,7 +112,7 @@ class DequeMaker:
 
 
 class Chooser:
-    """Picks the alternative that a tag names out of the results of an entry: the tag, then all alternatives."""
+    """Pick one alternative among the results of an entry. The tag comes first, then all alternatives."""
 
     def __init__(self, tags: tuple[int, ...]):
         self.tags = tags
@@ -131,7 +131,7 @@ class Chooser:
 
 
 def is_stand_in(cls: type) -> bool:
-    """Return whether a class is one of scriptc's own, in the place of an iterator of Python's, or a future."""
+    """Return whether a class is one of scriptc's own that stands for an iterator of Python, or for a future."""
     return cls is Future or cls.__module__.partition(".")[0] == "scriptc"
 
 

@@ -35,7 +35,7 @@ _SCALARS = {int: "i64", float: "f64", bool: "bool", str: "str"}
 
 
 def has_place(value: Any) -> bool:
-    """Return whether a value is counted among those that may have to be known at compile time."""
+    """Return whether a value has a place, so that a reading may demand to know it."""
     if type(value) is list:
         return bool(value) and all(type(v) is str for v in value)
     return type(value) in (int, float, str)
@@ -46,13 +46,14 @@ _MANY = 64  # from so many string keys on, a dict is a table, not a structure
 
 
 class Signature:
-    """Builds specs from the values of one call.
+    """Build specs from the values of one call.
 
-    known: places (counted over all ints, floats, strings and lists of strings, in order) whose values are needed at
-    compile time. texts: the strings among those.
-    dynamic: False makes all sizes of tensors part of the signature. parted: short lists of tensors, tuples and lists are
-    taken by their items, which may come to be of several kinds. tabled: dicts with strings as keys are tables, not structures,
-    where their items are of one type.
+    known: the places of values that must be known. Places count all ints, floats, strings and lists of strings, in
+    order.
+    texts: the strings among these values.
+    dynamic: if False, all sizes of tensors are part of the signature.
+    parted: short lists of tensors, tuples and lists are matched item by item, so that the items may get several kinds.
+    tabled: dicts with string keys and items of one type have run-time keys.
     """
 
     def __init__(
@@ -68,8 +69,8 @@ class Signature:
         self.objects: dict[int, int] = {}  # by id: the position of each object seen so far
 
     def of(self, arguments: Mapping[str, Any]) -> list[ArgSpec]:
-        """Return one spec per parameter; raise UnsupportedArgument where a value cannot be passed to compiled
-        code."""
+        """Return one spec for each parameter. Raise UnsupportedArgument for a value that compiled code does not
+        take."""
         return [ArgSpec(name, self.spec(value, name)) for name, value in arguments.items()]
 
     def spec(self, value: Any, name: str) -> Spec:
@@ -97,13 +98,13 @@ class Signature:
         return ConstantSpec(value)
 
     def place(self) -> tuple[int, bool]:
-        """Return the place of the next value that may have to be known, and whether it must."""
+        """Return the place of the next value that may have to be known, and whether the value must be known."""
         self.places += 1
         return self.places - 1, self.places - 1 in self.known
 
     def queue(self, value: deque[Any], name: str) -> Spec:
-        """Return the spec of a deque whose items are of one type, or may be None. Any other deque is known by
-        identity, which allows no use of it."""
+        """Return the spec of a deque whose items have one type or may be None. A spec of another deque only states
+        its identity."""
         found, elem = self.common(list(value), name)
         if found and id(value) not in self.objects:
             self.objects[id(value)] = len(self.objects)
@@ -135,8 +136,7 @@ class Signature:
 
     # ---- lists, dicts and sets of any length ----
     def container(self, value: Any, name: str) -> Spec | None:
-        """Return the spec of a list, dict or set whose items are of one type, or may be None; None for other
-        values."""
+        """Return the spec of a list, dict or set whose items have one type or may be None; None for other values."""
         if type(value) is list:
             found, elem = self.common(value, name)
             by_items = self.parted and len(value) <= _SHORT and not isinstance(elem, ScalarSpec)
@@ -151,7 +151,7 @@ class Signature:
         return None
 
     def common(self, values: list[Any], name: str, *, keys: bool = False) -> tuple[bool, Spec | None]:
-        """Return whether values are of one type, and that type; None where there are no values."""
+        """Return whether values have one type, and the type; None as the type if there are no values."""
         result: Spec | None = None
         for i, value in enumerate(values):
             elem = self.item(value, f"{name}[{i}]", keys)
@@ -161,7 +161,7 @@ class Signature:
         return True, result
 
     def item(self, value: Any, name: str, key: bool) -> Spec | None:
-        """Return the type of an item or key; None for values that run-time containers do not hold."""
+        """Return the type of an item or key; None for a value that a run-time container cannot hold."""
         if type(value) in _SCALARS:
             return ScalarSpec(_SCALARS[type(value)])
         if type(value) is tuple and not value:
@@ -186,7 +186,7 @@ class Signature:
 
 
 def _is_looked_up(keys: Collection[Any]) -> bool:
-    """Return whether a dict has keys that are looked up, rather than names of parts."""
+    """Return whether a dict maps run-time keys to items, rather than names to parts."""
     return len(keys) > _MANY or not any(isinstance(key, str) for key in keys)
 
 
@@ -197,7 +197,7 @@ def _is_constant(key: Any) -> bool:
 
 
 def _merged(a: Spec, b: Spec) -> Spec | None:
-    """Return the spec of values of both specs; None where there is none."""
+    """Return the spec that fits the values of both specs; None if there is none."""
     if a == b:
         return a
     match a, b:

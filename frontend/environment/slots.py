@@ -1,4 +1,4 @@
-"""Slots and targets: places outside that compiled code changes, and the values that it stores there."""
+"""Slots and targets: attributes and items outside that compiled code changes, and their new values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def own_setter(obj: Any) -> FunctionType | None:
 
 
 class PlainlySet:
-    """An object whose class has a `__setattr__` of its own, which was compiled: its attributes are set by the one behind."""
+    """Set attributes of an object past its class's `__setattr__`, since compiled code has run that method already."""
 
     def __init__(self, obj: Any):
         object.__setattr__(self, "obj", obj)
@@ -49,7 +49,7 @@ class PlainlySet:
 
 @dataclass(eq=False)
 class Target:
-    """A place that `state.set` ops set, and the values that they set it to."""
+    """An attribute or item that `state.set` ops set, and the forms of the values that they set it to."""
 
     number: int
     name: str
@@ -67,7 +67,7 @@ class Target:
 
 @dataclass
 class OutsideState:
-    """Keep the slots and targets of one reading. ahead: for a build ahead of time, where slots live in the context."""
+    """Keep the slots and targets of one reading. In a build ahead of time (`ahead`), slots are in the context."""
 
     ahead: bool
     slots: dict[Any, Slot] = field(default_factory=dict)
@@ -76,7 +76,8 @@ class OutsideState:
 
 @dataclass(eq=False)
 class Slot:
-    """A place that is read live. `container` holds it at entry under the place's key; None where it is absent then."""
+    """A late-bound location outside. `container` holds the value at entry, under the location's key; None if it is
+    absent."""
 
     location: StateLocation
     name: str
@@ -89,7 +90,7 @@ class Slot:
 
 
 def all_parts(av: AbstractValue) -> Iterator[AbstractValue]:
-    """Yield a value, and all that it consists of or may be."""
+    """Yield a value, its parts and its alternatives, all the way down."""
     yield av
     for part in parts_of(av):
         yield from all_parts(part)

@@ -20,8 +20,11 @@ Node = tuple[str, Any, "tuple[Spec | None, ...]"]
 
 @dataclass_transform(frozen_default=True)
 class Spec:
-    """Base of all specs, which are equal where their class and their fields are. It serves as a frozen data class does, but
-    generates no code: that of a dozen classes took ten milliseconds of every start."""
+    """Base of all specs. Specs are equal if their classes and fields are.
+
+    It serves as a frozen dataclass does, but generates no code: a dozen generated classes took ten milliseconds of
+    every start.
+    """
 
     __match_args__: tuple[str, ...] = ()
 
@@ -91,7 +94,7 @@ class ConstantSpec(Spec):
 
 
 class ListSpec(Spec):
-    """A list of any length, or where `cls` says so a tuple; `elem` is None for one that is empty."""
+    """A list of any length, or a tuple if `cls` is tuple. `elem` is None for an empty one."""
 
     elem: Spec | None
     cls: type = list
@@ -101,8 +104,8 @@ class ListSpec(Spec):
 
 
 class MapSpec(Spec):
-    """A dict of any length, whose keys are known only at run time. `make`: makes another class of dict of a plain one.
-    `key` and `item` are None for one that is empty."""
+    """A dict with run-time keys. `make` makes a subclass of dict from a dict. `key` and `item` are None for an empty
+    dict."""
 
     key: Spec | None
     item: Spec | None
@@ -113,7 +116,7 @@ class MapSpec(Spec):
 
 
 class SetSpec(Spec):
-    """A set of any length; `key` is None for one that is empty."""
+    """A set of any length. `key` is None for an empty set."""
 
     key: Spec | None
     cls: type = set
@@ -123,7 +126,7 @@ class SetSpec(Spec):
 
 
 class OptionalSpec(Spec):
-    """In a list or dict: a value, or None."""
+    """An item of a list or dict that may be None."""
 
     item: Spec
 
@@ -132,8 +135,11 @@ class OptionalSpec(Spec):
 
 
 class TupleSpec(Spec):
-    """`cls` makes the value of its items: complex has two floats, a tuple class takes them as arguments if it has `_fields`,
-    else as one sequence. A maker that is no class of sequences takes them apart again by its `parts`."""
+    """A tuple or another value of known parts, which `cls` makes.
+
+    complex takes two floats. A tuple class takes its items as arguments if it has `_fields`, else as one sequence. A
+    maker that is no sequence class has a method `parts`, which takes the value apart again.
+    """
 
     items: tuple[Spec, ...]
     cls: Any = tuple
@@ -143,8 +149,10 @@ class TupleSpec(Spec):
 
 
 class DictSpec(Spec):
-    """A dict with known keys. As an argument it has a place, as the two below: places count these in the order of the
-    arguments, containers before what they hold."""
+    """A dict with known keys. As an argument it has a place, as an ObjectSpec or ItemsSpec has.
+
+    Places number these in the order of the arguments. A container comes before its content.
+    """
 
     keys: tuple[Any, ...]
     items: tuple[Spec, ...]
@@ -154,7 +162,7 @@ class DictSpec(Spec):
 
 
 class ObjectSpec(Spec):
-    """An argument: an instance of a user's class, by its attributes."""
+    """An argument that is an instance of a user's class, by its attributes."""
 
     cls: type
     names: tuple[str, ...]
@@ -165,8 +173,8 @@ class ObjectSpec(Spec):
 
 
 class InstanceSpec(Spec):
-    """A result: an instance of a user's class that exists at run time. `fields` gives the specs of its attributes, among
-    which may be its own."""
+    """A result that is a run-time instance of a user's class. `fields` returns the specs of its attributes, which
+    may include this spec."""
 
     cls: type
     names: tuple[str, ...]
@@ -180,7 +188,7 @@ class InstanceSpec(Spec):
 
 
 class ItemsSpec(Spec):
-    """An argument: a list with just these items."""
+    """An argument that is a list of these items."""
 
     items: tuple[Spec, ...]
 
@@ -189,8 +197,8 @@ class ItemsSpec(Spec):
 
 
 class QueueSpec(Spec):
-    """An argument: a deque, which has a place. Its items are one leaf, as a list is;
-    `maxlen` is part of the signature."""
+    """An argument that is a deque. A deque has a place. Its items are one leaf, like a list; `maxlen` is part of the
+    signature."""
 
     content: ListSpec
     maxlen: int | None
@@ -204,7 +212,7 @@ class QueueSpec(Spec):
 
 
 class PlaceSpec(Spec):
-    """The very object that has a place."""
+    """The object at a place among the arguments, itself."""
 
     number: int
 
@@ -213,7 +221,7 @@ class PlaceSpec(Spec):
 
 
 def same_known(a: Any, b: Any) -> bool:
-    """Return whether two Python objects are the same for code that was specialized on one of them."""
+    """Return whether code that was specialized on one of two objects is valid for the other."""
     if type(a) is not type(b):
         return False
     if isinstance(a, float):
@@ -267,12 +275,12 @@ LEAVES = (TensorSpec, ScalarSpec, ListSpec, MapSpec, SetSpec, InstanceSpec)
 
 
 def is_leaf(spec: Spec) -> bool:
-    """Return whether values of a spec are one parameter, or result, of the entry function."""
+    """Return whether a value of a spec is a single parameter or result of the entry function."""
     return isinstance(spec, LEAVES)
 
 
 def parts(spec: Spec, value: Any) -> Iterator[tuple[Spec, Any]]:
-    """What a value that is no leaf consists of, each part with its spec."""
+    """Yield the parts of a value that is no leaf, each with its spec."""
     match spec:
         case TupleSpec(items, cls) if cls is complex:
             yield from zip(items, (value.real, value.imag), strict=True)
@@ -297,7 +305,7 @@ def leaves(spec: Spec) -> Iterator[Spec]:
 
 
 def placed(spec: Spec, value: Any) -> Iterator[Any]:
-    """Yield the objects with a place that an argument is or holds, in order."""
+    """Yield the objects with a place in an argument, in order."""
     if isinstance(spec, (DictSpec, ObjectSpec, ItemsSpec, QueueSpec)):
         yield value
     for item, part in parts(spec, value):
@@ -321,7 +329,7 @@ class ArgSpec(NamedTuple):
 
 
 class LateBoundTensor(NamedTuple):
-    """A tensor that is read at each call from where it lives: `container[key]`. `name` is that of the IR's param."""
+    """A late-bound tensor: each call reads `container[key]`. `name` is the name of the IR's param."""
 
     name: str
     container: dict[Any, Any]
@@ -330,7 +338,7 @@ class LateBoundTensor(NamedTuple):
 
 
 class LateBoundValue(NamedTuple):
-    """A value that is read at each call from where it lives, `container[key]`, because it changes between calls."""
+    """A late-bound value: each call reads `container[key]`, since the value changes between calls."""
 
     container: Any
     key: Any
@@ -338,8 +346,10 @@ class LateBoundValue(NamedTuple):
 
 
 class Raised(threading.local):
-    """Where compiled code leaves what an exception of a class holds, on its way to Python: the names of its attributes, `args`
-    among them, and their values."""
+    """Keep the content of a raised exception on its way from compiled code to Python.
+
+    held: the names of the attributes, `args` among them, and their values.
+    """
 
     held: tuple[tuple[str, ...], tuple[Any, ...]] | None = None
 
@@ -354,10 +364,12 @@ class Raised(threading.local):
 
 
 class WriteBack(NamedTuple):
-    """What compiled code may set: the attribute `key` of `owner`, or, where there is a path, the item `key` of what the
-    path of keys leads to from it. An owner that is a PlaceSpec is an argument. A `state.set` says by number which of the
-    forms a value has. `direct` is the dict that held the attribute at entry, into which values may go without asking the
-    owner's class."""
+    """A location that compiled code may set: the attribute `key` of `owner`, or an item if there is a `path`.
+
+    The path of keys leads from the owner to the container of the item. An owner that is a PlaceSpec is an argument. A
+    `state.set` gives the number of the form of its value. `direct` is the dict that held the attribute at entry. If
+    there is one, values are put into it without a call of the owner's class.
+    """
 
     name: str
     owner: Any
@@ -368,9 +380,11 @@ class WriteBack(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A place whose value a build ahead of time keeps from call to call. Its leaves are parameters of the entry function,
-    and what the `state.set` ops of its target set. `initial`: their values at build time, None for what is absent.
-    `container[key]` holds the value, if there is one."""
+    """A location whose value a build ahead of time keeps from call to call.
+
+    Its leaves are parameters of the entry function, and operands of the target's `state.set` ops. `initial` holds their
+    values at build time, None for an absent value. `container[key]` holds the value, if there is one.
+    """
 
     name: str
     container: Any
@@ -381,7 +395,7 @@ class Kept(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """What compiled code depends on outside its arguments. `kind` is one of the bridge's guard kinds."""
+    """A condition outside the arguments that compiled code depends on. `kind` is one of the bridge's guard kinds."""
 
     kind: str
     container: Any
@@ -391,7 +405,7 @@ class Guard(NamedTuple):
 
 @dataclass(frozen=True)
 class Contract:
-    """How an entry is called, and what it depends on outside its arguments."""
+    """The arguments and result of an entry, and its dependencies outside the arguments."""
 
     args: list[ArgSpec]
     result: Spec
@@ -403,5 +417,5 @@ class Contract:
     exceptions: dict[str, type[BaseException]]  # the classes that the module declares
 
     def parts(self) -> dict[str, Any]:
-        """The fields of a contract, also where it is an entry's."""
+        """Return the fields of a contract by name. A subclass's other fields are left out."""
         return {f.name: getattr(self, f.name) for f in fields(Contract)}

@@ -77,8 +77,7 @@ def plain_slot_spec(obj: Any, name: str, signature: Signature) -> Spec:
 
 
 def slot_value(reader: Reader, slot: Slot) -> AbstractValue:
-    """Return what a slot holds here; raise AttributeError at run time on paths that deleted the attribute, or never
-    set it."""
+    """Return the present content of a slot. Raise AttributeError at run time on paths that lack the attribute."""
     av = reader.heap.contents[slot.ident]
     if is_unbound(av):
         return class_value_of(reader, slot)
@@ -89,7 +88,7 @@ def slot_value(reader: Reader, slot: Slot) -> AbstractValue:
 
 
 def class_value_of(reader: Reader, slot: Slot) -> AbstractValue:
-    """Return the class's attribute that reading gives once the object itself lost its own."""
+    """Return the class's attribute, which a read finds after the object's own was deleted."""
     cls, name = type(slot.location.owner), slot.location.key
     found = next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), ABSENT)
     if found is ABSENT:
@@ -167,8 +166,7 @@ def delete_attribute(reader: Reader, obj: Any, name: str) -> None:
 
 
 def own_slot(reader: Reader, obj: Any, name: str, raw: Any) -> Slot | None:
-    """Return the slot of an attribute that is about to change; None where the attribute becomes one in the next
-    reading."""
+    """Return the slot of an attribute that is about to change; None if only the next reading makes it a slot."""
     own = getattr(obj, "__dict__", None)
     if isinstance(obj, (type, ModuleType)) or not isinstance(own, dict) or hasattr(type(raw), "__set__"):
         what = "a class" if isinstance(obj, type) else f"a {type(obj).__name__}"
@@ -184,7 +182,7 @@ def own_slot(reader: Reader, obj: Any, name: str, raw: Any) -> Slot | None:
 
 
 def check_registered(reader: Reader, module: torch.nn.Module, name: str, value: AbstractValue) -> None:
-    """Check what nn.Module checks of values for the names of its parameters, buffers and modules."""
+    """Check a value as nn.Module does for the names of its parameters, buffers and modules."""
     kinds = list(value.alternatives.values()) if has_alternatives(value) else [value]
     held = {table: name in vars(module)[table] for table in MODULE_TABLES}
     if held["_modules"] or any(is_known(k) and isinstance(k.obj, torch.nn.Module) for k in kinds):
@@ -227,7 +225,7 @@ def is_parameter(reader: Reader, av: AbstractValue) -> bool:
 
 
 def change_outside(reader: Reader, obj: Any) -> None:
-    """Have a list or dict outside, which is about to change, read at each call from the next reading on."""
+    """Make a list or dict outside, which is about to change, late-bound from the next reading on."""
     kind = type(obj).__name__
     if (
         id(obj) not in reader.environment.found
@@ -241,7 +239,7 @@ def change_outside(reader: Reader, obj: Any) -> None:
 
 
 def open_queue(reader: Reader, obj: deque[Any]) -> None:
-    """Have a deque outside read at each call from the next reading on. Reading a deque may change it."""
+    """Make a deque outside late-bound from the next reading on. Even a read of a deque may change it."""
     container, key = reader.environment.found.get(id(obj), (None, None))
     if not Signature().common(list(obj), "")[0]:
         reader.reject("queue_of_kinds")
@@ -262,8 +260,10 @@ def items_changed(
     old: dict[Any, AbstractValue],
     new: dict[Any, AbstractValue],
 ) -> None:
-    """Set what an object or dict holds from here on that is the caller's, or that a slot was given. The items of a
-    deque are a list that is changed in place."""
+    """Record the new content of an object or dict that belongs to the caller or to a slot.
+
+    The items of a deque are a list that is changed in place.
+    """
     if is_object(av) and av.cls is Deque:
         return
     if av.home is not None:
@@ -291,7 +291,7 @@ def items_changed(
 
 
 def item_slot(reader: Reader, obj: Any, index: AbstractValue) -> Slot | None:
-    """Return the slot of an item of a list outside whose items are of different kinds."""
+    """Return the slot of an item of a list outside whose items have several kinds."""
     if not isinstance(obj, list) or not is_known(index) or type(index.obj) is not int:
         return None
     return reader.state.slots.get((id(obj), index.obj if index.obj >= 0 else index.obj + len(obj)))
@@ -302,7 +302,7 @@ def has_item_slots(reader: Reader, obj: list[Any]) -> bool:
 
 
 def is_plain_attribute(owner: AbstractValue, name: str) -> bool:
-    """Return whether an attribute is just what an object outside holds itself."""
+    """Return whether an attribute is stored in the object itself, so that no code of its class runs."""
     if not is_known(owner):
         return False
     found = getattr(type(owner.obj), name, ABSENT)
@@ -329,7 +329,7 @@ def set_slot(reader: Reader, slot: Slot, value: AbstractValue) -> None:
 
 
 def kept_in(reader: Reader, heap: dict[Ident, AbstractValue]) -> Iterator[tuple[str, AbstractValue]]:
-    """Yield the names of places that outlive the call, and what they hold."""
+    """Yield the names of the locations that outlive the call, and their values."""
     for slot in reader.state.slots.values():
         yield slot.name, heap[slot.ident]
     for holder in reader.environment.objects:
@@ -344,7 +344,7 @@ def owner_name(av: HeapValue, key: Any) -> str:
 
 
 def check_alone(reader: Reader, value: AbstractValue, name: str) -> None:
-    """Reject an object or dict made here that would be kept in two places: each place builds the object anew."""
+    """Reject an object made here that two locations would keep: each would build its own copy after the call."""
     mine = set(identities(settle(reader, value, reader.heap.contents)))
     for other, held in kept_in(reader, reader.heap.contents) if mine else ():
         if other != name and mine & set(identities(settle(reader, held, reader.heap.contents))):
@@ -360,7 +360,7 @@ def check_returned(reader: Reader, value: AbstractValue, heap: dict[Ident, Abstr
 
 
 def holder_of(location: StateLocation) -> Any:
-    """Return the dict or list that holds the value of a place now; None where there is none."""
+    """Return the dict or list that holds the value of a location now; None if there is none."""
     if location.is_item:
         return location.owner
     tables = [vars(location.owner)]
@@ -373,6 +373,6 @@ _PASS_ON = ("contiguous", "call")  # their results may alias tensors that existe
 
 
 def is_new(reader: Reader, av: AbstractValue) -> bool:
-    """Return whether `tensor` is the fresh result of its defining op, so that no other value is that object."""
+    """Return whether `tensor` is the fresh result of its defining op, so that no other value aliases it."""
     made = defining_op(av) if is_tensor(av) else None
     return made is not None and not made.has("FETCHES") and not made.has("CONTROL") and made.name not in _PASS_ON

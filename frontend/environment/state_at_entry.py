@@ -1,4 +1,4 @@
-"""Slots at entry: what a place outside holds when the compiled function is called."""
+"""Slots at entry: the values outside at the time of the call."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def present_value(reader: Reader, slot: Slot, signature: Signature) -> AbstractV
 
 
 def absent(reader: Reader, slot: Slot) -> AbstractValue:
-    """Return the value of an attribute that the object itself lacks: the class's, or none."""
+    """Return the value of an attribute that the object itself lacks: that of the class, or unbound."""
     owner, name = slot.location.owner, slot.location.key
     tables = [vars(owner)]
     if isinstance(owner, torch.nn.Module):

@@ -1,7 +1,8 @@
-"""Guards over what Python's own code finds in objects outside when it runs at compile time.
+"""Guards over the objects outside that Python's own code reads at compile time.
 
-`len(xs)`, `xs == ys` or `table["a"]` of known objects are Python's own results, which are baked in. They hold as long as
-the objects that they looked at hold the same: each is guarded before it is looked at. What cannot be guarded is refused.
+`len(xs)`, `xs == ys` or `table["a"]` of known objects are computed by Python and baked in. A result is valid while the
+objects that the function read have the same content. Each object is guarded before the function reads it. An object
+that cannot be guarded is rejected.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ _LOOKING = tuple(f"__{name}__" for name in (
 
 
 def guard_item(reader: Reader, container: Any, key: Any, obj: Any) -> None:
-    """Guard `container[key]` of a dict: constants by their value, all else by identity."""
+    """Guard `container[key]` of a dict, constants by value and other objects by identity."""
     by_value = isinstance(obj, _VALUES) or (isinstance(obj, tuple) and all(isinstance(o, _VALUES) for o in obj))
     reader.environment.guard("DICT_EQ" if by_value else "DICT_IS", container, key, obj)
 
@@ -84,7 +85,7 @@ def watch_object(reader: Reader, obj: Any) -> None:
 
 
 def watch_class_attribute(reader: Reader, cls: type, name: str) -> None:
-    """Guard what a class and its bases hold under a name."""
+    """Guard the attribute that a class and its bases have under a name."""
     raw = static_attribute(cls, name)
     if raw is ABSENT:
         reader.environment.guard("TYPE_MISSING", cls, name, None)
@@ -99,7 +100,7 @@ def watch_function(reader: Reader, func: FunctionType) -> None:
 
 
 def watch_defaults(reader: Reader, func: FunctionType) -> None:
-    """Guard the code of the function that is compiled, and the defaults that calls without an argument get."""
+    """Guard the code of the compiled function, and the defaults of the parameters that a call leaves out."""
     for one in dict.fromkeys((func, signed_function(func))):
         watch_function(reader, one)
         if one.__kwdefaults__ and not is_library(one.__module__):
@@ -109,7 +110,7 @@ def watch_defaults(reader: Reader, func: FunctionType) -> None:
 
 
 def watch_bases(reader: Reader, classes: Any) -> None:
-    """Guard the bases of classes that the user may give others."""
+    """Guard the bases of classes whose `__bases__` the user may assign to."""
     for cls in classes if isinstance(classes, tuple) else (classes,):
         if isinstance(cls, tuple):
             watch_bases(reader, cls)
@@ -118,7 +119,7 @@ def watch_bases(reader: Reader, classes: Any) -> None:
 
 
 def watch_names(reader: Reader, cls: type) -> None:
-    """Guard which names a class defines."""
+    """Guard the set of names that a class defines."""
     (names,) = (o for o in gc.get_referents(vars(cls)) if isinstance(o, dict))
     reader.environment.guard("DICT_KEYS_ARE", names, None, tuple(names))
 
@@ -127,7 +128,7 @@ def watch_names(reader: Reader, cls: type) -> None:
 
 
 def watch_for(reader: Reader, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    """Guard what a function of Python's looks at in its arguments."""
+    """Guard the objects that a function of Python reads through its arguments."""
     if function is super:  # `super` reads nothing; the read of the attribute leaves the guard
         return
     if function in _TEXTS:
@@ -140,7 +141,7 @@ def watch_for(reader: Reader, function: Callable[..., Any], args: tuple[Any, ...
 
 
 def watch(reader: Reader, obj: Any, deep: bool = True) -> None:
-    """Guard the content of an object, and where `deep` what it holds in turn; refuse where that cannot be done."""
+    """Guard the content of an object, and if `deep` the content of its items. Reject what cannot be guarded."""
     if type(obj) in _CONSTANTS or id(obj) in reader.environment.made or (id(obj), deep) in reader.environment.watched:
         return
     reader.environment.watched[id(obj), deep] = obj
@@ -172,13 +173,13 @@ def watch(reader: Reader, obj: Any, deep: bool = True) -> None:
 
 
 def note_order(obj: Any) -> None:
-    """Note that the order of a set of strings was read, which differs from process to process."""
+    """Note that the order of a set of strings was read. The order differs between processes."""
     if isinstance(obj, (set, frozenset)) and len(obj) > 1 and not all(isinstance(o, (int, float)) for o in obj):
         record_this_process()
 
 
 def refuse_text(reader: Reader, objects: Iterable[Any]) -> None:
-    """Refuse to write what tensors and modules hold, which is not known before the call."""
+    """Refuse to write the content of tensors and modules, which is known only at the call."""
     for obj in objects:
         if isinstance(obj, (torch.Tensor, torch.nn.Module)):
             reader.reject("content_unguarded", kind=type(obj).__name__)
@@ -196,7 +197,7 @@ def watch_items(reader: Reader, items: Any, deep: bool) -> None:
 
 
 def watch_bytes(reader: Reader, obj: Any) -> None:
-    """Guard the elements of an array, or of anything that lends its memory."""
+    """Guard the elements of an array, or of another object with a buffer."""
     try:
         view = memoryview(obj)
     except (ValueError, TypeError, BufferError):
@@ -209,7 +210,8 @@ def watch_bytes(reader: Reader, obj: Any) -> None:
 
 
 def watch_instance(reader: Reader, obj: Any) -> None:
-    """Guard the attributes of an object whose class comes with Python or torch; one of the user's is only its identity."""
+    """Guard the attributes of an instance of a library's class. An instance of a user's class is guarded by
+    identity."""
     cls, looks = type(obj), False
     for name in _LOOKING:
         method = static_attribute(cls, name)
@@ -235,7 +237,7 @@ def watch_instance(reader: Reader, obj: Any) -> None:
 
 
 def made_by_python(reader: Reader, result: Any) -> Known:
-    """Return the result of a function of watched arguments. No other object holds what the function made."""
+    """Return the result of a function of watched arguments. No other object refers to the result."""
     if isinstance(result, str) and _ADDRESS.search(result):
         reader.reject("text_of_address", text=result)
     if type(result) not in _CONSTANTS and isinstance(result, _MADE) and not is_watched(reader, result):
@@ -255,17 +257,17 @@ ABSENT = object()
 
 
 def static_attribute(cls: type, name: str) -> Any:
-    """Return what a class or a base of it holds under a name, as it stands there; ABSENT where none does."""
+    """Return the raw attribute of a class or of one of its bases; ABSENT if there is none."""
     return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), ABSENT)
 
 
 def is_data_descriptor(raw: Any) -> bool:
-    """Return whether what a class holds under a name comes before what an object itself holds."""
+    """Return whether a class attribute takes precedence over an attribute of the object."""
     return hasattr(type(raw), "__set__") or hasattr(type(raw), "__delete__")
 
 
 def is_of_c(raw: Any) -> bool:
-    """Return whether what a class holds under a name is computed by C: a slot of the object, or a member of a class of C's."""
+    """Return whether C computes a class attribute: a `__slots__` descriptor, or a member of a C class."""
     return isinstance(raw, (types.MemberDescriptorType, types.GetSetDescriptorType))
 
 
@@ -274,7 +276,7 @@ def _is_of_python(module_name: str | None) -> bool:
 
 
 def call_in_python(reader: Reader, function: Callable[..., Any], *args: Any, **kwargs: Any) -> AbstractValue:
-    """Return Python's own result on known values, which are guarded. An exception of Python is raised at run time."""
+    """Return Python's own result on known values, which are guarded. Raise Python's exceptions at run time."""
     watch_for(reader, function, (*args, *kwargs.values()))
     try:
         result = function(*args, **kwargs)

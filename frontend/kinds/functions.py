@@ -1,4 +1,4 @@
-"""Functions made in compiled code, methods, and calls that wait: partial, context managers."""
+"""Functions made in compiled code, methods, and prepared calls: partial objects and context managers."""
 
 from __future__ import annotations
 

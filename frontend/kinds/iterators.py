@@ -1,4 +1,5 @@
-"""Iterators, which are walked once: zip, enumerate, reversed, iterators over known sequences, generator expressions."""
+"""Iterators, which a program walks once: zip, enumerate, reversed, iterators over known sequences, generator
+expressions."""
 
 from __future__ import annotations
 

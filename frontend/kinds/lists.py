@@ -1,7 +1,8 @@
 """Lists, and tuples whose length is known only at run time.
 
-A list made in compiled code is a run-time list with, as long as nothing changes the list, the items that it was made with
-(`ListValue.items`); or a list whose length is known throughout (`KnownLengthListValue`), which exists in the compiler alone.
+A list made in compiled code is a run-time list. While nothing changes it, the front end also knows the items that it
+was made with (`ListValue.items`). A list whose length is known throughout (`KnownLengthListValue`) exists in the
+compiler alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Instances of users' classes, made in compiled code or arguments; what they hold; and `super()` of them."""
+"""Instances of users' classes that compiled code makes or takes as arguments, their content, and `super()`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects, and dicts with known keys, that exist at run time, so that nobody needs to know which one a value is."""
+"""Objects, and dicts with known keys, that exist at run time, so that a value may be any one of several."""
 
 from __future__ import annotations
 

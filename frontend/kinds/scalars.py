@@ -1,4 +1,4 @@
-"""Numbers, strings and None that compiled code computes, and what all SSA values have in common."""
+"""Numbers, strings and None that compiled code computes, and the answers that all SSA values share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tuples of known length: plain ones, named ones, sizes, slices with bounds that compiled code computes."""
+"""Tuples of known length: plain and named tuples, sizes, and slices with computed bounds."""
 
 from __future__ import annotations
 

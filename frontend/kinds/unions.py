@@ -1,4 +1,4 @@
-"""Values of one of several kinds: what is asked of one is asked of each alternative, on a path of its own."""
+"""Values of one of several kinds. Each operation is done on each alternative, on a path of its own."""
 
 from __future__ import annotations
 
