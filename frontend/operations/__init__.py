@@ -1,1 +1,1 @@
-"""What Python's and torch's operations do to each kind of value."""
+"""The operations of Python and torch on each kind of value."""

@@ -72,12 +72,12 @@ def attribute(reader: Reader, owner: AbstractValue, name: str) -> AbstractValue:
 
 
 def class_itself(reader: Reader, owner: AbstractValue) -> AbstractValue:
-    """Return `owner.__class__` of a value of Python's own classes."""
+    """Return `owner.__class__` of an instance of a class of Python's own."""
     return reader.call(Known(type), [owner], {})
 
 
 def method_or_error(reader: Reader, owner: AbstractValue, name: str) -> AbstractValue:
-    """Return an attribute of a value whose class has methods alone."""
+    """Return an attribute of a value whose class has only methods; raise AttributeError for other names."""
     if name == "__class__":
         return class_itself(reader, owner)
     if not hasattr(python_class(reader, owner), name):
@@ -87,8 +87,7 @@ def method_or_error(reader: Reader, owner: AbstractValue, name: str) -> Abstract
 
 
 def patched_method(reader: Reader, tensor: AbstractValue, name: str) -> AbstractValue | None:
-    """Return what somebody put in the place of a method of torch.Tensor, None for torch's own; a guard watches the
-    method."""
+    """Return the user's replacement of a method of torch.Tensor, or None. A guard watches the method."""
     if in_own_code(reader):
         return None
     watch_class_attribute(reader, torch.Tensor, name)
@@ -99,7 +98,7 @@ def patched_method(reader: Reader, tensor: AbstractValue, name: str) -> Abstract
 
 
 def replaced_operator(reader: Reader, name: str, tensor: AbstractValue, *args: AbstractValue) -> AbstractValue | None:
-    """Return the result of an operator that somebody put in the place of torch.Tensor's; None for torch's own."""
+    """Return the result of the user's replacement of an operator of torch.Tensor; None for torch's own operator."""
     replaced = patched_method(reader, tensor, name)
     return None if replaced is None else reader.call(replaced, args, {})
 
@@ -178,8 +177,7 @@ def known_attribute(reader: Reader, obj: Any, name: str) -> AbstractValue:
 
 
 def attribute_of_object(reader: Reader, obj: Any, name: str) -> AbstractValue:
-    """Return an attribute of an object that is neither a class nor a module, found as object.__getattribute__ finds
-    it."""
+    """Return an attribute of an object that is neither a class nor a module, as object.__getattribute__ finds it."""
     own, raw = getattr(obj, "__dict__", None), static_attribute(type(obj), name)
     if isinstance(obj, threading.local):  # each thread sees other attributes
         reader.reject("content_unguarded", kind=type(obj).__name__)
@@ -245,14 +243,14 @@ def super_attribute(reader: Reader, proxy: super, name: str) -> AbstractValue:
 
 
 def method_of_builtin(reader: Reader, owner: Known, name: str) -> AbstractValue:
-    """Return a method that a user's class inherits from a container of Python's and may have replaced."""
+    """Return a method that a user's class inherits from a builtin container. The class may override the method."""
     if name == "__getitem__":
         return Native(lambda index: outside_subscript(reader, owner, index))
     return Bound(owner, name)
 
 
 def reads_patched(reader: Reader, func: Any) -> bool:
-    """Return whether a function of torch reads something that was replaced; guards watch what the function reads."""
+    """Return whether a function of torch reads a name that the user replaced. Guards watch these names."""
     if (
         not isinstance(func, FunctionType)
         or not is_library(func.__module__)

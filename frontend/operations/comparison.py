@@ -58,7 +58,7 @@ from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType
 
 
 def is_container(av: AbstractValue) -> bool:
-    """Return whether a value is a list, a tuple, a dict or a set, none of which equals a number or a tensor."""
+    """Return whether a value is a list, tuple, dict or set. None of these equals a number or a tensor."""
     if is_known(av):
         return type(av.obj) in (tuple, list, dict, set, frozenset)
     return is_made_sequence(av) or is_dict_like(av) or is_set_like(av)
@@ -75,7 +75,7 @@ def compare_objects(reader: Reader, op: str, a: AbstractValue, b: AbstractValue)
 
 
 def compared_by(reader: Reader, op: str, owner: AbstractValue, other: AbstractValue) -> AbstractValue | None:
-    """Return what the class of one operand answers to a comparison; None where the class has no answer."""
+    """Return the result of the comparison method of one operand's class; None if the class has none."""
     method = f"__{METHODS[op]}__"
     if is_generated(owner, method):  # `dataclass` generated the method
         if not same_class(owner, other):
@@ -89,7 +89,7 @@ def compared_by(reader: Reader, op: str, owner: AbstractValue, other: AbstractVa
 
 
 def compare_tuples(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    """Compare operands of which one is a tuple of any length; return None where none is."""
+    """Compare operands of which one is a tuple of any length; return None if neither is."""
     if not any(is_any_length_tuple(av) for av in (a, b)):
         return None
     if not (is_plain_tuple(a) and is_plain_tuple(b)):
@@ -176,7 +176,7 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
 
 
 def none_test(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    """Return `a is b` where one is None and the other may be None; None where that is not so."""
+    """Return `a is b` where one is None and the other may be None; None for other operands."""
     for one, other in ((a, b), (b, a)):
         if has_alternatives(one) and is_none(other):
             return is_kind(reader, one, Kinds.NONE) if Kinds.NONE in one.alternatives else Known(False)
@@ -201,7 +201,7 @@ def compare_sequences(reader: Reader, op: str, a: AbstractValue, b: AbstractValu
 
 
 def all_same(reader: Reader, pairs: Sequence[tuple[AbstractValue, AbstractValue]]) -> AbstractValue:
-    """Return whether the items of two sequences are the same. Pairs after the first that differs are not compared."""
+    """Return whether two sequences have the same items. Pairs after the first difference are not compared."""
     result: AbstractValue = Known(True)
     for x, y in pairs:
         if {type_of(x), type_of(y)} <= {INT, FLOAT, BOOL}:
@@ -212,8 +212,7 @@ def all_same(reader: Reader, pairs: Sequence[tuple[AbstractValue, AbstractValue]
 
 
 def are_same(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """Return `a is b or a == b`, by which Python finds items. Numbers have no identity: two NaN count as one
-    object."""
+    """Return `a is b or a == b`, the test by which Python finds items. Numbers have no identity, so NaN finds NaN."""
     if is_tensor(a) and is_tensor(b):
         return reader.choose(
             identity(reader, a, b, negate=False), lambda: Known(True), lambda: equal_truth(reader, a, b)
@@ -232,7 +231,7 @@ def equal_truth(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractV
 
 
 def compare_in_order(reader: Reader, op: str, left: list[AbstractValue], right: list[AbstractValue]) -> AbstractValue:
-    """Order two sequences by the first items that differ, else by length."""
+    """Order two sequences by their first pair of different items, else by length."""
     if not left or not right:
         return reader.compare(op, Known(len(left)), Known(len(right)))
     return reader.choose(
@@ -272,7 +271,7 @@ def identity(reader: Reader, a: AbstractValue, b: AbstractValue, negate: bool) -
 
 
 def is_new_and_held(reader: Reader, av: AbstractValue, names: int) -> bool:
-    """Return whether a value is a tensor made here that `names` names hold, and that no loop gives again."""
+    """Return whether a value is a tensor made here that exactly `names` names hold, and that no loop carries."""
     value = ssa_value(av)
     if value is None or not is_new(reader, av) or any(holds(w, value) > names for w in reader.position.walked):
         return False
@@ -281,8 +280,8 @@ def is_new_and_held(reader: Reader, av: AbstractValue, names: int) -> bool:
 
 
 def tensor_outside(reader: Reader, av: AbstractValue) -> str | None:
-    """Return which tensor outside of the call a value is: the name of its param, "" where the code never reads the
-    tensor."""
+    """Return the name of the param of a tensor outside, "" if the code never reads the tensor, None for other
+    values."""
     if is_known(av) and isinstance(av.obj, torch.Tensor):
         param = reader.environment.param_of.get(id(av.obj))
         return "" if param is None else param.name
@@ -302,12 +301,12 @@ def contained(reader: Reader, item: AbstractValue, container: AbstractValue, neg
 
 @Verb
 def contains(reader: Reader, container: AbstractValue, item: AbstractValue) -> AbstractValue:
-    """Return `item in container`, where the class of the container has no method of the user's for it."""
+    """Return `item in container` for a container whose class has no `__contains__` of the user's."""
     return is_among(reader, item, reader.iterate(container))
 
 
 def is_among(reader: Reader, item: AbstractValue, others: Iterable[AbstractValue]) -> AbstractValue:
-    """Return whether an item is one of some others."""
+    """Return whether an item equals one of some values."""
     result: AbstractValue = Known(False)
     for x in others:
         result = negated(

@@ -1,4 +1,4 @@
-"""Python's complex numbers, as pairs of floats; and complex tensors where the front end treats them apart."""
+"""Python's complex numbers, as pairs of floats, and the complex tensors that need treatment of their own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def complex_parts(reader: Reader, av: AbstractValue) -> list[AbstractValue] | No
 
 
 def complex_result(reader: Reader, function: object, *operands: AbstractValue) -> AbstractValue | None:
-    """Apply a function of the parts of numbers, which returns the parts of one; return None where an operand is no
+    """Return the complex number whose parts a function computes from the parts of the operands; None if one is no
     number."""
     parts = [complex_parts(reader, av) for av in operands]
     if None in parts:
@@ -45,7 +45,7 @@ def complex_result(reader: Reader, function: object, *operands: AbstractValue) -
 
 
 def complex_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """Return the result of an operator of which an operand is a complex number, and none a tensor."""
+    """Return the result of a binary operator if one operand is a complex number and none is a tensor; else None."""
     found = complex_result(reader, _OPERATORS[op], a, b) if op in _OPERATORS else None
     return bad_operands(reader, op, a, b) if found is None else found
 
@@ -102,7 +102,8 @@ def is_conjugate(tensor: AbstractValue) -> bool:
 
 
 def refuse_writes_to_conjugates(module: Module) -> None:
-    """Raise CompileError where a conjugate or its operand is written: eager's conj() is a view, ours a copy."""
+    """Raise CompileError if a conjugate or its operand is written, since eager's conj() is a view and ours is a
+    copy."""
     found = [
         Diagnostic(
             op.loc, "conj() of a tensor that is written, or whose conjugate is, is not supported", "use conj_physical()"

@@ -82,8 +82,7 @@ def constructed(
 def module_without_tensors(
     reader: Reader, cls: type, args: list[Any], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """Return `nn.Softmax(dim=1)` and the like: torch's own `__init__` makes the same of known arguments in each
-    call."""
+    """Return a module such as `nn.Softmax(dim=1)`, which torch's own `__init__` makes equal in each call."""
     init = inspect.getattr_static(cls, "__init__")
     if not is_library(cls.__module__) and init is not torch.nn.Module.__init__:
         return None
@@ -100,7 +99,7 @@ def module_without_tensors(
 
 
 def member_of(reader: Reader, cls: type, value: AbstractValue, members: list[Any]) -> AbstractValue:
-    """Return the first member of an enum whose value equals one of run time."""
+    """Return the first member of an enum whose value equals a run-time value."""
     if not members:
         shown = reader.call(Known(repr), [value], {})
         raise_with(reader, "ValueError", joined(reader, [shown, Known(f" is not a valid {cls.__qualname__}")]))
@@ -114,7 +113,7 @@ def member_of(reader: Reader, cls: type, value: AbstractValue, members: list[Any
 def dataclass_of(
     reader: Reader, cls: type, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """Make an instance as the `__init__` does that `dataclass` writes."""
+    """Make an instance as the `__init__` does that `dataclass` generates."""
     parameters = list(inspect.signature(cls).parameters.values())
     positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
     if len(args) > len(positional):

@@ -1,4 +1,4 @@
-"""Operators on tensors: eager's type promotion, and what it refuses."""
+"""Operators on tensors, with eager's type promotion and eager's errors."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ _NOT_OF_BOOLS = {
 
 
 def _number_of(av: AbstractValue) -> AbstractValue:
-    """Return a float32 or float16 scalar of NumPy as a Python float, as torch takes it beside tensors; else the value."""
+    """Return a float32 or float16 scalar of NumPy as a Python float, since torch takes it as a number; else the
+    value."""
     if is_known(av) and any(is_instance(av.obj, "numpy", name) for name in ("float32", "float16")):
         return Known(float(av.obj))
     return av
 
 
 def elementwise(reader: Reader, name: str, *operands: AbstractValue, dtype: str | None = None) -> RuntimeValue:
-    """Build an elementwise op with eager's type promotion. `dtype` overrides the dtype that the op computes in."""
+    """Build an elementwise op with eager's type promotion. `dtype` overrides the dtype of the computation."""
     operands = tuple(
         RuntimeValue(materialize(reader, av)) if is_complex_number(av) else _number_of(av) for av in operands
     )
@@ -69,13 +70,13 @@ def elementwise(reader: Reader, name: str, *operands: AbstractValue, dtype: str 
 
 
 def refuse_bools(reader: Reader, *operands: AbstractValue) -> None:
-    """Raise what a difference of these operands raises where one is a bool."""
+    """Raise eager's error for a difference of which an operand is a bool."""
     if any(tensor_type(av).dtype == "bool" if is_tensor(av) else type_of(av) == BOOL for av in operands):
         reader.emit.raise_error("RuntimeError", _NOT_OF_BOOLS["sub"])
 
 
 def check_divisor(reader: Reader, dividend: AbstractValue, divisor: AbstractValue, dtype: str) -> None:
-    """Raise where integers are divided by a zero number and the tensor has elements."""
+    """Raise for a division of integers by the number zero, if the tensor has elements."""
     if not is_tensor(divisor) and type_of(divisor) == INT and SIZES[dtype] < 8:  # the divisor wraps to the dtype
         divisor = reader.binary("BitAnd", divisor, Known(2 ** (8 * SIZES[dtype]) - 1))
     zero = reader.compare("Eq", divisor, Known(0))

@@ -57,7 +57,7 @@ def read_joined_str(reader: Reader, node: ast.JoinedStr) -> AbstractValue:
 
 
 def joined(reader: Reader, parts: Sequence[AbstractValue]) -> AbstractValue:
-    """Return one string of strings and numbers, known where all are known."""
+    """Return the concatenation of strings and numbers, which is known if all are known."""
     if all(is_known(p) for p in parts):
         return Known("".join(str(p.obj) for p in parts if is_known(p)))
     format, values = "", []
@@ -196,7 +196,7 @@ def format_percent(reader: Reader, template: str, given: AbstractValue) -> Abstr
 
 
 def percent_literal(reader: Reader, text: str) -> AbstractValue:
-    """Return the text between two conversions."""
+    """Return the literal text between two conversions."""
     if text.endswith("%") and text.count("%") == 1:
         reader.emit.raise_error("ValueError", "incomplete format")
     if "%" in text:
@@ -279,7 +279,7 @@ def own_text(reader: Reader, value: AbstractValue, quoted: bool) -> AbstractValu
 
 
 def dataclass_text(reader: Reader, value: AbstractValue) -> AbstractValue:
-    """Return the result of the __repr__ that `dataclass` writes."""
+    """Return the result of the __repr__ that `dataclass` generates."""
     cls: Any = class_of(value)
     names = [f.name for f in dataclasses.fields(cls) if f.repr]
     return fields_text(reader, cls.__qualname__, ((name, reader.attribute(value, name)) for name in names))
@@ -322,7 +322,7 @@ def listed_text(reader: Reader, left: str, items: list[AbstractValue], right: st
 
 
 def format_of(reader: Reader, text: AbstractValue) -> tuple[str, list[Value]]:
-    """Return a text as ir/text_formats.py describes it: a format, and the values of its conversions."""
+    """Return a format of ir/text_formats.py, and the values of its conversions."""
     if is_known(text):
         return text.obj.replace("%", "%%"), []
     value = materialize(reader, text)

@@ -11,15 +11,15 @@ from scriptc.ir.core import Value
 
 
 def is_held(value: Value, held: Iterable[AbstractValue], names: int) -> bool:
-    """Return whether exactly `names` names hold a value, and no run-time list or object. `held`: what all names are
-    bound to."""
+    """Return whether exactly `names` names hold a value, and no run-time list or object does. `held`: the values of
+    all names."""
     if not all(op.has("PURE") or op.name.startswith(("check", "copy_")) for op in value.users()):
         return False
     return sum(holds(av, value) for av in held) == names
 
 
 def holds(av: AbstractValue, value: Value) -> int:
-    """Return in how many places of a name's value an SSA value stands. A value whose parts cannot be listed counts as
+    """Return how often an SSA value occurs in the value of a name. A value whose parts cannot be listed counts as
     one."""
     if (own := ssa_value(av)) is not None:
         return int(own is value)

@@ -1,5 +1,7 @@
-"""Tensors indexed: by ints, slices, None and `...`, which make views, and by tensors, lists and masks, which pick elements.
-And sequences of Python's, indexed by tensors."""
+"""Indexing of tensors, and of sequences by tensors.
+
+Ints, slices, None and `...` make views. Tensors, lists and masks pick elements.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ from scriptc.ir.types import BOOL, FLOAT, INT, STR, ListType
 def put_by_index(
     reader: Reader, view: AbstractValue, picked: dict[int, AbstractValue], value: AbstractValue, *, accumulate: bool
 ) -> AbstractValue:
-    """Return a copy of a tensor with a value where tensors index it."""
+    """Return a copy of a tensor with a value at the positions that tensors index."""
     from scriptc.frontend.library.torch.indexing_decomposed import put_mask, put_tensors
 
     if not is_tensor(value):
@@ -52,7 +54,7 @@ def put_by_index(
 
 
 def is_indexed_by_ints(owner: AbstractValue) -> bool:
-    """Return whether a value asks its index for `__index__`."""
+    """Return whether a sequence calls `__index__` of its index."""
     if is_known(owner):
         kinds = (list, tuple, str, range, torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ParameterList)
         return isinstance(owner.obj, kinds) and not defines(owner, "__getitem__")
@@ -74,8 +76,10 @@ def index_tensor(reader: Reader, tensor: AbstractValue, index: AbstractValue) ->
 def indexed(
     reader: Reader, tensor: AbstractValue, index: AbstractValue
 ) -> tuple[AbstractValue, dict[int, AbstractValue]]:
-    """Return the view that the basic parts of an index make of a tensor, and the tensors in the index by the dim that
-    they index: one mask alone, by its first dim, or tensors of indices."""
+    """Return the view that the basic parts of an index make, and the tensors of the index by dim.
+
+    The tensors are one mask, by its first dim, or tensors of indices.
+    """
     if is_any_length_tuple(index):
         reader.reject("index_of_unknown_length")
     items = sequence_items(index) if is_plain_tuple(index) or is_known(index) else None
@@ -88,7 +92,7 @@ def indexed(
 
 
 def indexed_dims(part: AbstractValue) -> int:
-    """Return how many dims of a tensor a part of an index takes."""
+    """Return the number of dims that a part of an index consumes."""
     if is_known(part) and (part.obj is None or part.obj is Ellipsis) or is_bool_index(part):
         return 0
     is_mask = is_tensor(part) and tensor_type(part).dtype in ("bool", "u8")
@@ -98,7 +102,7 @@ def indexed_dims(part: AbstractValue) -> int:
 def basic_index(
     reader: Reader, tensor: AbstractValue, parts: list[AbstractValue], skipped: int
 ) -> tuple[AbstractValue, dict[int, AbstractValue]]:
-    """Return the view that ints, slices, None and `...` give, and the tensors that index it further, by dim."""
+    """Return the view that ints, slices, None and `...` make, and the tensors that index the view, by dim."""
     dim, result = 0, tensor
     picked: dict[int, AbstractValue] = {}
     alone = sum(map(picks, parts)) == 1
@@ -132,7 +136,7 @@ def basic_index(
 
 
 def picks(part: AbstractValue) -> bool:
-    """Return whether a part of an index picks elements, rather than making a view."""
+    """Return whether a part of an index picks elements instead of making a view."""
     basic = is_known(part) and (part.obj is None or part.obj is Ellipsis)
     return not (basic or is_slice(part) or is_integer(part))
 
@@ -142,7 +146,7 @@ def is_mask(part: AbstractValue) -> bool:
 
 
 def check_mask(reader: Reader, mask: AbstractValue, tensor: AbstractValue, dim: int) -> None:
-    """Check that a mask has the sizes of the dims from `dim` on."""
+    """Check that the sizes of a mask are those of the tensor's dims from `dim` on."""
     for i in range(tensor_type(mask).rank):
         same = reader.compare("Eq", size_av(reader, mask, i), size_av(reader, tensor, dim + i))
         check_that(reader, same, "IndexError", "The shape of the mask does not match the shape of the indexed tensor")
@@ -156,13 +160,13 @@ def is_bool_index(part: AbstractValue) -> bool:
 
 
 def mask_of_one(reader: Reader, part: AbstractValue) -> AbstractValue:
-    """Return the indices that a mask without dims stands for in a dim of size one: the place 0, or none."""
+    """Return the index tensor for a mask without dims: [0] for True, [] for False."""
     count = reader.call(Known(int), [reader.truth(part)], {})
     return new_filled(reader, [count], Known(0), "i64")
 
 
 def tensor_of_indices(reader: Reader, part: AbstractValue) -> AbstractValue:
-    """Return a list in an index as a tensor, or as one of several ranks. An empty list is a tensor of floats."""
+    """Return a list in an index as a tensor. It may be a tensor of one of several ranks; an empty list gives floats."""
     held = materialize(reader, part).type if is_made_list(part) and part.items is None else None
     if isinstance(held, ListType) and held.elem == STR:
         reader.emit.raise_error("TypeError", "new(): invalid data type 'str'")
@@ -171,7 +175,7 @@ def tensor_of_indices(reader: Reader, part: AbstractValue) -> AbstractValue:
 
 
 def with_index_tensors(reader: Reader, index: AbstractValue) -> AbstractValue:
-    """Return an index of a tensor whose lists of run-time length are tensors."""
+    """Return an index of a tensor with its lists of run-time length as tensors."""
     if is_made_tuple(index) and index.cls is tuple:
         return TupleValue([with_index_tensors(reader, i) for i in index.items])
     return (
@@ -182,7 +186,7 @@ def with_index_tensors(reader: Reader, index: AbstractValue) -> AbstractValue:
 
 
 def index_tensors_of(reader: Reader, part: AbstractValue, tensor: AbstractValue, dim: int) -> list[AbstractValue]:
-    """Return the tensors of indices that an index of `tensor` from `dim` on stands for: one per dim of a mask."""
+    """Return the index tensors for one part of an index, which indexes dims from `dim` on; a mask gives one per dim."""
     if isinstance(part, RangeValue):
         steps = reader.call(Known(torch.arange), [reader.call(Known(len), [part], {})], {})
         part = reader.binary("Add", reader.binary("Mult", steps, part.step), part.start)
@@ -236,5 +240,5 @@ def slice_dim(reader: Reader, tensor: AbstractValue, dim: int, part: AbstractVal
 
 
 def _mask_in(picked: dict[int, AbstractValue]) -> list[AbstractValue] | None:
-    """Return the dim and the mask, where a mask alone picks."""
+    """Return the dim and the mask if an index is a single mask; else None."""
     return next(([Known(dim), index] for dim, index in picked.items() if tensor_type(index).dtype == "bool"), None)

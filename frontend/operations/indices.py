@@ -19,7 +19,7 @@ _BEYOND = 2**63 - 1
 
 
 def single_index(reader: Reader, tensor: AbstractValue) -> AbstractValue:
-    """Return the int that a tensor gives as an index or size."""
+    """Return the int of a tensor that is an index or a size."""
     refusal = "TypeError", "only integer tensors of a single element can be converted to an index"
     if tensor_type(tensor).dtype in INEXACT:
         reader.emit.raise_error(*refusal)
@@ -29,7 +29,7 @@ def single_index(reader: Reader, tensor: AbstractValue) -> AbstractValue:
 
 
 def slice_bounds(reader: Reader, index: AbstractValue) -> list[Any]:
-    """Start, stop and step of a slice of a list; what stands for None is beyond its end."""
+    """Return start, stop and step of a slice of a list. A bound that is None becomes a number beyond the end."""
     parts = slice_parts(index)
     step = Known(1) if is_none(parts[2]) else parts[2]
     back = reader.compare("Lt", step, Known(0))
@@ -52,13 +52,13 @@ def is_slice(index: AbstractValue) -> bool:
 
 
 def has_step(index: AbstractValue) -> bool:
-    """Return whether a slice may have another step than 1."""
+    """Return whether the step of a slice may differ from 1."""
     step = slice_parts(index)[2]
     return not (is_known(step) and step.obj in (None, 1))
 
 
 def integer(reader: Reader, av: AbstractValue) -> Value:
-    """Return the i64 value of an index or size. Integer tensors of one element count, as for eager."""
+    """Return the i64 value of an index or size. Integer tensors of one element are accepted, as in eager."""
     if has_alternatives(av):
         av = split(reader, av, lambda a: RuntimeValue(integer(reader, a)))
     value = materialize(reader, av)

@@ -1,4 +1,4 @@
-"""Truth values, numbers as other numbers, and the error of operands that do not fit."""
+"""Truth values, conversions of numbers, and the errors of unsuitable operands."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ def check_that(reader: Reader, condition: AbstractValue, type: str, message: str
 
 
 def is_one_of(reader: Reader, av: OneOf, numbers: Sequence[int]) -> AbstractValue:
-    """Return whether a value is of one of some of its kinds, as a condition from which both answers narrow the
-    kinds."""
+    """Return whether a value has one of some kinds, as a condition by which both branches narrow its kinds."""
     others = [n for n in av.alternatives if n not in numbers]
     if not numbers or not others:
         return Known(bool(numbers))
@@ -64,7 +63,7 @@ def to_int(reader: Reader, v: Value) -> Value:
 
 
 def logical_and(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """Return `a and b` of two bools without effects."""
+    """Return `a and b` of two bools that were computed without effects."""
     for x, y in ((a, b), (b, a)):
         if is_known(x):
             return y if x.obj else Known(False)

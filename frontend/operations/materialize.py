@@ -50,7 +50,7 @@ from scriptc.ir.types import INT, NEVER, NONE, JoinError, ListType, OptionalType
 
 
 def refuse_value(reader: Reader, av: ListValue) -> NoReturn:
-    """Reject a list that exists in the compiler alone where a run-time list is needed."""
+    """Reject a list that exists in the compiler alone but is needed as a run-time list."""
     promote_objects(reader, av.items or [])
     if any(map(holds_function, av.items or ())):
         reader.reject("functions_in_list")
@@ -62,7 +62,7 @@ def refuse_value(reader: Reader, av: ListValue) -> NoReturn:
 
 
 def union_item(reader: Reader, av: OneOf) -> Value:
-    """Return the SSA value of a value of several kinds, which goes into a container."""
+    """Return the SSA value of a value of several kinds, as an item of a container."""
     if not reader.assumptions.unions:
         refuse_kinds(reader, av)
     held = [list_item(reader, a) for a in av.alternatives.values()]
@@ -80,7 +80,7 @@ def refuse_kinds(reader: Reader, av: AbstractValue) -> NoReturn:
 
 
 def as_union(reader: Reader, av: AbstractValue, wanted: TupleType) -> Value:
-    """Return a value as one of a union that has its kind, or kinds."""
+    """Return a value as an item of a union type, which has its kind or kinds."""
     kinds = [type_kind(t) for t in wanted.items[1:]]
     alternatives = av.alternatives if has_alternatives(av) else {Kinds.NONE: av}
     held: dict[int, Value] = {}
@@ -117,7 +117,7 @@ def split_tags(reader: Reader, av: OneOf, number_of: dict[int, int]) -> Value:
 
 
 def from_union(reader: Reader, parts: Sequence[AbstractValue]) -> AbstractValue:
-    """Return the value that the parts of a union stand for."""
+    """Return the abstract value of a union from the union's parts."""
     number, *alternatives = parts
     tags = [reader.kinds.tag(kind_of(a)) for a in alternatives]
     assert isinstance(number, RuntimeValue)
@@ -132,7 +132,7 @@ def from_union(reader: Reader, parts: Sequence[AbstractValue]) -> AbstractValue:
 
 
 def make_tuple(items: list[AbstractValue]) -> AbstractValue:
-    """Return a tuple, known as a whole where all items are known."""
+    """Return a tuple, which is known if all items are known."""
     if all(is_known(i) for i in items):
         return Known(tuple(i.obj for i in items if is_known(i)))
     return TupleValue(items)
@@ -153,7 +153,7 @@ def wrap(reader: Reader, value: Any) -> AbstractValue:
 
 
 def tuple_value(reader: Reader, items: Sequence[AbstractValue], elem: Type = NEVER) -> Value:
-    """Return the SSA value of a tuple of any length; `elem` is a type that the items must fit."""
+    """Return the SSA value of a tuple of any length; `elem` is a type that fits the items."""
     values = [list_item(reader, i) for i in items]
     try:
         for v in values:
@@ -177,7 +177,7 @@ def any_length(reader: Reader, av: AbstractValue, elem: Type = NEVER) -> Value:
 
 
 def as_type(reader: Reader, value: Value, wanted: Type) -> Value:
-    """Return a value as a container holds it whose tuples are of any length."""
+    """Return a value in the layout of a container whose tuples may have any length."""
     held = value.type
     if not is_laid_out_anew(held, wanted):
         return value
@@ -200,7 +200,7 @@ def as_type(reader: Reader, value: Value, wanted: Type) -> Value:
 
 
 def item_for(reader: Reader, container: Value, value: Value) -> Value:
-    """Return a value as a list holds it."""
+    """Return a value as an item of a run-time list."""
     assert isinstance(container.type, ListType)
     return as_type(reader, value, container.type.elem)
 
@@ -215,14 +215,14 @@ def apply_op(reader: Reader, name: str, /, *operands: AbstractValue, hint: str =
 
 
 def materialize_complex(reader: Reader, av: AbstractValue) -> Value:
-    """Return the SSA value of a complex number, which goes into an op over tensors."""
+    """Return the SSA value of a complex number, for an op over tensors."""
     structure = structure_of(av)
     assert structure is not None
     return reader.emit.build("complex.make", [materialize(reader, part) for part in structure.parts])
 
 
 def list_item(reader: Reader, av: AbstractValue) -> Value:
-    """Return the SSA value of an item that goes into a container."""
+    """Return the SSA value of an item of a container."""
     if has_alternatives(av) and Kinds.NONE in av.alternatives and len(av.alternatives) == 2:
         return optional(reader, av)
     if has_alternatives(av) and is_plain_tuple(av):
@@ -259,8 +259,7 @@ def optional(reader: Reader, av: OneOf) -> Value:
 
 
 def stored(reader: Reader, target: ListValue, item: AbstractValue) -> Value:
-    """Return the SSA value of an item that goes into a list. An item without one makes the list one of known
-    length."""
+    """Return the SSA value of an item of a list. If it has none, the list gets a known length in the next reading."""
     try:
         return list_item(reader, item)
     except UserError as e:

@@ -60,7 +60,7 @@ def named_tuple_of(reader: Reader, cls: Any, items: Sequence[AbstractValue]) -> 
 
 
 def found_in_tuple(reader: Reader, owner: TupleValue, name: str, args: Sequence[AbstractValue]) -> AbstractValue:
-    """Return the result of `index` or `count`, at compile time where all is known."""
+    """Return the result of `index` or `count`, which is known if all items are known."""
     known = [av.obj for av in (*owner.items, *args) if is_known(av) and isinstance(av.obj, (int, str))]
     if len(known) == len(owner.items) + len(args):
         items = tuple(known[: len(owner.items)])

@@ -1,5 +1,7 @@
-"""What the functions of NumPy give for single numbers: Python's numbers here, which are known by where they came from as long
-as nothing has been done with them, so that `np.ceil(x).astype(int).item()` is understood."""
+"""Scalar results of NumPy's functions, which are Python numbers here.
+
+The front end remembers which numbers come straight from NumPy, so that it understands `np.ceil(x).astype(int).item()`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def made_by(reader: Reader, function: Any, av: AbstractValue) -> AbstractValue:
 
 
 def as_python(reader: Reader, obj: Any) -> Known:
-    """Return an object found outside, numbers of NumPy as numbers of Python."""
+    """Return an object from outside, with NumPy numbers as Python numbers."""
     found = Known(without_numpy(obj))
     if found.obj is not obj:
         reader.environment.numpy_numbers[id(found)] = found
@@ -33,7 +35,7 @@ def as_python(reader: Reader, obj: Any) -> Known:
 
 
 def numpy_attribute(reader: Reader, owner: AbstractValue, name: str) -> AbstractValue | None:
-    """Return an attribute that NumPy's numbers have and Python's lack; None for other attributes."""
+    """Return an attribute that NumPy numbers have and Python numbers lack; None for other attributes."""
     if name not in _OF_NUMPY or not reader.environment.numpy_numbers or type_of(owner) not in (INT, FLOAT):
         return None
     if id(owner) not in reader.environment.numpy_numbers:

@@ -1,4 +1,5 @@
-"""Instances of user classes that compiled code makes: named tuples are tuples, all others have their attributes split up."""
+"""Instances of users' classes that compiled code makes. Named tuples are tuples; the attributes of other objects are
+separate values."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ from scriptc.frontend.values.verbs import describe, python_class
 
 
 def maker_after(reader: Reader, cls: type, place: int) -> AbstractValue:
-    """Return the `__new__` that a named tuple's class finds among its bases from a position on."""
+    """Return the `__new__` that the bases of a named tuple's class define from a position in the MRO on."""
     home = next(b for b in cls.__mro__[place:] if "__new__" in b.__dict__)
     if "_fields" in home.__dict__:  # `namedtuple` made this `__new__`
         return Native(
@@ -59,7 +60,7 @@ def maker_after(reader: Reader, cls: type, place: int) -> AbstractValue:
 
 
 def compared_fields(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
-    """Return the fields that the comparisons written by `dataclass` compare."""
+    """Return the fields that the comparisons of a dataclass compare."""
     return [reader.attribute(av, f.name) for f in dataclasses.fields(class_of(av)) if f.compare]  # type: ignore[arg-type]
 
 
@@ -67,8 +68,7 @@ def compared_fields(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
 
 
 def class_value(reader: Reader, owner: AbstractValue, cls: type, name: str) -> AbstractValue | None:
-    """Return what the class of an object made here has for an attribute, bound to the object; None where it has
-    none."""
+    """Return the class's attribute of an object made here, bound to the object; None if there is none."""
     home = next((c for c in cls.__mro__ if name in c.__dict__), None)
     if home is None:
         return None
@@ -80,8 +80,7 @@ def class_value(reader: Reader, owner: AbstractValue, cls: type, name: str) -> A
 
 
 def of_module_class(reader: Reader, made: ObjectValue, name: str) -> AbstractValue:
-    """Return what nn.Module itself has for an attribute of a module made here, which is an object with a
-    `forward`."""
+    """Return nn.Module's own attribute of a module made here. Such a module is an object with a `forward`."""
     if name == "__init__":
         return Native(lambda: begin_module(reader, made))
     if name == "__call__":
@@ -95,8 +94,7 @@ def begin_module(reader: Reader, made: ObjectValue) -> AbstractValue:
 
 
 def check_module_attribute(reader: Reader, made: ObjectValue, name: str, value: AbstractValue) -> None:
-    """Reject modules and parameters as attributes of a module made here, which nn.Module keeps in tables of its
-    own."""
+    """Reject modules and parameters as attributes of a module made here, since nn.Module keeps them in tables."""
     items = reader.items_of(made)
     placed = [*([items[name]] if name in items else []), *([] if "training" in items else [value])]
     if any(_is_kept_aside(av) for av in placed):
@@ -144,7 +142,8 @@ def found_in_class(reader: Reader, owner: ObjectValue, name: str) -> AbstractVal
 
 
 def attribute_of_some(reader: Reader, owner: ObjectValue, name: str, held: MaybeUnbound) -> AbstractValue:
-    """Return an attribute that only some paths have set: elsewhere it is the class's, or AttributeError."""
+    """Return an attribute that only some paths have set. The other paths give the class's attribute, or
+    AttributeError."""
     if hasattr(owner.cls, name):
         return reader.choose(held.flag, lambda: held.av, lambda: found_in_class(reader, owner, name))
     check_that(reader, held.flag, "AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
@@ -154,7 +153,7 @@ def attribute_of_some(reader: Reader, owner: ObjectValue, name: str, held: Maybe
 
 
 def refuse_attributes_of_some(reader: Reader, owner: ObjectValue) -> None:
-    """Reject an object of which all attributes are asked for, and some paths have not set one."""
+    """Reject a request for all attributes of an object if some paths have not set one."""
     if any(may_be_unbound(av) for av in reader.items_of(owner).values()):
         reader.reject("other_keys_on_a_path", what=describe(owner))
 
@@ -207,7 +206,7 @@ def super_value(reader: Reader, owner: SuperValue, name: str) -> AbstractValue:
 
 
 def special(reader: Reader, owner: AbstractValue, name: str, args: Sequence[AbstractValue]) -> AbstractValue | None:
-    """Return `owner.__name__(*args)` of an object of a user's class; None where the class lacks the method."""
+    """Return `owner.__name__(*args)` of an object of a user's class; None if the class lacks the method."""
     if not defines(owner, name):
         return None
     if is_object(owner):
@@ -221,12 +220,12 @@ def special(reader: Reader, owner: AbstractValue, name: str, args: Sequence[Abst
 
 
 def _is_data_descriptor(found: Any) -> bool:
-    """Return whether what a class has for a name is asked, in front of the object itself, by code in Python."""
+    """Return whether a class attribute is a data descriptor in Python, which precedes the object's attribute."""
     return isinstance(found, property) or isinstance(getattr(type(found), "__set__", None), FunctionType)
 
 
 def _is_kept_aside(av: AbstractValue) -> bool:
-    """Return whether nn.Module keeps a value in its tables, as a module or, possibly, as a parameter."""
+    """Return whether nn.Module keeps a value in its tables, as a module or perhaps as a parameter."""
     made = defining_op(av)
     return made is not None and made.name == "param" or issubclass(class_of(av) or object, torch.nn.Module)
 
@@ -250,7 +249,7 @@ def super_of(reader: Reader, cls: type, first: AbstractValue) -> AbstractValue:
 
 
 def base_init(reader: Reader, made: AbstractValue) -> AbstractValue:
-    """Return the `__init__` of a class of Python's own, called from a user's."""
+    """Return the `__init__` of a class of Python's own, for a call from a subclass of the user's."""
 
     def init(*args: AbstractValue) -> AbstractValue:
         if is_object(made) and issubclass(made.cls, BaseException):

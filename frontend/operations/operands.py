@@ -1,4 +1,4 @@
-"""What the ops of the IR take for numbers; all else raises, as torch's own parser of arguments does."""
+"""The number operands of IR ops. Other values raise the errors of torch's argument parser."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _operand(r: Reader, row: OpDef, kind: str, av: AbstractValue) -> AbstractVal
 
 
 def _holds_no_number(av: AbstractValue) -> bool:
-    """Return whether a value is surely neither a number nor a tensor."""
+    """Return whether a value is certainly neither a number nor a tensor."""
     if is_known(av):
         return av.obj is None or isinstance(av.obj, (str, tuple, list, dict, set))
     if (t := run_time_type(av)) is not None:

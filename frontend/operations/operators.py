@@ -121,7 +121,7 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
 
 
 def both_present(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> list[AbstractValue]:
-    """Return the operands of an operator that refuses None, without None."""
+    """Return the operands of an operator without the alternative None, for which the operator raises."""
     message = f"unsupported operand type(s) for {SYMBOLS.get(op, op)}: 'NoneType'"
     return [present(reader, av, "TypeError", message) for av in (a, b)]
 
@@ -176,13 +176,13 @@ def unary(reader: Reader, node: ast.unaryop, av: AbstractValue) -> AbstractValue
 
 
 def bad_operand(reader: Reader, name: str, av: AbstractValue) -> NoReturn:
-    """Raise what Python does where a value has no unary operator."""
+    """Raise Python's error for a value without a unary operator."""
     own = class_name_of(reader, av)
     reader.emit.raise_error("TypeError", f"bad operand type for unary {SYMBOLS.get(name, name)}: '{own}'")
 
 
 def inplace(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """Return `a op= b`: write through a tensor, extend a list, else apply the plain operator."""
+    """Return `a op= b`: write through a tensor, extend a list, or else apply the plain operator."""
     if has_alternatives(a):
         return split(reader, both_present(reader, op, a, b)[0], lambda av: reader.inplace(op, av, b))
     if isinstance(a, KnownSet):

@@ -1,4 +1,4 @@
-"""Arguments of functions that make tensors which say where and how these are kept: on the CPU, they ask for nothing."""
+"""Options of functions that make tensors, such as device and layout. On the CPU, they have no effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _is_cpu(r: Reader, device: Any) -> bool:
 
 
 def options(r: Reader, kwargs: dict[str, AbstractValue]) -> None:
-    """Refuse arguments that do not matter on the CPU, where they ask for something else."""
+    """Check options that have no effect on the CPU. Reject another device or layout."""
     for key, av in kwargs.items():
         obj = require_known(r, av, f"the argument {key}")
         cpu = key == "device" and _is_cpu(r, obj)
@@ -35,8 +35,11 @@ def options(r: Reader, kwargs: dict[str, AbstractValue]) -> None:
 
 
 def without_options(r: Reader, function: Any, kwargs: dict[str, AbstractValue]) -> dict[str, AbstractValue]:
-    """Return the keywords that a decomposition has. Options that only torch has are checked and dropped; other
-    keywords that the decomposition lacks are rejected, rather than raising a TypeError that eager does not raise."""
+    """Return the keywords that a decomposition has.
+
+    Options of torch are checked and dropped. Other keywords that the decomposition lacks are rejected, since eager
+    raises no TypeError for them.
+    """
     params = inspect.signature(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in params.values()):
         return kwargs

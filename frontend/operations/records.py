@@ -1,7 +1,10 @@
-"""Objects that exist at run time. An object that compiled code makes is taken apart, as long as it is known everywhere which
-one it is. Where that ends (it goes into a list of unknown length, or is on some path one of several), the instances of its
-class are read again as references to records, with fields of one type each. So are dicts with known keys, where all that
-are made with the same keys count as one class."""
+"""Objects that exist at run time.
+
+The front end keeps the attributes of an object as separate values while it knows which object a value is. If the object
+goes into a list of unknown length, or is one of several on some path, the function is read again. In that reading, the
+instances of the class are references to records, whose fields have one type each. Dicts with known keys become records
+too; all dicts that are made with the same keys count as one class.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ _CONSTANTS = (torch.dtype, torch.device, type, FunctionType, torch.nn.Module)
 
 
 def run_time_item(reader: Reader, av: AbstractValue) -> Value:
-    """Return the SSA value of an item, as `list_item`, that must exist at run time."""
+    """Return the SSA value of an item as `list_item` does. The item must exist at run time."""
     try:
         return list_item(reader, av)
     except UserError:
@@ -72,7 +75,7 @@ def run_time_item(reader: Reader, av: AbstractValue) -> Value:
 
 
 def as_record(reader: Reader, made: ObjectValue | DictValue) -> AbstractValue:
-    """Return an object that has just been made as a record, where its class is one of records."""
+    """Return a new object as a record, if its class is one of records."""
     record = reader.assumptions.records.get(record_key(made))
     if record is None:
         return made
@@ -94,7 +97,7 @@ def as_record(reader: Reader, made: ObjectValue | DictValue) -> AbstractValue:
 
 
 def refuse_leak(reader: Reader, made: ObjectValue | DictValue) -> None:
-    """Reject an object that something refers to from within its own __init__: the reference would keep the old
+    """Reject an object whose own __init__ stores a reference to the object, since the reference would keep the old
     content."""
     held = [*(av for f in reader.position.frames for av in f.locals.values()), *reader.heap.contents.values()]
     for av in held:
@@ -104,8 +107,8 @@ def refuse_leak(reader: Reader, made: ObjectValue | DictValue) -> None:
 
 
 def begin_record(reader: Reader, record: Record, names: tuple[str, ...]) -> None:
-    """Declare the fields of a class when its first instance is made. Their types name the record, which is one in all
-    readings."""
+    """Declare the fields of a class when its first instance is made. Their types refer to the one record of the
+    class."""
     reader.emit.module.records[record.name] = record
     record.names, record.fields = names, []
     for name in names:
@@ -116,8 +119,8 @@ def begin_record(reader: Reader, record: Record, names: tuple[str, ...]) -> None
 
 
 def field_content(reader: Reader, record: Record, name: str, av: AbstractValue) -> AbstractValue:
-    """Return what a field holds for the value of an attribute. `Record` tells how lacking and constant ones are
-    held."""
+    """Return the content of a field for the value of an attribute. `Record` describes missing and constant
+    attributes."""
     late, constant = name in record.late, is_constant(av)
     if late and is_unbound(av):
         return Known(None)
@@ -137,7 +140,7 @@ def field_content(reader: Reader, record: Record, name: str, av: AbstractValue) 
 
 
 def field_value(reader: Reader, record: Record, index: int, av: AbstractValue) -> Value:
-    """Return the SSA value that goes into a field."""
+    """Return the SSA value for a field."""
     name = record.names[index]
     value = run_time_item(reader, field_content(reader, record, name, av))
     variable = record.fields[index].find()
@@ -164,7 +167,7 @@ def get_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any) -
 
 
 def held_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any) -> AbstractValue:
-    """Return what a field holds; Unbound or MaybeUnbound where the attribute is lacking, or may be."""
+    """Return the content of a field; Unbound or MaybeUnbound if the attribute is or may be missing."""
     av = get_field(reader, owner, name)
     constant = Known(owner.record.constants[name]) if name in owner.record.constants else None
     kinds = av.alternatives if has_alternatives(av) else {0: av}
@@ -177,7 +180,7 @@ def held_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any) 
 
 
 def fields_of(reader: Reader, owner: RecordValue | RecordDictValue) -> dict[Any, AbstractValue]:
-    """Return the attributes or keys that there are, or may be (MaybeUnbound)."""
+    """Return the attributes or keys that exist, and those that may exist (MaybeUnbound)."""
     held = {name: held_field(reader, owner, name) for name in owner.record.names}
     return {name: av for name, av in held.items() if not is_unbound(av)}
 

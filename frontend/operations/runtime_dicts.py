@@ -198,7 +198,7 @@ def own_key(reader: Reader, table: AbstractValue, av: AbstractValue) -> Value:
 
 
 def as_key(reader: Reader, av: AbstractValue, key: Type) -> tuple[AbstractValue, AbstractValue | None]:
-    """Return whether an equal key of a type exists, and the key in that type; None where it never does."""
+    """Return whether a type has a key that may equal a value, and that key; None as the key if it never equals."""
     items = sequence_items(av)
     if isinstance(key, ListType):
         return own_tuple_key(reader, av, items, key)
@@ -261,7 +261,7 @@ def holds_functions(reader: Reader, d: DictValue) -> bool:
 
 
 def is_function_table(reader: Reader, d: DictValue, index: AbstractValue) -> bool:
-    """Return whether a dict with known keys holds functions, and the index is a run-time key that is no argument."""
+    """Return whether a dict with known keys holds functions and a run-time key, which is no argument, indexes it."""
     value = ssa_value(index)
     if value is None or value.type not in KEY_TYPES or value in reader.speculation.arg_places:
         return False
@@ -286,7 +286,7 @@ def choose_by_key(
     at: Callable[[Any], AbstractValue],
     absent: Callable[[], AbstractValue],
 ) -> AbstractValue:
-    """Return the item at one of some keys, which are compared one after the other."""
+    """Return the item whose key equals the index, by one comparison after another."""
     if not keys:
         return absent()
     rest = lambda: choose_by_key(reader, index, keys[1:], at, absent)  # noqa: E731
@@ -409,7 +409,7 @@ def in_any_order(reader: Reader) -> Iterator[None]:
 
 
 def walk_table(reader: Reader, av: AbstractValue) -> Walk:
-    """Return how a run-time dict or set, or a view, is walked. Keys must not be added or removed meanwhile."""
+    """Return the walk over a run-time dict or set, or over a view. Keys must not be added or removed meanwhile."""
     table, part = (av.table, av.part) if isinstance(av, ViewValue) else (av, "keys")
     value = materialize(reader, table)
     if isinstance(value.type, SetType) and _has_text(value.type.key) and not reader.position.any_order:
@@ -445,7 +445,7 @@ def walk_table(reader: Reader, av: AbstractValue) -> Walk:
 def table_operator(
     reader: Reader, op: str, a: AbstractValue, b: AbstractValue, *, inplace: bool = False
 ) -> AbstractValue | None:
-    """Return `a | b` and the like; None where Python refuses them. In place, the result is `a`."""
+    """Return `a | b` and the like; None if Python raises TypeError. If `inplace`, the result is `a`."""
     if op == "BitOr" and is_dict_like(a) and (is_dict_like(b) or inplace):
         target = a if inplace else reader.call(reader.attribute(a, "copy"), [], {})
         reader.call(reader.attribute(target, "update"), [b], {})
@@ -460,7 +460,7 @@ def table_operator(
 
 
 def compare_tables(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """Return `a == b`, `a != b`, and for sets also the orders."""
+    """Return `a == b` or `a != b`, and for sets also the order comparisons."""
     same = is_dict_like(a) and is_dict_like(b) or is_set_like(a) and is_set_like(b)
     if op in ("Eq", "NotEq"):
         with in_any_order(reader):
@@ -480,7 +480,7 @@ def _has_text(key: Type) -> bool:
 
 
 def _any_length_where_fixed(asked: Type, key: Type) -> bool:
-    """Return whether a key holds a tuple of any length where the keys of a dict have one of a fixed length."""
+    """Return whether a key holds a tuple of any length but the keys of a dict have tuples of fixed length."""
     if isinstance(key, TupleType) and isinstance(asked, TupleType) and len(asked.items) == len(key.items):
         return any(map(_any_length_where_fixed, asked.items, key.items))
     return isinstance(key, TupleType) and is_tuple(asked) and asked != tuple_of(NEVER)
@@ -500,7 +500,7 @@ _SET_METHODS = {
 
 
 def has_free_keys(reader: Reader, made: DictValue, site: Any) -> bool:
-    """Return whether keys are added to a dict with known keys, or removed, where several dicts may be meant."""
+    """Return whether a dict with known keys may be one of several and gains or loses keys."""
     if not may_be_record(made) or record_key(made) not in reader.assumptions.free_keys:
         return False
     reader.speculation.free_keys([site])
@@ -510,7 +510,7 @@ def has_free_keys(reader: Reader, made: DictValue, site: Any) -> bool:
 def own_tuple_key(
     reader: Reader, av: AbstractValue, items: Sequence[AbstractValue] | None, key: ListType
 ) -> tuple[AbstractValue, AbstractValue | None]:
-    """Return a key as a dict holds it whose keys are tuples of any length, as in `as_key`."""
+    """Return a key in the layout of a dict whose keys are tuples of any length, as `as_key` does."""
     if is_any_length_tuple(av):
         held = materialize(reader, av).type
         if held != key and held != tuple_of(NEVER):

@@ -1,4 +1,4 @@
-"""Numbers that ATen converts to the dtype of a function's tensors, where other numbers take part in type promotion."""
+"""Numbers that ATen converts to the dtype of a function's tensors. Other numbers take part in type promotion."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ _OF_FIRST = FILLING | {"index_add", "scatter"}  # the dtype is the first tensor'
 def with_numbers(
     reader: Reader, name: str, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> tuple[Sequence[AbstractValue], dict[str, AbstractValue]]:  # fmt: skip
-    """Return the arguments of an ATen function with its numbers converted; raise RuntimeError where eager does."""
+    """Return the arguments of an ATen function with its numbers converted. Raise eager's RuntimeError for an
+    unsuitable number."""
     tensors = [av for av in (*args, *kwargs.values()) if is_tensor(av)]
     if not tensors or len(tensors) == len(args) + len(kwargs) and name not in FILLING:
         return args, kwargs
@@ -117,7 +118,7 @@ def check_kind(reader: Reader, name: str, parameter: str, number: AbstractValue,
 
 
 def converted(reader: Reader, number: AbstractValue, dtype: str) -> AbstractValue:
-    """Return the number as an element of the dtype would be read again; raise RuntimeError where it does not fit."""
+    """Return a number as an element of a dtype holds it. Raise RuntimeError if the number does not fit."""
     if dtype == "bool":
         return reader.truth(number)
     message = f"value cannot be converted to type {NUMBER_TYPES[dtype]} without overflow"
@@ -161,8 +162,10 @@ def fits_dtype(reader: Reader, number: AbstractValue, dtype: str) -> AbstractVal
 
 @cache
 def _parameters(name: str, count: int, keywords: frozenset[str]) -> dict[str, str]:
-    """Return the names of a function's parameters and their types, "" where overloads of the same length differ;
-    positional ones first."""
+    """Return the names of a function's parameters with their types, positional ones first.
+
+    A type is "" if overloads of the same length differ.
+    """
     packet: Any = getattr(torch.ops.aten, name, None)
     if not isinstance(packet, torch._ops.OpOverloadPacket):  # an attribute, but no function of ATen
         return {}

@@ -37,7 +37,7 @@ def dim_of(reader: Reader, tensor: AbstractValue, dim: int) -> Dim:
 
 
 def size_of(reader: Reader, tensor: AbstractValue, dim: int) -> Any:
-    """Return the SSA value of a size, a constant where the type knows the size."""
+    """Return the SSA value of a size, which is a constant if the tensor type knows the size."""
     size = dim_of(reader, tensor, dim)
     return (
         reader.emit.const(size)

@@ -1,4 +1,4 @@
-"""Operators as the classes of objects define them."""
+"""Operators by the special methods of users' classes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def special_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue
 
 
 def answer(reader: Reader, owner: AbstractValue, method: str, other: AbstractValue) -> AbstractValue | None:
-    """Return the result of a method; None where the class lacks it, or where it returns NotImplemented."""
+    """Return the result of a special method; None if the class lacks it or the method returns NotImplemented."""
     found = special(reader, owner, method, [other])
     return None if is_known(found) and found.obj is NotImplemented else found
 
@@ -40,6 +40,6 @@ def same_class(a: AbstractValue, b: AbstractValue) -> bool:
 
 
 def derives(a: AbstractValue, b: AbstractValue) -> bool:
-    """Return whether the class of `a` derives from the class of `b`, so that `a` is asked first."""
+    """Return whether the class of `a` derives from the class of `b`, so that Python calls the method of `a` first."""
     below, above = class_of(a), class_of(b)
     return below is not None and above is not None and below is not above and issubclass(below, above)

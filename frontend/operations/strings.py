@@ -1,4 +1,4 @@
-"""Operators on strings of which some are known only at run time, and their characters."""
+"""Operators on run-time strings, and the characters of strings."""
 
 from __future__ import annotations
 

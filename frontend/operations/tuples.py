@@ -1,4 +1,4 @@
-"""Tuples whose length is known only at run time. They are values of one type of items, which nothing changes."""
+"""Tuples whose length is known only at run time. They are immutable values with one type of items."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from scriptc.ir.types import STR, JoinError, ListType, ScalarType
 
 
 def tuple_of_items(reader: Reader, av: AbstractValue) -> AbstractValue:
-    """Return `tuple(av)` where the number of items is not known."""
+    """Return `tuple(av)` for a sequence of unknown length."""
     if is_any_length_tuple(av):
         return av
     listed = av if is_made_list(av) else reader.call(Known(list), [av], {})
@@ -45,7 +45,7 @@ def any_length_method(reader: Reader, owner: ListValue, name: str) -> AbstractVa
 
 
 def tuple_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    """Return `a + b` or `a * b` where an operand, or the result, is a tuple of any length; None where none is."""
+    """Return `a + b` or `a * b` if an operand or the result is a tuple of any length; else None."""
     if op == "Mult" and is_plain_tuple(b):
         a, b = b, a
     if not is_plain_tuple(a):
@@ -59,7 +59,7 @@ def tuple_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) 
 
 
 def is_repeated_by_hand(times: AbstractValue, items: Sequence[AbstractValue]) -> TypeGuard[Known]:
-    """Return whether the compiler repeats items: numbers and tensors only while they stay few."""
+    """Return whether the compiler repeats the items. It repeats numbers and tensors only while they stay few."""
     if not is_known(times):
         return False
     return not isinstance(times.obj, int) or len(items) * times.obj <= LONG or not are_alike(items)

@@ -75,7 +75,7 @@ def write(reader: Reader, dst: AbstractValue, src: AbstractValue) -> AbstractVal
 
 
 def check_category(reader: Reader, dst: AbstractValue, found: str) -> None:
-    """Raise where an op in place gives elements of a dtype that those of `dst` cannot be."""
+    """Raise if the elements of an in-place op's result have a category that the dtype of `dst` cannot hold."""
     to = tensor_type(dst).dtype
     if category(found) > category(to):
         message = f"result type {SCALAR_TYPES[found]} can't be cast to the desired output type {SCALAR_TYPES[to]}"
@@ -83,8 +83,11 @@ def check_category(reader: Reader, dst: AbstractValue, found: str) -> None:
 
 
 def spread_into(reader: Reader, view: AbstractValue, value: AbstractValue) -> None:
-    """Execute `view[...] = value`. Unlike copy_, leading dims of size one do not count, and the value may overlap the
-    view where it is expanded: eager expands before it looks for overlaps."""
+    """Execute `view[...] = value`.
+
+    Unlike copy_, leading dims of size one do not count. An expanded value may overlap the view, since eager expands
+    before it tests for overlaps.
+    """
     source = cast_to(reader, value, tensor_type(view).dtype) if is_tensor(value) else value
     if not is_tensor(source):
         copy_into(reader, view, source)
@@ -104,7 +107,7 @@ def spread_into(reader: Reader, view: AbstractValue, value: AbstractValue) -> No
 
 
 def check_number(reader: Reader, value: AbstractValue, dtype: str) -> None:
-    """Raise where a number that is assigned to a subscript does not fit: eager converts it before it looks at the index."""
+    """Raise if a number that is assigned to a subscript does not fit, before the index is checked, as in eager."""
     if is_tensor(value) or is_complex_number(value) or dtype in ("bool", "f16", "bf16") or dtype in COMPLEX:
         return
     kind = type_of(value)
@@ -114,8 +117,11 @@ def check_number(reader: Reader, value: AbstractValue, dtype: str) -> None:
 
 
 def check_operands(reader: Reader, name: str, dst: AbstractValue, operands: Sequence[AbstractValue]) -> None:
-    """Check what eager checks before an op writes its result into `dst`. A pointwise op may not read `dst` at other
-    places than it writes; an op that places by indices may not read `dst` at all."""
+    """Check the operands of an in-place op as eager does.
+
+    A pointwise op may read `dst` only at the position that it writes. An op that places elements by indices may not
+    read `dst` at all.
+    """
     known = [is_made_tuple(av) or (is_made_list(av) and av.items is not None) for av in operands]
     items = [reader.iterate(av) if k else [av] for av, k in zip(operands, known, strict=True)]
     tensors = [t for ts in items for t in ts if is_tensor(t)]
@@ -126,7 +132,7 @@ def check_operands(reader: Reader, name: str, dst: AbstractValue, operands: Sequ
 
 
 def check_placed(reader: Reader, view: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
-    """Check the same for `view[index] = value` with tensors in the index. One number under one mask may overlap the
+    """Check `view[index] = value` with tensors in the index likewise. A number under a single mask may overlap the
     view."""
     parts = [p for p in (index.items if is_made_tuple(index) else (index,)) if is_tensor(p)]
     masked = len(parts) == 1 and tensor_type(parts[0]).dtype in ("bool", "u8") and tensor_type(parts[0]).rank > 0
@@ -166,7 +172,7 @@ def check_overlap(reader: Reader, dst: AbstractValue, *operands: AbstractValue, 
 
 
 def is_untouched(reader: Reader, value: Value) -> bool:
-    """Return whether a tensor was just made and only computed with since, so that no value aliases it."""
+    """Return whether a tensor is new and has only been computed with, so that no value aliases it."""
     fresh = value.op is not None and _makes_new(value.op) and all(map(_makes_new, value.users()))
     return fresh and value.block is reader.emit.builder.block
 
@@ -178,7 +184,7 @@ def copy_into(reader: Reader, dst: AbstractValue, src: AbstractValue) -> None:
 
 
 def view_of(reader: Reader, tensor: AbstractValue) -> RuntimeValue:
-    """Return a new tensor object over all of a tensor, through which gradients flow (`alias` detaches)."""
+    """Return a new tensor object over the whole tensor, which lets gradients flow (`alias` detaches)."""
     return apply_op(reader, "permute", tensor, dims=tuple(range(tensor_type(tensor).rank)))
 
 

@@ -1,8 +1,8 @@
-"""Compare the code object of a function with what a text of it compiles to.
+"""Compare the code object of a function with the code that a text compiles to.
 
-`equal_code` is exact, but for places in the file. `is_rewritten` holds where a tool rewrote the text while it was imported:
-pytest gives `assert` another form, typeguard adds checks of types. Then each line of the text must stand in the code
-in the order of the text, and whatever the code has besides must bear the mark of a tool.
+`equal_code` is exact, except for positions in the file. `is_rewritten` accepts code whose text a tool rewrote at
+import: pytest rewrites `assert`, and typeguard adds type checks. The code must then contain the instructions of each
+line of the text, in order, and any other instructions must bear the mark of a tool.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class Token(NamedTuple):
-    """An instruction, and the name, constant or number that it has. Lines count from the first of the function."""
+    """An instruction, with its name, constant or number. Lines count from the first line of the function."""
 
     line: int
     category: str
@@ -51,10 +51,10 @@ _METHOD_BIT = sys.version_info >= (3, 12)  # whether LOAD_ATTR has a bit for met
 
 
 def compiled(node: FunctionNode, code: CodeType) -> Iterator[tuple[CodeType, str | None]]:
-    """Yield what a function's node may compile to where `code` was compiled, with the name of the class around it.
+    """Yield the code objects that a function's node may compile to, with the name of the class around the function.
 
-    That is with the same features of `from __future__`, the same free variables, and in a class if names are private
-    to one. Defaults, decorators and annotations are no part of a function's code.
+    The features of `from __future__` and the free variables are those of `code`. The class matters only if names are
+    private to it. Defaults, decorators and annotations are no part of a function's code.
     """
     bare = _without_surroundings(node)
     outer = [name for name in code.co_freevars if name != "__class__"]
@@ -101,7 +101,8 @@ def _without_surroundings(node: FunctionNode) -> FunctionNode:
 
 
 def classes_around(node: FunctionNode, code: CodeType) -> Iterator[str | None]:
-    """Yield names of a class around a function, None for no class: private names in the code bear it."""
+    """Yield the names of classes that may be around a function, None for no class. Private names in the code contain
+    the name."""
     private = {name for _, _, name in private_names(node)}
     found = {n.removesuffix(p)[1:] for n in _all_names(code) for p in private if n.startswith("_") and n.endswith(p)}
     yield from sorted(found - {""})
@@ -109,7 +110,7 @@ def classes_around(node: FunctionNode, code: CodeType) -> Iterator[str | None]:
 
 
 def private_names(function: FunctionNode) -> Iterator[tuple[ast.AST, str, str]]:
-    """Yield the names in a function that Python takes for private to a class around it: (node, field, name)."""
+    """Yield the names in a function that a class around it would make private, as (node, field, name)."""
     for node in ast.walk(function):
         for field, value in ast.iter_fields(node):
             of_others = node is function or isinstance(node, (ast.alias, ast.keyword))
@@ -119,7 +120,7 @@ def private_names(function: FunctionNode) -> Iterator[tuple[ast.AST, str, str]]:
 
 
 def make_private(function: FunctionNode, owner: str | None) -> None:
-    """Give private names in a function the form that they have in the class `owner`."""
+    """Mangle private names in a function as the class `owner` does."""
     owner = (owner or "").lstrip("_")
     for node, field, name in list(private_names(function)) if owner else ():
         value, full = getattr(node, field), f"_{owner}{name}"
@@ -138,10 +139,10 @@ _GLOBAL, _ATTRIBUTE, _METHOD, _SUPER, _CACHE = map(
 
 
 def _imported(code: CodeType) -> set[str]:
-    """Return names that the module of a code object imports, as far as that shows in the code.
+    """Return the names that the module of a code object imports, as far as the code shows them.
 
-    From Python 3.11 on, calls of an attribute of an imported name do not look for a method. From Python 3.12 on, calls of an
-    attribute of `super()` have an instruction of their own, but where the module names `super` itself.
+    From Python 3.11 on, a call of an attribute of an imported name does not look for a method. From Python 3.12 on, a
+    call of an attribute of `super()` has its own instruction, unless the module binds `super` itself.
     """
     if sys.version_info < (3, 11):
         return set()
@@ -152,7 +153,7 @@ def _imported(code: CodeType) -> set[str]:
 
 
 def _attribute_uses(code: CodeType) -> Iterator[tuple[str, bool]]:
-    """Yield each name of which an attribute is loaded, and whether it is loaded as a method."""
+    """Yield each name whose attribute is loaded, and whether the attribute is loaded as a method."""
     last, high = "", 0
     for op, arg in zip(code.co_code[::2], code.co_code[1::2], strict=True):
         arg |= high
@@ -190,7 +191,7 @@ def _all_names(code: CodeType) -> Iterator[str]:
 
 
 def equal_code(a: CodeType, b: CodeType) -> bool:
-    """Return whether two code objects do the same. Their names, files and lines do not count."""
+    """Return whether two code objects do the same. Names, files and lines do not count."""
     return (
         signature(a) == signature(b)
         and a.co_code == b.co_code
@@ -204,7 +205,7 @@ def equal_code(a: CodeType, b: CodeType) -> bool:
 
 
 def signature(code: CodeType) -> tuple[Any, ...]:
-    """Return what callers see of a code object: its arguments, and whether it is a generator or the like."""
+    """Return the interface of a code object: its arguments, and whether it is a generator or a coroutine."""
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount
     flags = code.co_flags & _FLAGS
     last = code.co_argcount + code.co_kwonlyargcount
@@ -225,7 +226,7 @@ def _equal_constants(a: Any, b: Any) -> bool:
 
 
 def _spelled(constant: Any) -> str:
-    """Return the text of a constant, which tells 0.0 from -0.0; qualified names lose what is around them."""
+    """Return the text of a constant, which distinguishes 0.0 from -0.0. Qualified names lose their prefix."""
     if isinstance(constant, str) and ".<locals>." in constant:
         constant = constant.rpartition(".")[2]
     return repr(constant)
@@ -235,11 +236,12 @@ def _spelled(constant: Any) -> str:
 
 
 def is_rewritten(found: CodeType, code: CodeType, node: FunctionNode) -> bool:
-    """Return whether `code` is what a tool made of the text of `node`, which compiles to `found`.
+    """Return whether a tool made `code` from the text of `node`, which compiles to `found`.
 
-    Each line must have the same instructions in the same order, but for those that prepare or follow others, which differ
-    between releases of Python. Two tools do more, and leave marks: pytest rewrites `assert`, with names that no text can
-    spell; the decorator of typeguard wraps values in calls of functions that it imports.
+    Each line must have the same instructions in the same order. Instructions without an effect of their own do not
+    count, since they differ between releases of Python. Two tools add instructions and leave marks: pytest rewrites
+    `assert` with names that no text can spell, and typeguard's decorator wraps values in calls of functions that it
+    imports.
     """
     if signature(found) != signature(code):
         return False
@@ -251,7 +253,7 @@ def is_rewritten(found: CodeType, code: CodeType, node: FunctionNode) -> bool:
 
 
 def first_line(node: FunctionNode) -> int:
-    """Return the line that Python counts as a function's first, which is that of its first decorator."""
+    """Return the line that Python counts as a function's first: the line of its first decorator."""
     return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
 
 
@@ -300,9 +302,10 @@ def _by_line(tokens: Iterable[Token], without: frozenset[int]) -> dict[int, list
 
 
 def _is_checked(text: list[Token], own: list[Token], node: FunctionNode) -> bool:
-    """Return whether code has all names and constants of a text, and besides only what checks of types need.
+    """Return whether code has all names and constants of a text, and only those additional ones that type checks need.
 
-    These are arguments, names that the code itself imports or binds, builtins, `__class__`, and what stands in annotations.
+    Additional names may be arguments, names that the code imports or binds, builtins, `__class__`, and names in
+    annotations.
     """
     added = _names(own) - _names(text)
     if not _names(own, "IMPORT") - _names(text, "IMPORT") or not _names(text) <= _names(own):
@@ -326,7 +329,7 @@ def _names(tokens: Iterable[Token], *categories: str) -> set[str]:
 
 
 def _constants(tokens: Iterable[Token]) -> dict[str, Any]:
-    """Return constants by their text, those in tuples and sets one by one."""
+    """Return constants by their text. Constants in tuples and sets count one by one."""
     found: dict[str, Any] = {}
     todo = [t.value for t in tokens if t.category == "constant"]
     while todo:

@@ -1,4 +1,5 @@
-"""Find the AST of a Python function: a text that compiles to its code object, with positions that are absolute in its file."""
+"""Find the AST of a Python function: parse a text that compiles to its code object. Positions are absolute in the
+file."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ _sources: dict[tuple[CodeType, str, str], Source] = {}  # equal texts have equal
 
 
 def source_of(func: FunctionType) -> Source:
-    """Return the parsed source of a function, read once. Raise SourceError where there is none that compiles to its code."""
+    """Return the parsed source of a function, which is read once. Raise SourceError if no text compiles to its code."""
     record_dependency(func)
     code = _on_disk(func.__code__)
     key = code, func.__qualname__, code.co_filename
@@ -81,10 +82,10 @@ def _read(code: CodeType, func: FunctionType) -> Source:
 
 
 def passes_on(func: FunctionType, inner: FunctionType) -> bool:
-    """Return whether a wrapper gives `*args` and `**kwargs`, and what stands before them, to what it wraps.
+    """Return whether a wrapper passes `*args`, `**kwargs` and its other parameters unchanged to the wrapped function.
 
-    Such a wrapper looks at neither itself: then a call is the same whether an argument is given by its name, or not given and
-    has a default.
+    The wrapper reads none of them. A call is therefore the same whether it names an argument, or leaves out an argument
+    with a default.
     """
     try:
         node = source_of(func).node
@@ -115,12 +116,12 @@ def _holds(cell: CellType, value: object) -> bool:
 
 
 def _on_disk(code: CodeType) -> CodeType:
-    """Return the file of a module that Python has frozen into itself, such as collections.abc."""
+    """Return the file of a module that Python has frozen, such as collections.abc."""
     frozen, _, name = code.co_filename.rstrip(">").partition(" ")
     file = getattr(sys.modules.get(name), "__file__", None) if frozen == "<frozen" else None
     return code.replace(co_filename=file) if file else code
 
 
 def statements_of(node: FunctionNode) -> list[ast.stmt]:
-    """Return the body of a function; the body of a lambda returns its value."""
+    """Return the statements of a function. A lambda returns its value."""
     return [ast.copy_location(ast.Return(node.body), node.body)] if isinstance(node, ast.Lambda) else node.body

@@ -1,5 +1,8 @@
-"""`x.unsqueeze_(0)` and its like, which change the shape of a tensor object: read as `x := x.unsqueeze(0)` where nothing else
-holds the tensor, and as `x.unsqueeze(0)` where no name does."""
+"""In-place methods that change the shape of a tensor object, such as `x.unsqueeze_(0)`.
+
+The reader reads this call as `x := x.unsqueeze(0)` if only `x` holds the tensor, and as `x.unsqueeze(0)` if no name
+does.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,12 @@ RESHAPES = frozenset("transpose t squeeze unsqueeze swapaxes swapdims".split())
 
 
 class Reshape(ast.NamedExpr):
-    """target := value, where the value is a call of such a method of the target; the call alone where that is no tensor."""
+    """`target := value`, where the value calls such a method of the target. It is only the call if the target is no
+    tensor."""
 
 
 def mark(function: ast.FunctionDef | ast.Lambda) -> None:
-    """Replace reshaping calls on a function's own variables, where a statement evaluates them first."""
+    """Replace reshaping calls on a function's own variables where a statement evaluates the call first."""
     for inner in [n for n in ast.walk(function) if isinstance(n, ast.FunctionDef)]:
         arguments = {n.arg for n in ast.walk(inner.args) if isinstance(n, ast.arg)}
         own = ({*bindings(inner.body)} | arguments) - declared(inner).keys()

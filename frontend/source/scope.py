@@ -1,6 +1,7 @@
-"""Which names a statement assigns, and which are live after it: a backward pass over the AST of one function.
+"""The names that statements assign, and liveness: a backward pass over the AST of one function.
 
-The front end carries a name through a loop, or joins it after an `if`, only if it is assigned there and live.
+The front end carries a name through a loop, or joins it after an `if`, only if the statement assigns the name and the
+name is live.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
 def assigned(nodes: Iterable[ast.AST]) -> Names:
-    """Return the names that the statements bind, without those of functions and comprehensions inside."""
+    """Return the names that statements bind, without those that functions and comprehensions inside bind."""
     return _NONE.union(*map(_assigned_by, nodes))
 
 
@@ -53,8 +54,11 @@ def bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def used(node: ast.AST | None) -> Names:
-    """Return the names that an expression or simple statement reads, its comprehensions and lambdas included, but for
-    their own variables. `del x` raises where x is unbound, so it reads x."""
+    """Return the names that an expression or simple statement reads.
+
+    This includes names that comprehensions and lambdas inside read, except their own variables. `del x` raises if x is
+    unbound, so it reads x.
+    """
     if node is None:
         return _NONE
     if isinstance(node, ast.Name):
@@ -69,9 +73,13 @@ def used(node: ast.AST | None) -> Names:
 
 @dataclass
 class Liveness:
-    """`after[stmt]`: names live after a statement. `header[loop]`: names live when an iteration of a loop begins.
-    `caught[stmt]`: names live when a `try` or `with` catches an exception. `final[stmt]`: those live in front of the
-    `finally` of a `try`."""
+    """The live names at points of a function.
+
+    after[stmt]: after a statement.
+    header[loop]: when an iteration begins.
+    caught[stmt]: when a `try` or `with` catches an exception.
+    final[stmt]: before the `finally` of a `try`.
+    """
 
     after: dict[ast.stmt, Names] = field(default_factory=dict)
     header: dict[ast.stmt, Names] = field(default_factory=dict)
@@ -90,8 +98,7 @@ class _Pass:
         return out
 
     def protected(self, stmts: list[ast.stmt], caught: Names, out: Names, brk: Names, cont: Names) -> Names:
-        """Treat every statement within the context as one that an exception may leave, to where the names `caught`
-        are live."""
+        """Treat each statement within the context as one that may raise; the names `caught` are live then."""
         saved, self.kept = self.kept, self.kept | caught
         found = self.block(stmts, out, brk, cont)
         self.kept = saved
@@ -192,7 +199,7 @@ def declared(node: ast.FunctionDef | ast.Lambda) -> dict[str, type[ast.Global] |
 
 @lru_cache(maxsize=4096)
 def local_names(node: ast.FunctionDef | ast.Lambda) -> Names:
-    """Return the names that a function's own statements bind, without those shared with inner functions."""
+    """Return the names that a function's own statements bind, without those that inner functions assign."""
     if isinstance(node, ast.Lambda):
         return frozenset()
     return assigned(node.body) - declared(node).keys() - shared_names(node)
@@ -200,7 +207,7 @@ def local_names(node: ast.FunctionDef | ast.Lambda) -> Names:
 
 @lru_cache(maxsize=4096)
 def shared_names(node: ast.FunctionDef | ast.Lambda) -> Names:
-    """Return the variables of a function that functions or generator expressions inside it assign."""
+    """Return the variables of a function that inner functions or generator expressions assign."""
     if isinstance(node, ast.Lambda):
         return _NONE
     inner = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node]
@@ -213,7 +220,7 @@ def shared_names(node: ast.FunctionDef | ast.Lambda) -> Names:
 
 @lru_cache(maxsize=4096)
 def read_inside(node: ast.FunctionDef | ast.Lambda) -> Names:
-    """Return the names in the functions that stand inside a function."""
+    """Return the names that the functions inside a function read."""
     inner = [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
     return frozenset(name.id for n in inner for name in ast.walk(n) if isinstance(name, ast.Name))
 
@@ -228,7 +235,7 @@ def _bound_by_generators(node: ast.AST) -> Iterator[str]:
 
 
 def has_leave(stmts: list[ast.stmt], kind: type[ast.Break] | type[ast.Continue]) -> bool:
-    """Return whether a `break` or `continue` in the statements belongs to the loop whose body they are."""
+    """Return whether the statements of a loop's body contain a `break` or `continue` of that loop."""
     for stmt in stmts:
         if isinstance(stmt, kind):
             return True
@@ -248,7 +255,7 @@ def has_leave(stmts: list[ast.stmt], kind: type[ast.Break] | type[ast.Continue])
 
 
 def listed(names: list[str]) -> str:
-    """Return names of arguments, as Python lists them."""
+    """Return names of arguments in the form of Python's messages."""
     quoted = [repr(n) for n in names]
     if len(quoted) > 2:
         quoted = [", ".join(quoted[:-1]) + ",", quoted[-1]]

@@ -25,9 +25,9 @@ Match = tuple[AnyFunction, str | None]
 
 
 def find_function(texts: list[Text], code: CodeType, func: FunctionType) -> tuple[AnyFunction, Text] | None:
-    """Return the node of a function and the text that it stands in; None where no text compiles to the function's code.
+    """Return the node of a function and its text; None if no text compiles to the function's code.
 
-    Names that are private to a class have the form in the node that they have in the code.
+    Names in the node that are private to a class have the mangled form of the code.
     """
     for search in _in_place, _anywhere, _loaded, _rewritten:
         for text in texts:
@@ -43,17 +43,17 @@ def find_function(texts: list[Text], code: CodeType, func: FunctionType) -> tupl
 
 
 def _in_place(text: Text, code: CodeType, func: FunctionType) -> Match | None:
-    """Search where the code says that its text begins."""
+    """Search at the line that the code names."""
     return _compiling_to(code, _block(text, code))
 
 
 def _anywhere(text: Text, code: CodeType, func: FunctionType) -> Match | None:
-    """Search all of a text: lines may have moved, and an expression may begin above a lambda."""
+    """Search the whole text, since lines may have moved, and a lambda may follow the first line of its expression."""
     return _compiling_to(code, _named_alike(_parsed(text.lines, 1), code))
 
 
 def _loaded(text: Text, code: CodeType, func: FunctionType) -> Match | None:
-    """Search for the code in what the loader of a module makes of its text, if it compiles in its own way."""
+    """Search the code that the module's loader makes of its text, if the loader compiles in its own way."""
     loader = getattr(func.__globals__.get("__spec__"), "loader", None) or func.__globals__.get("__loader__")
     own = getattr(type(loader), "source_to_code", None)
     if own is None or own is SourceFileLoader.source_to_code:
@@ -68,7 +68,7 @@ def _loaded(text: Text, code: CodeType, func: FunctionType) -> Match | None:
 
 
 def _rewritten(text: Text, code: CodeType, func: FunctionType) -> Match | None:
-    """Search for a function of which the code may be a rewritten form."""
+    """Search for a function whose rewritten form may be the code."""
     for nodes in _block(text, code), _named_alike(_parsed(text.lines, 1), code):
         found = [(n, owner) for n in nodes for made, owner in _compiled(n, code) if is_rewritten(made, code, n)]
         if len({ast.dump(n) for n, _ in found}) == 1:
@@ -101,7 +101,7 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def _block(text: Text, code: CodeType) -> list[AnyFunction]:
-    """Return functions of the name of a code object that begin at its first line."""
+    """Return the functions that begin at the first line of a code object and have its name."""
     first = code.co_firstlineno
     try:
         lines = inspect.getblock(text.lines[first - 1 :])
@@ -112,14 +112,16 @@ def _block(text: Text, code: CodeType) -> list[AnyFunction]:
 
 
 def _named_alike(tree: ast.Module, code: CodeType) -> list[AnyFunction]:
-    """Return the functions of a tree that have the name of a code object, those near its first line first."""
+    """Return the functions of a tree that have the name of a code object, ordered by their distance from its first
+    line."""
     own = code.co_name.rpartition(".")[2]  # the code's name may include the class
     nodes = [n for n in ast.walk(tree) if isinstance(n, AnyFunction) and getattr(n, "name", "<lambda>") == own]
     return sorted(nodes, key=lambda n: abs(first_line(n) - code.co_firstlineno))
 
 
 def _parsed(lines: list[str], first: int) -> ast.Module:
-    """Return the tree of lines of which the first has the number `first`, an empty one where they are no whole statements."""
+    """Return the tree of lines, the first of which has the number `first`. Return an empty tree for incomplete
+    statements."""
     begin = next((line for line in lines if line.strip()), "")
     if begin[:1].isspace():  # dedenting the lines would change string literals
         lines, first = ["if 1:\n", *lines], first - 1

@@ -1,8 +1,8 @@
-"""Keeps reading within the stack of the running thread.
+"""Keep reading within the stack of the running thread.
 
-Python bounds the number of its frames, not the bytes that they take: on a small stack the process would end before Python
-raises. Two bounds follow from the bytes that are left: one for the frames of a reading, and one for how deeply the text of
-each function nests, since on a very small stack the usual limit of Python is already too high.
+Python limits the number of its frames, not the bytes that they take, so on a small stack the process would end before
+Python raises. The free bytes give two limits: one for the Python frames of a reading, and one for the nesting of each
+function's text. The second is needed since on a very small stack even Python's default limit is too high.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BYTES_A_NODE = 768  # for one level of nested source text; Python 3.11 takes up
 
 @contextmanager
 def recursion_limit(left: StackLeft | None, loc: Loc) -> Iterator[None]:
-    """Let Python recurse as deeply in the body as the stack has room; the limit is never lowered."""
+    """Let Python recurse in the body as deeply as the stack allows. The limit is never lowered."""
     before = sys.getrecursionlimit()
     room = left() // _BYTES_A_FRAME if left is not None else _FRAMES
     sys.setrecursionlimit(max(before, min(room, _FRAMES)))
@@ -40,14 +40,14 @@ def recursion_limit(left: StackLeft | None, loc: Loc) -> Iterator[None]:
 
 
 def require_room(left: StackLeft | None, node: ast.AST, loc: Loc) -> None:
-    """Raise CompileError where a function nests too deeply to be read on the stack that is left."""
+    """Raise CompileError if the free stack is too small to read a function of such nesting."""
     if left is not None and nesting(node) * _BYTES_A_NODE > left():
         raise _too_deep(loc)
 
 
 @lru_cache(maxsize=4096)
 def nesting(node: ast.AST) -> int:
-    """Return how many nodes lie within each other in a tree, at most."""
+    """Return the depth of a tree: the greatest number of nested nodes."""
     deepest, pending = 0, [(node, 1)]
     while pending:
         at, depth = pending.pop()

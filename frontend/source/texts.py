@@ -1,4 +1,4 @@
-"""The texts in which the source of a function may stand. `frontend.source.functions` finds out which is the function's."""
+"""The texts that may contain the source of a function. `frontend.source.functions` finds the right one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 class Text(NamedTuple):
     """Lines of source under the name of a file.
 
-    entry: what linecache is to have under that name so that errors show these lines, None where it has them.
-    is_guess: nothing says that the function stands in them.
+    entry: the entry for linecache under that name, so that errors show these lines; None if linecache has one.
+    is_guess: nothing names the text as the function's.
     """
 
     file: str
@@ -25,13 +25,13 @@ class Text(NamedTuple):
     is_guess: bool = False
 
     def show(self) -> None:
-        """Make linecache give these lines."""
+        """Enter these lines into linecache."""
         if self.entry is not None:
             linecache.cache[self.file] = self.entry
 
 
 def _unfiled(name: str, text: str, is_guess: bool) -> Text:
-    """Return a text that stands in no file, for linecache to keep under a name of its own."""
+    """Return a text that is in no file. Linecache keeps it under a name of its own."""
     lines = [line + "\n" for line in text.split("\n")]
     return Text(name, lines, (len(text), None, lines, name), is_guess)
 
@@ -50,7 +50,7 @@ _numbers = itertools.count(1)
 def give(obj: Any, text: str) -> None:
     """Take `text` for the source of a function, a method, a class or the class of a module.
 
-    It serves all functions that were compiled under the same file name: each is compared with its code.
+    The text serves all functions with the same file name in their code; each is compared with its code.
     """
     owner = obj.__func__ if isinstance(obj, MethodType) else obj
     if not isinstance(owner, (FunctionType, type)):
@@ -70,9 +70,9 @@ def _functions(owner: FunctionType | type) -> Iterator[FunctionType]:
 
 
 def texts_of(code: CodeType, namespace: dict[str, Any]) -> Iterator[Text]:
-    """Yield the texts that the source of a function's code may stand in, the likeliest first.
+    """Yield the texts that may contain the source of a function's code, the likeliest first.
 
-    namespace: the globals of the function, which say how its module was loaded.
+    namespace: the globals of the function, which tell how its module was loaded.
     """
     file = code.co_filename
     yield from [given.text for given in [*_given.values()][::-1] if file in given.files]
@@ -87,7 +87,7 @@ def texts_of(code: CodeType, namespace: dict[str, Any]) -> Iterator[Text]:
 
 
 def _typed(code: CodeType) -> Iterator[str]:
-    """Yield what was typed: at a prompt of Python 3.13 and later, and behind the option -c."""
+    """Yield the typed texts: those at a prompt of Python 3.13 and later, and that of the option -c."""
     of_code = getattr(linecache, "_getlines_from_code", None)
     if of_code is not None and (lines := of_code(code)):
         yield "".join(lines)
