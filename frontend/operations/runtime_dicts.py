@@ -198,7 +198,8 @@ def own_key(reader: Reader, table: AbstractValue, av: AbstractValue) -> Value:
 
 
 def as_key(reader: Reader, av: AbstractValue, key: Type) -> tuple[AbstractValue, AbstractValue | None]:
-    """Return whether a type has a key that may equal a value, and that key; None as the key if it never equals."""
+    """Return the condition under which a value equals a key of a type, and the value in that type; None if it never
+    does."""
     items = sequence_items(av)
     if isinstance(key, ListType):
         return own_tuple_key(reader, av, items, key)

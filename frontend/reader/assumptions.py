@@ -13,7 +13,7 @@ _SHORT = 16  # the largest trip count of a loop that is unrolled because another
 
 
 def text_of(site: Any) -> tuple[Any, ...]:
-    """Return the place of a loop in its file, whatever calls led there."""
+    """Return the source position of a loop, for all calls that lead there."""
     loc, kind = site
     return loc.file, loc.line, loc.col, kind
 
@@ -47,7 +47,7 @@ class Reason(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Number a reading of a function, and say what the reading before found wrong."""
+    """The number of a reading, and the reason for it."""
 
     number: int
     reasons: tuple[Reason, ...] = ()
@@ -59,12 +59,12 @@ class Reading(NamedTuple):
 
 @dataclass
 class Assumptions:
-    """Keep what earlier readings of the entry found out.
+    """Keep the assumptions of a reading, as earlier readings of the entry have corrected them.
 
-    Readings end because each one that is followed by another moves the assumptions up an order without endless chains.
-    The order is lexicographic, in four parts:
+    Each reading that is followed by another moves the assumptions up an order without infinite chains, so the readings
+    end. The order is lexicographic, in four parts:
 
-    1. `unions`, `free_keys`, `records`, `run_time_lists` and all fields that nothing but `__init__` and additions write.
+    1. `unions`, `free_keys`, `records`, `run_time_lists` and all fields that only `__init__` and additions write.
        They only grow, except `changing`, which only shrinks. A location in `state` may turn from an item into an
        attribute.
     2. `untabled` grows. It loses sites only when `free_keys` grows.
@@ -114,7 +114,7 @@ class Assumptions:
     reasons: list[Reason] = field(default_factory=list)  # why the function was read again, in order
 
     def fingerprint(self) -> Hashable:
-        """Return a value that differs as soon as a reading has assumed anything new."""
+        """Return a value that changes whenever a reading corrects an assumption."""
         sets = (
             self.growing, self.mutated, self.known_length, self.tables, self.free_keys, self.run_time_lists, self.unrolled,
             self.known_args, self.varied, self.recursive, self.changing, self.written, self.untabled, self.changed,
@@ -128,6 +128,7 @@ class Assumptions:
     def unrolls(self, site: Any, count: int) -> bool:
         """Return whether a loop of `count` iterations is unrolled.
 
-        A short loop is unrolled also where another call of its function asked for that, which saves a reading for each call.
+        A short loop is also unrolled if another call of its function asked for that, which saves a reading for each
+        call.
         """
         return site in self.unrolled or (count <= _SHORT and site is not None and text_of(site) in self.unrolled_text)

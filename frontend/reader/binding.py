@@ -1,4 +1,4 @@
-"""Arguments of a call: `*` and `**` are spread, and each argument finds its parameter."""
+"""The arguments of a call: the reader spreads `*` and `**`, and binds each argument to its parameter."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def read_arguments(reader: Reader, node: ast.Call) -> tuple[list[AbstractValue |
 def known_texts(
     reader: Reader, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> tuple[Sequence[AbstractValue], dict[str, AbstractValue]]:
-    """Return arguments of torch whose strings, such as equations and modes, are known."""
+    """Return arguments of a torch function with their strings known, such as equations and modes."""
 
     def known(av: AbstractValue) -> AbstractValue:
         return Known(require_known(reader, av, "a string that torch is given")) if is_run_time_text(av) else av
@@ -103,7 +103,7 @@ def bind_parameters(
     kw_defaults: Sequence[AbstractValue | None],
     name: str,
 ) -> None:
-    """Bind arguments to parameters as Python does. Its TypeErrors are raised at run time."""
+    """Bind arguments to parameters as Python does. Python's TypeErrors are raised at run time."""
     params = [a.arg for a in (*spec.posonlyargs, *spec.args)]
     kwargs = dict(kwargs)
     bound: dict[str, AbstractValue] = dict(zip(params, args, strict=False))

@@ -1,4 +1,4 @@
-"""Calls: Python functions are followed, torch's leaves come from the op library, all else is refused by name."""
+"""Calls. Python functions are inlined, torch's builtin functions come from the op library, and others are rejected."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def read_call(reader: Reader, node: ast.Call) -> AbstractValue:
 
 @reads(Reshape)
 def read_reshape(reader: Reader, node: Reshape) -> AbstractValue:
-    """Read `x.squeeze_(...)`, where `x` is the only name of a tensor made here."""
+    """Read `x.squeeze_(...)` of a tensor made here that only the name `x` holds."""
     assert isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
     owner = reader.evaluate(node.value.func.value)
     if not is_new_and_held(reader, owner, names=1):
@@ -133,7 +133,7 @@ def read_reshape(reader: Reader, node: Reshape) -> AbstractValue:
 def call_spread(
     reader: Reader, func: AbstractValue, args: Sequence[AbstractValue | Spread], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """Return the call for each sequence that a starred argument may be."""
+    """Return the result of a call whose starred argument is one of several sequences, read once for each sequence."""
     at = next((i for i, a in enumerate(args) if isinstance(a, Spread)), None)
     if at is None:
         return reader.call(func, [a for a in args if not isinstance(a, Spread)], kwargs)
@@ -303,7 +303,7 @@ def handle(
 def call_evaluated(
     reader: Reader, obj: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """Call a method named through Tensor, or run a builtin on known values at compile time."""
+    """Call a method that is named through Tensor, or evaluate a builtin on known values at compile time."""
     if getattr(obj, "__objclass__", None) in torch.Tensor.__mro__[:2] and args and is_tensor(args[0]):
         return call_bound(reader, Bound(args[0], obj.__name__), args[1:], kwargs)
     if args and (found := call_unbound(reader, obj, args[0], args[1:], kwargs)) is not None:
@@ -378,7 +378,7 @@ def with_tensors(
 
 
 def sure_tensor(reader: Reader, av: AbstractValue, message: str) -> AbstractValue:
-    """Return the value where it is a tensor; raise TypeError where it is of another kind."""
+    """Return the value if it is a tensor; raise TypeError for its other alternatives."""
     held = av.alternatives if has_alternatives(av) else {0: av}
     others = [tag for tag, a in held.items() if not is_tensor(a)]
     if others:
@@ -391,14 +391,14 @@ def sure_tensor(reader: Reader, av: AbstractValue, message: str) -> AbstractValu
 
 
 def round_to(reader: Reader, av: AbstractValue, dtype: str) -> AbstractValue:
-    """Return a result with its float32 parts in a half type."""
+    """Return a result whose float32 parts are rounded to a half type."""
     if is_made_tuple(av):
         return TupleValue([round_to(reader, item, dtype) for item in av.items], av.cls)
     return apply_op(reader, "cast", av, dtype=dtype) if is_tensor(av) and tensor_type(av).dtype == "f32" else av
 
 
 def write_into(reader: Reader, out: AbstractValue, result: AbstractValue) -> AbstractValue:
-    """Return `out` of a call with `out=`, after the writes."""
+    """Return the `out` argument of a call after the result is written into it."""
     if is_none(out):
         return result
     if not is_tensor(out):
@@ -416,7 +416,7 @@ def write_into(reader: Reader, out: AbstractValue, result: AbstractValue) -> Abs
 
 
 def spelled(reader: Reader, name: str) -> str:
-    """Return a callable as the program spells it, so that users can find it there."""
+    """Return the name of a callable as the program spells it, so that users can find the call."""
     func = reader.position.node.func if isinstance(reader.position.node, ast.Call) else None
     return ast.unparse(func) if isinstance(func, (ast.Name, ast.Attribute)) else name
 
@@ -424,7 +424,7 @@ def spelled(reader: Reader, name: str) -> str:
 def call_aten(
     reader: Reader, op: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """Call `torch.ops.aten.name.overload`: what the library has under that name, else what torch calls by it."""
+    """Call `torch.ops.aten.name.overload`: the library's function of that name, else torch's own caller of the op."""
     schema = op._schema if isinstance(op, torch._ops.OpOverload) else aten.overload_of(op, len(args), kwargs)._schema
     name = schema.name.removeprefix("aten::")
     args, kwargs = aten.by_schema(schema, args, kwargs)
@@ -451,7 +451,7 @@ def call_aten(
 def call_module(
     reader: Reader, module: torch.nn.Module, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """Return `module(...)`: its forward, between its own forward hooks."""
+    """Return `module(...)`, the module's forward between its own forward hooks."""
     refuse_torchscript(reader, module)
     guard_hooks(reader, module, ("_backward_hooks", "_backward_pre_hooks"))
     for hook in own_hooks(reader, module, "_forward_pre_hooks", kwargs):
@@ -471,7 +471,7 @@ def call_module(
 def own_hooks(
     reader: Reader, module: torch.nn.Module, name: str, kwargs: dict[str, AbstractValue]
 ) -> list[AbstractValue]:
-    """Return the hooks of one kind that a module has, under a guard."""
+    """Return the hooks of one category that a module has, under a guard."""
     table = module.__dict__.get(name)
     if table is None:
         reader.emit.raise_error("AttributeError", f"'{type(module).__name__}' object has no attribute '{name}'")
@@ -506,7 +506,7 @@ def guard_hooks(
 def call_function(
     reader: Reader, func: FunctionType, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """Follow a Python function: read its body in place."""
+    """Inline a Python function: read its body at the call."""
     wrapped = getattr(func, "__wrapped__", None)
     if func.__code__ is _CONTEXT_MANAGER and isinstance(wrapped, FunctionType):
         return ManagerValue(wrapped, args, kwargs)

@@ -1,4 +1,5 @@
-"""Comprehensions and generator expressions: written out over sequences that are known, else the loops they stand for."""
+"""Comprehensions and generator expressions. Over known sequences they are unrolled; otherwise they are read as
+loops."""
 
 from __future__ import annotations
 
@@ -100,7 +101,7 @@ def read_dict_comp(reader: Reader, node: ast.DictComp) -> AbstractValue:
 def known_comprehension(
     reader: Reader, node: Comprehension, elt: ast.expr, sequence: AbstractValue, site: Any
 ) -> list[AbstractValue] | None:
-    """Return the items of a dict or set comprehension; None where it becomes a run-time one."""
+    """Return the items of a dict or set comprehension; None if the comprehension becomes a run-time container."""
     if site in reader.assumptions.tables:
         return None
     items = known_items_of(reader, node.generators, elt, written_out(reader, sequence))
@@ -110,7 +111,7 @@ def known_comprehension(
 
 
 def written_out(reader: Reader, sequence: AbstractValue) -> AbstractValue:
-    """Return the numbers of a short range written out."""
+    """Return a short range as the tuple of its numbers."""
     if isinstance(sequence, RangeValue):
         bounds = [b.obj for b in (sequence.start, sequence.stop, sequence.step) if is_known(b)]
         if len(bounds) == 3 and len(range(*bounds)) > _SHORT:
@@ -132,7 +133,7 @@ def read_generator_exp(reader: Reader, node: ast.GeneratorExp) -> AbstractValue:
 def comprehension(
     reader: Reader, node: Comprehension, elt: ast.expr, site: Any, sequence: AbstractValue | None = None
 ) -> AbstractValue:
-    """Read a list comprehension: the loop that it abbreviates, with names of its own."""
+    """Read a list comprehension as the loop that it abbreviates, with names of its own."""
     first = node.generators[0]
     sequence = reader.evaluate(first.iter) if sequence is None else sequence
     in_library = reader.position.frame.func is not None and is_library(
@@ -155,7 +156,7 @@ def comprehended(
     add: AbstractValue,
     sequence: AbstractValue,
 ) -> AbstractValue:
-    """Read the loop that calls `add` with the value of a comprehension for each item."""
+    """Read the loop that calls `add` with a comprehension's value for each item."""
     first = node.generators[0]
     result = "·result"
     append = ast.Expr(ast.Call(ast.Name("·append", ast.Load()), elts, []))
@@ -189,7 +190,8 @@ def comprehended(
 def known_items_of(
     reader: Reader, generators: list[ast.comprehension], elt: ast.expr, sequence: AbstractValue
 ) -> list[AbstractValue] | None:
-    """Return the items of a comprehension; None, with nothing built, where their number is known only at run time."""
+    """Return the items of a comprehension. Return None, and build nothing, if their number is known only at run
+    time."""
     take_back = attempt(reader)
     ended = False
     with reader.emit.builder.at(Block()) as block:
@@ -236,7 +238,7 @@ def known_inner(reader: Reader, generators: list[ast.comprehension], elt: ast.ex
 
 
 def silent_test(reader: Reader, node: ast.expr) -> AbstractValue:
-    """Return the truth of an expression where asking builds no code; else a value that is not known."""
+    """Return the truth of an expression if no ops are needed to compute it; else a value that is not known."""
     take_back = attempt(reader)
     with reader.emit.builder.at(Block()) as block:
         try:
@@ -250,7 +252,7 @@ def silent_test(reader: Reader, node: ast.expr) -> AbstractValue:
 
 
 def attempt(reader: Reader) -> Callable[[Block], None]:
-    """Return a function that forgets all that is built from now on, in a block that is then not used."""
+    """Return a function that drops all ops and state changes since this call. The block is then unused."""
     before, noted = snapshot(reader), [(x, len(x)) for x in reader.position.leavings()]
 
     def take_back(block: Block) -> None:
@@ -263,8 +265,10 @@ def attempt(reader: Reader) -> Callable[[Block], None]:
 
 
 def with_target(reader: Reader, scope: Scope, target: ast.expr, item: AbstractValue, run: Any) -> AbstractValue:
-    """Return what `run` gives while the target of a comprehension is bound. `scope`: its variables, for functions
-    made in it."""
+    """Return the result of `run` with the target of a comprehension bound.
+
+    scope: the variables of the comprehension, for functions made in it.
+    """
     frame, names, saved = reader.position.frame, assigned([target]), dict(reader.position.frame.locals)
     assign(reader, target, item)
     scope |= {name: frame.locals[name] for name in names}
@@ -280,13 +284,14 @@ def with_target(reader: Reader, scope: Scope, target: ast.expr, item: AbstractVa
 
 
 def is_filtered(av: GeneratorValue) -> bool:
-    """Return whether a loop may ask for its items one by one, though it leaves some out: one `for` with `if`."""
+    """Return whether a generator expression is a single `for` with conditions, whose loop asks for the items one by
+    one."""
     generators = av.node.generators
     return len(generators) == 1 and bool(generators[0].ifs)
 
 
 def within(reader: Reader, av: GeneratorValue, run: Callable[[], AbstractValue]) -> AbstractValue:
-    """Return `run()`, read where the generator stands."""
+    """Return `run()`, read in the frame of the generator expression."""
     reader.position.frames.append(av.frame)
     av.frame.generators += 1
     reader.position.generators.append(len(reader.position.watches))
@@ -304,7 +309,7 @@ def within(reader: Reader, av: GeneratorValue, run: Callable[[], AbstractValue])
 def stages(
     reader: Reader, av: GeneratorValue
 ) -> tuple[Callable[[AbstractValue], AbstractValue], Callable[[AbstractValue], AbstractValue]]:
-    """Return the test of a generator expression of one `for`, and its value, for an item."""
+    """Return the condition of a generator expression with one `for`, and its value, for an item."""
     generator = av.node.generators[0]
     test = ast.copy_location(ast.BoolOp(ast.And(), generator.ifs), av.node) if generator.ifs[1:] else generator.ifs[0]
 
@@ -324,7 +329,7 @@ def stages(
 
 
 def walk_generator(reader: Reader, av: GeneratorValue, site: Any) -> Walk:
-    """Return how a generator expression is walked. Items are made on demand where it has one `for` without `if`."""
+    """Return the walk over a generator expression. With one `for` and no `if`, items are made on demand."""
     node, target = av.node, av.node.generators[0].target
     element = lambda: reader.evaluate(node.elt)  # noqa: E731
     inside = lambda run: within(reader, av, run)  # noqa: E731

@@ -1,4 +1,4 @@
-"""Demand values at compile time, and find what the next reading must assume to know them."""
+"""Demand values at compile time, and find the assumptions under which the next reading knows them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def call_memoized(
 ) -> AbstractValue:
     """Call a function that functools.lru_cache wraps.
 
-    The result for known arguments is the same object at each call. For other arguments it is computed again.
+    Known arguments give the same object in each call. For other arguments, the function is called again.
     """
     if all(map(is_known_throughout, (*args, *kwargs.values()))):
         given = [require_known(reader, a, "an argument") for a in args]
@@ -66,7 +66,7 @@ def demand_constant(reader: Reader, value: Value, why: str) -> None:
 
 
 def knowable(reader: Reader, value: Value) -> Value | None:
-    """Return the counter of a loop, or the argument, by which another reading may know a number."""
+    """Return the loop counter or the argument that a number is computed from, and that another reading may know."""
     todo, seen = [value], set()
     while todo:
         v = todo.pop()
@@ -90,7 +90,7 @@ def knowable(reader: Reader, value: Value) -> Value | None:
 
 
 def sites_behind(reader: Reader, value: Value) -> set[Any]:
-    """Return the sites of the lists of numbers that a value is computed from, if their lengths may be known."""
+    """Return the sites of the lists of numbers that a value is computed from, if their lengths may become known."""
     todo, seen, found = [value], set(), set()
     while todo:
         v = todo.pop()
@@ -109,9 +109,10 @@ def sites_behind(reader: Reader, value: Value) -> set[Any]:
 
 
 def prefer_known(reader: Reader, av: AbstractValue, other: AbstractValue) -> None:
-    """Specialize on a string argument that is compared as a whole with a known string.
+    """Specialize on a string argument that the code compares with a known string.
 
-    Such a string is a choice among few, so that code for its value is better; unless the string was seen to have many values.
+    Such a string usually selects one of a few cases, so specialized code is better. A string that had many values stays
+    dynamic.
     """
     if not is_run_time_text(av) or not (is_known(other) and other.obj):
         return

@@ -1,4 +1,4 @@
-"""What an object, dict or list of known length holds now."""
+"""The present content of objects, dicts and lists of known length."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scriptc.frontend.values.verb import Verb
 
 
 def items_of(reader: Reader, av: HeapValue) -> dict[Any, AbstractValue]:
-    """Return what an object, dict or list of known length holds now."""
+    """Return the present content of an object, dict or list of known length."""
     if is_record(av):
         return fields_of(reader, av)
     content = reader.heap.contents.get(av.ident)
@@ -24,7 +24,8 @@ def items_of(reader: Reader, av: HeapValue) -> dict[Any, AbstractValue]:
 
 @Verb
 def content_items(reader: Reader, content: AbstractValue, av: HeapValue) -> dict[Any, AbstractValue]:
-    """Return what an object, dict or list holds by its content in the heap; rejects contents that differ among paths."""
+    """Return the items of an object, dict or list from its content in the heap. Reject contents that differ among
+    paths."""
     reader.speculation.promote(av)
     return av.made_with
 
@@ -42,7 +43,7 @@ def set_items(
 
 
 def edit(reader: Reader, av: KnownLengthListValue, change: Callable[[list[AbstractValue]], Any]) -> Any:
-    """Change a list of known length as `change` changes its items; return what `change` returns."""
+    """Apply `change` to the items of a list of known length; return the result of `change`."""
     items = av.items
     try:
         result = change(items)

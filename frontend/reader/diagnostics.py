@@ -11,7 +11,7 @@ from scriptc.ir.errors import Diagnostic
 
 
 class Diagnostics:
-    """Collect the errors of a reading; each stands at the user's line."""
+    """Collect the errors of a reading, each with the user's line."""
 
     def __init__(self, position: Position) -> None:
         self.position = position
@@ -23,7 +23,7 @@ class Diagnostics:
         return UserError(self.position.loc, *rejection(key, **details))
 
     def reject(self, key: str, /, **details: object) -> NoReturn:
-        """Refuse what is being read, by a row of `frontend.rejections`."""
+        """Reject the current node, by a row of `frontend.rejections`."""
         raise self.error(key, **details)
 
     def report(self, error: UserError) -> None:

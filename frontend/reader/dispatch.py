@@ -1,4 +1,4 @@
-"""The tables of statements and expressions: which function reads a node of which class."""
+"""The tables of statements and expressions: the reading function of each class of nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def reads(*kinds: type[ast.expr]) -> Callable[[_Reads], _Reads]:
 
 
 def runs(*kinds: type[ast.stmt]) -> Callable[[_Runs], _Runs]:
-    """Register a function `f(reader, node) -> bool` for statements of some classes: whether control falls through."""
+    """Register a function `f(reader, node) -> bool` for statements of some classes. It returns whether control falls
+    through."""
 
     def register(function: _Runs) -> _Runs:
         STATEMENTS.update(dict.fromkeys(kinds, function))

@@ -1,4 +1,4 @@
-"""Emitting IR: ops at the current place of the module, each with the source location of what is being read."""
+"""Emitting IR: ops at the current point of the module, each with the source location of the current node."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Emitter:
         return self.builder.const(value, self.position.loc)
 
     def build(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Value:
-        """Build an op of one result. What its type rule refuses becomes what eager raises, at run time."""
+        """Build an op of one result. An error of its type rule becomes eager's error, raised at run time."""
         return self.build_op(name, operands, hint, **attrs).result
 
     def build_op(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Op:
@@ -67,20 +67,21 @@ class Emitter:
             self.raise_error("RuntimeError", str(e))
 
     def effect(self, name: str, operands: Sequence[Value], /, **attrs: Attr) -> Op:
-        """Build an op without results; writes to tensors first ask whether autograd forbids them."""
+        """Build an op without results. A write to a tensor is preceded by a check that autograd allows it."""
         if name in _WRITES and self.graded is None and self._protects_leaves:
             self.check_leaf(operands[0])
         return self.builder.op(name, operands, self.position.loc, **attrs)
 
     def raise_error(self, type: str, message: str) -> NoReturn:
-        """Raise at run time: the statement cannot succeed, and eager says so only when it gets here."""
+        """Raise at run time. The statement always fails, but eager raises only when control reaches it."""
         if type == "StopIteration" and self.position.leaves_generator:
             type, message = "RuntimeError", "generator raised StopIteration"
         self.effect("raise", (), type=type, message=message)
         raise Terminated
 
     def check_leaf(self, dst: Value) -> None:
-        """Raise where a leaf that requires grad, or a view of one, is written. The check is of what views were taken of."""
+        """Raise if a leaf that requires grad, or a view of one, is written. The check is on the tensor behind all
+        views."""
         root = dst
         while (op := root.op) is not None and shares_memory(root):
             if op.name == "alias":  # the tensor was detached
@@ -103,7 +104,7 @@ class Emitter:
             self._protects_leaves = saved
 
     def at_entry(self, make: Callable[[], _Made]) -> _Made:
-        """Build in front of all else."""
+        """Build ops at the start of the entry, within the context."""
         saved = self.builder
         self.builder = Builder.before(self.body.ops[0]) if self.body.ops else Builder(self.body)
         try:

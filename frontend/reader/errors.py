@@ -1,4 +1,4 @@
-"""The exceptions by which reading leaves a statement, a path or the whole reading."""
+"""The exceptions that end the reading of a statement, of a path or of the function."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scriptc.ir.loc import Loc
 
 
 class UserError(Exception):
-    """Say that something in the user's program cannot be compiled. The statement it stands in reports the error."""
+    """Say that something in the user's program cannot be compiled. The statement around it reports the error."""
 
     def __init__(self, node: ast.AST | Loc | None, message: str, hint: str | None = None):
         self.node = node
@@ -19,15 +19,15 @@ class UserError(Exception):
 
 
 class Poisoned(Exception):
-    """Leave a statement one of whose operands comes from an expression in error, which was reported."""
+    """Leave a statement that uses the value of an expression in error, which was reported already."""
 
 
 class Terminated(Exception):
-    """Leave a path whose last statement always raises at run time, so that nothing after it is reached."""
+    """Leave a path whose last statement always raises at run time, so that code after it is unreachable."""
 
 
 class NeedsKnown(Exception):
-    """Demand a number, or list of numbers, at compile time. Another reading may know it; `error` is reported where none can."""
+    """Demand a number, or list of numbers, at compile time. If no other reading can know it, `error` is reported."""
 
     def __init__(self, value: Value, error: UserError):
         self.value = value
@@ -36,19 +36,19 @@ class NeedsKnown(Exception):
 
 
 class Restart(Exception):
-    """End this reading: the function is read again, under other assumptions. `Speculation` alone raises this."""
+    """End this reading, so that the function is read again under other assumptions. Only `Speculation` raises this."""
 
 
 class UnsupportedArgument(TypeError):
     """Refuse an argument of the call, or a value of its state, that cannot be passed to compiled code.
 
-    The front end lets no other TypeError pass: those are faults of its own.
+    Every other TypeError in the front end is a fault of scriptc.
     """
 
 
 class Conflict(Exception):
-    """Say that values have nothing in common; the message describes them."""
+    """Say that values have no common type or structure. The message describes them."""
 
 
 class ItemConflict(Conflict):
-    """Say that the items of containers have nothing in common, unless containers hold values of several kinds."""
+    """Say that the items of containers have no common type, unless containers may hold values of several kinds."""

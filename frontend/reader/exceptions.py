@@ -1,8 +1,8 @@
 """Exceptions: `raise`, and `try` with its handlers.
 
-What an exception finds in the names and objects that its `try` changes is what was written last. So each change in the
-body is noted while that is read; then the states are joined as those of paths that meet, and what the plans hand over
-goes through cells: set where the change is, read where the handler begins.
+A handler sees the last values of the names and objects that its `try` body changes. So each change in the body leaves a
+placeholder while the body is read. Then the states at all changes are joined like paths. The joined values go through
+cells, which are written at each change and read where the handler begins.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def run_raise(reader: Reader, node: ast.Raise) -> bool:
 
 @Question
 def may_be_cause(av: AbstractValue) -> bool:
-    """Return whether `raise ... from av` takes it, where that is known: None, exceptions and their classes."""
+    """Return whether `raise ... from av` accepts a value, if that is known: None, exceptions and their classes."""
     return True
 
 
@@ -134,7 +134,7 @@ def excepting(reader: Reader, node: ast.Try) -> bool:
 
 
 def run_handlers(reader: Reader, handlers: Sequence[ast.ExceptHandler], e: AbstractValue, names: Names) -> bool:
-    """Read the first handler that fits; the exception goes on where none does."""
+    """Read the first handler that fits. If none fits, the exception propagates."""
     if not handlers:
         raise_value(reader, e)
     first, *rest = handlers
@@ -164,7 +164,7 @@ def handler(reader: Reader, node: ast.ExceptHandler, e: AbstractValue) -> bool:
 
 
 def classes_of(reader: Reader, av: AbstractValue) -> list[type[BaseException]]:
-    """Return the classes that a handler names."""
+    """Return the exception classes of a handler."""
     found = require_known(reader, av, "the class of an exception")
     classes = list(found) if isinstance(found, tuple) else [found]
     for cls in classes:
@@ -181,8 +181,10 @@ def classes_of(reader: Reader, av: AbstractValue) -> list[type[BaseException]]:
 def protected(
     reader: Reader, live: Names, names: Names, run: Callable[[], bool], handle: Callable[[AbstractValue], bool]
 ) -> bool:
-    """Read `run()`, and `handle(exception)` where it raises, which finds the names `live` as they were left. `names`
-    are joined after both."""
+    """Read `run()`, and `handle(exception)` if it raises. The handler sees the last values of the names `live`.
+
+    names: joined after both.
+    """
     mark, before = Ident().serial, snapshot(reader)
     watch = Watch(reader.position.frame, live, mark)
     reader.position.watches.append(watch)
@@ -222,7 +224,7 @@ def protected(
 def cells_for(
     reader: Reader, plans: dict[Hashable, Plan], before: Env, envs: Sequence[Env]
 ) -> dict[Hashable, list[Value]]:
-    """Return cells for the values that each plan hands over, set to the values before the body."""
+    """Return cells for the values that each plan passes, with the values before the body."""
     found: dict[Hashable, list[Value]] = {}
     for key, plan in plans.items():
         values = list(plan.flatten(reader, held_in(reader, before, key, envs)))
@@ -238,7 +240,8 @@ def set_cells(
     reader: Reader, sites: Sequence[Site], plans: dict[Hashable, Plan], cells: dict[Hashable, list[Value]],
     envs: Sequence[Env],
 ) -> None:  # fmt: skip
-    """Write what changed at each site. A change of an object changes all values that may hold it."""
+    """Write the changed values to cells at each site. A change of an object changes all values that may hold the
+    object."""
     saved = reader.emit.builder
     for site in sites:
         reader.emit.builder = Builder.before(site.op)
@@ -255,9 +258,11 @@ def finishing(
     reader: Reader, written: Names, live: Names, names: Names, run: Callable[[], bool], last: Callable[[], bool],
     caught: Callable[[AbstractValue], bool],
 ) -> bool:  # fmt: skip
-    """Read `run()`, then `last()` on each way out of it but exceptions, which `caught(exception)` handles.
+    """Read `run()`, and `last()` on each way out of it. `caught(exception)` handles the exceptions.
 
-    written: names that run() assigns; live: those that last() reads; names: those that are read after it.
+    written: names that run() assigns.
+    live: names that last() reads.
+    names: names that are read after it.
     """
     pending = Final(len(reader.position.frame.loops))
 
@@ -291,8 +296,10 @@ def ways_out(
     reader: Reader, pending: Final, returning: Names, jumping: Names, run: Callable[[], None],
     behind: Callable[[str, AbstractValue | None], None],
 ) -> None:  # fmt: skip
-    """Read `run()`, and `behind(way, returned)` where return, break or continue leaves it. The arguments also name
-    what behind() reads: on return, and on break and continue."""
+    """Read `run()`, and `behind(way, returned)` where return, break or continue leaves it.
+
+    The remaining arguments name the variables that behind() reads: on return, and on break or continue.
+    """
 
     def attempt(ways: Sequence[str]) -> bool:
         if not ways:
@@ -312,8 +319,10 @@ def ways_out(
 
 
 def putting_off(reader: Reader, run: Callable[[], bool], leaving: Leaving) -> bool:
-    """Read `run()`, to whose end return, break and continue lead as well, and go on later. The heap holds what run()
-    assigns."""
+    """Read `run()` such that return, break and continue lead to its end as well, and jump on later.
+
+    The heap holds the variables that run() assigns.
+    """
     pending = Final(len(reader.position.frame.loops))
 
     def whole(done: str, ends: list[Exit]) -> bool:
@@ -343,7 +352,7 @@ def putting_off(reader: Reader, run: Callable[[], bool], leaving: Leaving) -> bo
 
 
 def go_on(reader: Reader, leaving: Leaving) -> bool:
-    """Leave in the way that was put off."""
+    """Jump on by the return, break or continue that was put off."""
     left, returned = reader.heap.contents.pop(leaving.way), reader.heap.contents.pop(leaving.returned)
     value = without_flag(returned)
 

@@ -1,4 +1,4 @@
-"""Expressions: operands are evaluated left to right, once each."""
+"""Expressions. Operands are evaluated once each, from left to right."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def read_compare(reader: Reader, node: ast.Compare) -> AbstractValue:
 
 
 def chain(reader: Reader, left: AbstractValue, rest: list[tuple[ast.cmpop, ast.expr]]) -> AbstractValue:
-    """Return `a < b < c`: `b` is evaluated once, `c` only if `a < b`."""
+    """Return `a < b < c`. `b` is evaluated once, and `c` only if `a < b`."""
     (op, node), *more = rest
     right = reader.evaluate(node)
     result = reader.compare(type(op).__name__, left, right)
@@ -107,7 +107,7 @@ def boolean(reader: Reader, is_and: bool, nodes: Sequence[ast.expr]) -> Abstract
 
 
 def test(reader: Reader, node: ast.expr) -> AbstractValue:
-    """Return the truth of an expression: what an `if` asks, so that `and` and `or` may join values of any types."""
+    """Return the truth of an expression, as an `if` asks for it. `and` and `or` then need no common type."""
     match node:
         case ast.BoolOp(op=op, values=[first, *rest]):
             value = reader.test(first)

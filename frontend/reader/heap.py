@@ -1,4 +1,4 @@
-"""The heap of a reading: what objects, dicts, lists of known length and shared variables hold now."""
+"""The heap of a reading: the present content of objects, dicts, lists of known length and shared variables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from scriptc.frontend.values.abstract import AbstractValue, Ident
 
 
 class Heap:
-    """Hold contents by identity. Something that has not changed since it was made stands in its value alone."""
+    """Hold contents by identity. The value itself holds the content of an object that has not changed."""
 
     def __init__(self) -> None:
         self.contents: dict[Ident, AbstractValue] = {}

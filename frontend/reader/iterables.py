@@ -1,4 +1,4 @@
-"""How a sequence is walked, and which sequences are walked at run time."""
+"""Sequences as loops walk them, and the sequences that are walked at run time."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def known_bounds(av: RangeValue) -> tuple[int, int, int] | None:
 
 
 def is_short(count: AbstractValue) -> bool:
-    """Return whether so many items are taken one by one."""
+    """Return whether a sequence of this length is walked item by item."""
     return is_known(count) and count.obj <= LONG
 
 
 def spend(reader: Reader, av: GeneratorValue | ZipValue | ReversedValue | IteratorValue) -> None:
-    """Note that an iterator is walked: afterwards it has no items, or only some."""
+    """Note that an iterator is walked, so that it has no items afterwards, or only some."""
     if av.ident in reader.heap.contents:
         reader.reject("iterator_walked_again")
     reader.heap.contents[av.ident] = Known(True)
@@ -41,8 +41,8 @@ def spend(reader: Reader, av: GeneratorValue | ZipValue | ReversedValue | Iterat
 
 
 def checked_iterable(reader: Reader, av: AbstractValue, quality: str = "iterable") -> AbstractValue:
-    """Return what `iter()` takes, without None. A value that cannot be walked raises where an iterator over it is
-    made."""
+    """Return a value without its alternative None, for `iter()`. A value that cannot be walked raises a TypeError
+    here."""
     av = present(reader, av, "TypeError", f"'NoneType' object is not {quality}")
     if has_alternatives(av) and not all(map(is_walked, av.alternatives.values())):
         split(reader, av, lambda a: checked_iterable(reader, a, quality))

@@ -1,4 +1,4 @@
-"""What `for` walks: sequences that are known are unrolled, all others are counted loops over an index."""
+"""The sequences of `for` loops. Known sequences are unrolled; others become counted loops over an index."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from scriptc.ir.types import ListType, OptionalType, TupleType
 
 
 def zipped_rows(node: ast.Call) -> ast.expr | None:
-    """Return the rows of `zip(*rows)`, where nothing else is given."""
+    """Return the rows of `zip(*rows)`, if the zip has no other argument."""
     match node:
         case ast.Call(args=[ast.Starred(rows)], keywords=[] | [ast.keyword("strict", ast.Constant(False))]):
             return rows
@@ -112,7 +112,7 @@ def iteration(reader: Reader, av: AbstractValue, site: Any) -> Walk:
 
 
 def walk_several(reader: Reader, av: OneOf) -> Walk:
-    """Return how one of several sequences is walked."""
+    """Return the walk over one of several sequences."""
     found = av.alternatives.values()
     if not all(sequence_items(a) is not None or is_made_list(a) or is_tensor(a) for a in found):
         for alternative in found:
@@ -146,7 +146,7 @@ def chosen_item(reader: Reader, items: Sequence[AbstractValue], at: AbstractValu
 
 
 def current_items(av: KnownLengthListValue) -> Iterator[AbstractValue]:
-    """Yield the items one by one. As in Python, the loop that walks a list may change it."""
+    """Yield the items one by one. As in Python, the loop over a list may change the list."""
     i = 0
     while i < len(av.items):
         yield av.items[i]
@@ -154,7 +154,7 @@ def current_items(av: KnownLengthListValue) -> Iterator[AbstractValue]:
 
 
 def walk_queue(reader: Reader, av: ObjectValue, walk: Walk) -> Walk:
-    """Return how a deque is walked: as its items are, but the deque must not change meanwhile."""
+    """Return the walk over a deque. It walks the deque's items, but the deque must not change meanwhile."""
     began = reader.items_of(av)["_changes"]
 
     def check() -> None:
@@ -178,7 +178,7 @@ def walk_queue(reader: Reader, av: ObjectValue, walk: Walk) -> Walk:
 
 
 def iterated_object(reader: Reader, av: ObjectValue | Known) -> AbstractValue:
-    """Return what the __iter__ of an object returns, where that is `iter()` of something."""
+    """Return the result of an object's __iter__, if that is `iter()` of another value."""
     if is_object(av) and av.cls is SequenceIterator:
         return rest_of(reader, av)
     found = special(reader, av, "__iter__", [])
@@ -190,8 +190,7 @@ def iterated_object(reader: Reader, av: ObjectValue | Known) -> AbstractValue:
 
 
 def rest_of(reader: Reader, av: ObjectValue) -> AbstractValue:
-    """Return the items that an iterator has not given yet. Who walks them may stop early, so the iterator is not
-    asked again."""
+    """Return the remaining items of an iterator. The walk may stop early, so the iterator cannot be used again."""
     items = reader.items_of(av)
     if isinstance(items["at"], Moved):
         reader.reject("iterator_walked_again")
@@ -206,7 +205,7 @@ def rest_of(reader: Reader, av: ObjectValue) -> AbstractValue:
 
 
 def asked_items(reader: Reader, av: ObjectValue) -> Iterator[AbstractValue]:
-    """Yield the items that an iterator over a sequence of known length still has, each when it is asked for."""
+    """Yield the remaining items of an iterator over a sequence of known length, each on demand."""
     sequence = reader.items_of(av)["sequence"]
     known = reader.iterate(sequence)
     while (at := require_known(reader, reader.items_of(av)["at"], "how far an iterator has come")) < len(known):
@@ -226,7 +225,7 @@ def walk_list(reader: Reader, av: ListValue) -> Walk:
 
 
 def row_of(reader: Reader, tensor: AbstractValue, index: AbstractValue) -> AbstractValue:
-    """Return `tensor[i]` for a counter in bounds, which needs no check."""
+    """Return `tensor[i]` for a counter in bounds, without a check."""
     op = reader.emit.builder.op(
         "select", [materialize(reader, tensor), materialize(reader, index)], reader.position.loc, proved=True, dim=0
     )
@@ -288,7 +287,7 @@ def walk_zip(reader: Reader, av: ZipValue, site: Any) -> Walk:
 
 
 def limited_rows(reader: Reader, walks: list[Walk]) -> Iterator[list[AbstractValue]]:
-    """Yield the rows of a zip of known sequences and others, each made when it is asked for."""
+    """Yield the rows of a zip of known and other sequences, each on demand."""
     for i, row in enumerate(zip(*(w.items for w in walks if w.items is not None), strict=False)):
         known = iter(row)
         at = RuntimeValue(materialize(reader, Known(i)))
@@ -296,8 +295,8 @@ def limited_rows(reader: Reader, walks: list[Walk]) -> Iterator[list[AbstractVal
 
 
 def length_of(walk: Walk) -> AbstractValue:
-    """Return the current number of items of a walk by an index that starts at zero, or of one over known items
-    without a limit."""
+    """Return the present number of items of a walk that starts at index zero, or of an unlimited walk over known
+    items."""
     if walk.items is not None:
         return Known(len(list(walk.items)))
     if walk.length is not None:
@@ -312,20 +311,20 @@ def enumerated(reader: Reader, start: AbstractValue, i: int, item: AbstractValue
 
 
 def known_rows(reader: Reader, rows: list[Sequence[AbstractValue]], lengths: list[int]) -> Iterator[AbstractValue]:
-    """Yield the items of a zip of known sequences, and after the last raise what a strict zip raises."""
+    """Yield the items of a zip of known sequences. A strict zip raises after the last one if the lengths differ."""
     yield from (TupleValue(r) for r in rows)
     check_equal(reader, [Known(n) for n in lengths])
 
 
 def check_equal(reader: Reader, lengths: Sequence[AbstractValue]) -> None:
-    """Check what zip(strict=True) checks when one of its sequences has ended."""
+    """Check the lengths for zip(strict=True) when one of its sequences has ended."""
     for i, length in enumerate(lengths[1:]):
         equal = reader.compare("Eq", lengths[0], length)
         check_that(reader, equal, "ValueError", f"zip() argument {i + 2} is shorter or longer than argument 1")
 
 
 def count_walk(reader: Reader, walk: Walk) -> Walk:
-    """Return a walk by an index that starts at zero. A walk over items that no list can hold stays as it is."""
+    """Return a walk by an index that starts at zero. A walk over items that no list can hold is returned as it is."""
     if walk.items is not None and walk.limit is None:
         items = list(walk.items)
         made = new_list(reader, items, (reader.position.loc, "zip"))
@@ -350,7 +349,7 @@ def reversed_range(reader: Reader, av: RangeValue) -> RangeValue:
 
 
 def unrolled_walk(reader: Reader, walk: Walk, site: Any) -> Walk:
-    """Return the items of a walk by an index one by one, where its loop is unrolled and its trip count is known."""
+    """Return the items of a walk by an index, if its loop is unrolled and its trip count is known."""
     bounds = [b.obj for b in walk.count or () if is_known(b)]
     if len(bounds) < 3 or walk.lists or walk.item is None or not reader.assumptions.unrolls(site, len(range(*bounds))):
         return walk

@@ -54,7 +54,7 @@ def leave_loop(reader: Reader, way: str) -> None:
 
 
 def leave_by(reader: Reader, way: str, value: AbstractValue | None) -> None:
-    """Leave by return, break or continue, through the innermost `finally` on the way."""
+    """Jump by return, break or continue, through the innermost `finally` on the way."""
     frame = reader.position.frame
     final = frame.finals[-1] if frame.finals else None
     if final is not None and (way == "return" or final.loops == len(frame.loops)):

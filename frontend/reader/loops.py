@@ -1,4 +1,4 @@
-"""Loops: unrolled over sequences that are known, in the IR over all others."""
+"""Loops. Loops over known sequences are unrolled; others become loops of the IR."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def run_while(reader: Reader, node: ast.While) -> bool:
 
 
 def goes_on(reader: Reader, node: ast.While) -> bool:
-    """Return whether the condition of a loop holds, at compile time."""
+    """Return whether the condition of a loop holds, evaluated at compile time."""
     found = require_known(
         reader, reader.test(node.test), "the condition of a loop whose body needs its numbers at compile time"
     )
@@ -129,8 +129,7 @@ def run_for(reader: Reader, node: ast.For) -> bool:
 
 
 def loop_of_loops(reader: Reader, node: ast.For, av: GeneratorValue) -> bool:
-    """Read a loop over a generator expression of several `for` as a loop over each, so that items are made on
-    demand."""
+    """Read a loop over a generator expression with several `for` as nested loops, so that items are made on demand."""
     first, *rest = av.node.generators
     name = f"·inner {len(rest)}"
     inner = ast.GeneratorExp(av.node.elt, rest)
@@ -156,7 +155,7 @@ def take_item(reader: Reader, node: ast.For, item: AbstractValue, names: frozens
 
 
 def filter_of(reader: Reader, av: GeneratorValue) -> Callable[[ast.For, AbstractValue, frozenset[str]], bool]:
-    """Return the body of a loop over a generator expression, for an item that the expression may leave out."""
+    """Return the body of a loop over a generator expression, for an item that the conditions may skip."""
     keep, make = stages(reader, av)
 
     def take(node: ast.For, item: AbstractValue, names: frozenset[str]) -> bool:
@@ -181,7 +180,7 @@ def is_asked(reader: Reader, av: AbstractValue) -> bool:
 def asking_loop(
     reader: Reader, node: ast.For, names: frozenset[str], iterator: AbstractValue, breaks: LoopTarget | None
 ) -> bool:
-    """Read a loop over an iterator, which its body may ask as well, and which has more items after a `break`."""
+    """Read a loop over an iterator that its body may use too, and that has more items after a `break`."""
 
     def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
         reader.branch(reader.call(Known(has_next), [iterator], {}), lambda: True, leave, frozenset())
@@ -194,7 +193,8 @@ def growing_loop(
     reader: Reader, node: ast.For, names: frozenset[str], plan: Walk, breaks: LoopTarget | None,
     take: Callable[[ast.For, AbstractValue, frozenset[str]], bool],
 ) -> bool:  # fmt: skip
-    """Read a loop over lists whose lengths its body changes: Python asks for the length before each item."""
+    """Read a loop whose body changes the length of the walked lists. Like Python, it reads the length before each
+    item."""
     at = f"·at {node.lineno}:{node.col_offset}"
     reader.position.frame.locals[at] = Known(0)
 
@@ -212,7 +212,7 @@ def with_else(
     reader: Reader, node: ast.For | ast.While, names: frozenset[str], loop: Callable[[LoopTarget | None], bool],
     finish: Callable[[], None] | None = None,
 ) -> bool:  # fmt: skip
-    """Read a loop, what it asks when it ends by itself, and its `else`. A break leaves all of them."""
+    """Read a loop, the check at its regular end, and its `else`. A break leaves all of them."""
 
     def end() -> bool:
         if finish is not None:
@@ -238,9 +238,11 @@ def dynamic_loop(
     breaks: LoopTarget | None,
     site: object = None,
 ) -> bool:
-    """Build a loop of the IR. Its body is read under an assumption on what the names hold when an iteration begins,
-    and read again only if the end of an iteration disagrees. `breaks`: where a break leads, if not behind this
-    loop."""
+    """Build a loop of the IR.
+
+    The body is read under an assumption about the types at the start of an iteration, and read again only if the end of
+    an iteration disagrees. `breaks`: the target of a break, if it is not the end of this loop.
+    """
     frame, label = reader.position.frame, reader.emit.fresh_label()
     bound_values = [integer(reader, b) for b in bounds] if bounds else []
     mark, before = Ident().serial, snapshot(reader)
@@ -332,8 +334,10 @@ def dynamic_loop(
 def unroll_instead(
     reader: Reader, site: object, bounds: tuple[AbstractValue, AbstractValue, AbstractValue] | None
 ) -> None:
-    """Unroll a loop for whose results there is no type, if each result may be known by the number of iterations: a
-    list of dims that grows, say. Return where it cannot."""
+    """Unroll a loop whose results have no type, if each result may be known by the number of iterations.
+
+    An example is a list of dims that grows. Return if this is not possible.
+    """
     numbers = [b.obj for b in bounds or () if is_known(b)]
     few = len(numbers) == 3 and len(range(*numbers)) <= _FEW
     if site is not None and (few or site in reader.speculation.decided):
@@ -352,8 +356,7 @@ def unrolled(
     reader: Reader, node: ast.For | ast.While, advance: Callable[[], bool], names: frozenset[str],
     plan: Walk | None = None, body: Callable[[], bool] | None = None,
 ) -> bool:  # fmt: skip
-    """Read the body of a loop once for each time that `advance` gives an iteration. The iterations below the limit of
-    the plan run."""
+    """Read the body of a loop once for each iteration that `advance` gives. The plan may limit the iterations."""
     body = body or (lambda: reader.run(node.body))
     limit, finish = (plan.limit, plan.finish) if plan is not None else (None, None)
     count = 0
@@ -407,7 +410,7 @@ def unrolled(
 
 
 def _has_lengths(key: Hashable, plan: Plan, envs: Sequence[Env]) -> bool:
-    """Return whether iterations leave several lengths in a list of numbers whose length must be known."""
+    """Return whether the iterations give several lengths to a list of numbers whose length must be known."""
     if not isinstance(key, Ident) or not isinstance(plan, OneOfPlan):
         return False
     held = [env[key] for env in envs if key in env]

@@ -1,4 +1,4 @@
-"""`with`: managers that the compiler knows, those of the user's classes, and generators that are managers."""
+"""`with` statements: over managers that the compiler knows, over users' objects, and over generators."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def suppressing(
 
 
 def swallow(reader: Reader, e: AbstractValue, answer: AbstractValue) -> bool:
-    """Let the exception go on unless the answer is true."""
+    """Propagate the exception unless the answer is true."""
     if is_known(answer):
         return True if answer.obj else raise_value(reader, e)
     return reader.branch(answer, lambda: True, lambda: raise_value(reader, e), frozenset())
@@ -105,9 +105,11 @@ def managed(reader: Reader, node: ast.With, manager: AbstractValue, enter: Calla
 
 
 def generated(reader: Reader, node: ast.With, manager: ManagerValue, enter: Callable[[AbstractValue], bool]) -> bool:
-    """Read a `with` over a generator that yields once: a call whose body runs at the yield. Meanwhile the heap holds
-    what the body assigns, since paths of the generator join it. If the body is left early, the rest of the generator
-    runs first."""
+    """Read a `with` over a generator that yields once, as a call that runs the body at the yield.
+
+    Meanwhile the heap holds the variables that the body assigns, since paths of the generator join them. If the body is
+    left early, the rest of the generator runs first.
+    """
     source = find_source(reader, manager.func)
     assert isinstance(source.node, ast.FunctionDef)
     generator = source.node.body
@@ -153,7 +155,7 @@ def read_yield(reader: Reader, node: ast.Yield) -> AbstractValue:
 
 
 def _yields_once(stmts: Sequence[ast.stmt]) -> bool:
-    """Return whether a body yields exactly once, in a place that is always reached."""
+    """Return whether a body yields exactly once, at a point that every run reaches."""
     found = [s for s in stmts if any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(s))]
     if len(found) != 1:
         return False

@@ -1,4 +1,4 @@
-"""`match`: which case fits, and what its names capture."""
+"""`match` statements: the selection of a case, and the captured names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run_cases(reader: Reader, subject: AbstractValue, cases: Sequence[ast.match_
 
 
 def case_fits(reader: Reader, subject: AbstractValue, case: ast.match_case) -> AbstractValue:
-    """Return whether a case is taken; bind what its pattern captures, as Python does, before the guard is asked."""
+    """Return whether a case is taken. As in Python, its captures are bound before the guard is evaluated."""
     matched = matches(reader, subject, case.pattern)
     names = assigned([case.pattern])
 

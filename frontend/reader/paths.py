@@ -1,4 +1,4 @@
-"""Paths that part and meet: what names and objects hold on each path, and how that is joined behind them."""
+"""Paths that part and join: the names and objects on each path, and their joins."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def restore(reader: Reader, env: Env) -> None:
 def branch(
     reader: Reader, condition: AbstractValue, then: Callable[[], bool], orelse: Callable[[], bool], names: Names | None
 ) -> bool:  # fmt: skip
-    """Read an `if` on a run-time condition; `names` are joined after it, None for all that change."""
+    """Read an `if` on a run-time condition, and join `names` after it. None joins all names that change."""
     cond_value = materialize(reader, condition)
     mark, before = Ident().serial, snapshot(reader)
     blocks: list[Block] = []
@@ -90,8 +90,10 @@ def join_blocks(
     reader: Reader, name: str, operands: Sequence[Value], blocks: Sequence[Block], ends: Sequence[tuple[Block, Env]],
     keys: Iterable[Hashable], altered: set[Hashable], mark: float,
 ) -> bool:  # fmt: skip
-    """Build an op of blocks that were read, and join after it the names and objects `keys` of blocks that reach their
-    ends. Return whether any does."""
+    """Build an op of blocks that were read, and join the names and objects `keys` of the blocks that reach their ends.
+
+    Return whether any block does.
+    """
     envs = [env for _, env in ends]
     plans = plan_joins(reader, joinable(reader, keys), envs, fresh=len(ends) == 1, mark=mark) if ends else {}
     for block, env in ends:
@@ -139,7 +141,7 @@ def reached(run: Callable[[], bool]) -> bool:
 
 
 def learn(reader: Reader, condition: Value, truth: bool) -> None:
-    """Narrow names whose kind a condition decides to that kind from here on."""
+    """Narrow names whose kind a condition decides to that kind, from this point on."""
     for tag, number, is_it in _facts(condition, truth):
 
         def swap(av: AbstractValue, tag: Value = tag, number: int = number, is_it: bool = is_it) -> AbstractValue:
@@ -159,12 +161,12 @@ def swap_all(reader: Reader, swap: Callable[[AbstractValue], AbstractValue]) -> 
 
 
 def joinable(reader: Reader, keys: Iterable[Hashable]) -> set[Hashable]:
-    """Return the keys without names of variables that live in the heap, whose content is joined by its own key."""
+    """Return the keys without the variables in the heap, whose content has a key of its own."""
     return set(keys) - reader.position.frame.cells.keys() - declared(reader.position.frame.source.node).keys()
 
 
 def settle(reader: Reader, av: AbstractValue, env: Env) -> AbstractValue:
-    """Return the value with what its objects hold in `env`."""
+    """Return the value with the content of its objects in `env`."""
 
     def swap(part: AbstractValue) -> AbstractValue:
         if not is_on_heap(part):
@@ -200,8 +202,8 @@ def holding(
 
 
 def held_in(reader: Reader, env: Env, key: Hashable, envs: Sequence[Env]) -> AbstractValue:
-    """Return what a name or object holds in `env`. An object that only another path changed holds what it was made
-    with."""
+    """Return the content of a name or object in `env`. An object that only another path changed has its original
+    content."""
     av = env.get(key)
     if av is None:
         first = next((c for e in envs if key in e for c in _contents(e[key])), None)
@@ -210,8 +212,7 @@ def held_in(reader: Reader, env: Env, key: Hashable, envs: Sequence[Env]) -> Abs
 
 
 def keep_variables(reader: Reader, av: AbstractValue) -> AbstractValue:
-    """Return what a function returns, with its variables kept as they are now for the functions made in it, there and
-    in all objects."""
+    """Return a function's result with its variables frozen for the closures in the result and in all objects."""
     frame, left, seen = reader.position.frame, reader.position.frame.left(), set[Ident]()
     left.locals = reframed(left.locals, frame, left)
 
@@ -238,7 +239,7 @@ def plan_joins(
     reader: Reader, keys: Iterable[Hashable], envs: Sequence[Env], *, force: bool = False, fresh: bool = False,
     mark: float = float("inf"),
 ) -> dict[Hashable, Plan]:  # fmt: skip
-    """Return how each name and object is joined, in a stable order."""
+    """Return the plan for each name and object, in a stable order."""
     plans: dict[Hashable, Plan] = {}
     for key in sorted(keys, key=_order):
         try:
@@ -256,7 +257,7 @@ def plan_joins(
 
 
 def promote_beside_tables(reader: Reader) -> None:
-    """Give run-time keys to dicts with known keys that meet some with run-time keys, where they can have them."""
+    """Give run-time keys to dicts with known keys that are joined with dicts of run-time keys, if possible."""
     displays, reader.kinds.beside_tables = reader.kinds.beside_tables, []
     for display in displays:
         reader.speculation.promote(display)
@@ -277,7 +278,7 @@ def poisoned_plan(reader: Reader) -> Plan:
 
 
 def keep_identities(reader: Reader, plans: dict[Hashable, Plan], envs: Sequence[Env], mark: float) -> None:
-    """Reject an object made on a path that has two names after the join: it would become two objects."""
+    """Reject an object that one path makes and that has two names after the join, since it would become two objects."""
     for env in envs:
         seen: set[Ident] = set()
         for key in plans:
@@ -298,7 +299,7 @@ def flatten(reader: Reader, plans: dict[Hashable, Plan], env: Env, envs: Sequenc
 def rebind(
     reader: Reader, plans: dict[Hashable, Plan], results: Sequence[Value], envs: Sequence[Env], mark: float
 ) -> None:
-    """Give joined names and objects the results of the op that joins them."""
+    """Bind joined names and objects to the results of the op that joins them."""
     values = iter(results)
     kept: set[Ident] = set()
     for key, plan in plans.items():
@@ -324,7 +325,7 @@ def bind_key(reader: Reader, key: Hashable, plan: Plan, values: Iterator[Value])
 
 
 def scoped(reader: Reader, names: Names, run: Callable[[str, list[Exit]], bool]) -> bool:
-    """Read statements that leave for a label. `run` gets the label and the list in which it notes each leaving."""
+    """Read statements that may jump to a label. `run` gets the label, and the list in which it notes each jump."""
     label, exits = reader.emit.fresh_label(), []  # type: ignore[var-annotated]
     mark, before = Ident().serial, snapshot(reader)
     with reader.emit.builder.at(Block()) as block:
@@ -353,7 +354,7 @@ def scoped(reader: Reader, names: Names, run: Callable[[str, list[Exit]], bool])
 
 
 def fill_exits(reader: Reader, exits: Sequence[Exit], plans: dict[Hashable, Plan], envs: Sequence[Env]) -> None:
-    """Give ops that leave the values that they carry out."""
+    """Give jumps the values that they pass to the join as operands."""
     saved = reader.emit.builder
     for op, env in exits:
         reader.emit.builder = Builder.before(op)
@@ -367,13 +368,13 @@ def splice_block(reader: Reader, block: Block) -> None:
 
 
 def _contents(av: AbstractValue) -> Iterator[Content]:
-    """Yield what an object holds, on one path or another."""
+    """Yield the possible contents of an object."""
     parts = av.alternatives.values() if has_alternatives(av) else [without_flag(av)]
     return (part for part in parts if isinstance(part, Content))
 
 
 def changed(before: Env, env: Env, mark: float) -> set[Hashable]:
-    """Return the names, and the objects that were there before, that hold something else than they did."""
+    """Return the names, and the older objects, whose content has changed."""
     return {
         k for k, v in env.items()
         if v is not before.get(k) and (isinstance(k, str) or k.serial < mark)
@@ -385,7 +386,7 @@ def _order(key: Hashable) -> tuple[int, str]:
 
 
 def identities(av: AbstractValue) -> Iterator[Ident]:
-    """Yield the objects that a value is or holds, arguments aside."""
+    """Yield the objects in a value, except arguments."""
     home = home_of(av)
     if home is not None and home.place is not None:
         return
@@ -397,7 +398,7 @@ def identities(av: AbstractValue) -> Iterator[Ident]:
 
 
 def _facts(condition: Value, truth: bool) -> Iterator[tuple[Value, int, bool]]:
-    """Yield which tags equal which numbers, or not, where a condition has a truth value."""
+    """Yield the tags and the numbers that they equal or differ from, if a condition has a truth value."""
     op = condition.op
     if op is None:
         return

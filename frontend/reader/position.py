@@ -12,7 +12,7 @@ from scriptc.ir.loc import Loc
 
 
 class Position:
-    """Keep the stack of frames, and what stands around the current statement."""
+    """Keep the stack of frames, and the statements around the current node."""
 
     def __init__(self) -> None:
         self.frames: list[Frame] = []
@@ -40,12 +40,12 @@ class Position:
         return self.loc if node is None else self.frame.source.loc(node, self.frame.inlined_at)
 
     def note_fault(self, error: Exception) -> None:
-        """Keep the current location as that of `error`, unless a statement within the current one has done so."""
+        """Keep the current location as that of `error`, unless an inner statement has done so."""
         if self.fault is None or self.fault[0] is not error:
             self.fault = error, self.loc
 
     def loc_of_fault(self, error: Exception) -> Loc | None:
-        """Return the location of the innermost statement that `error` left; None where it left none."""
+        """Return the location of the innermost statement that `error` left; None if it left none."""
         return self.fault[1] if self.fault is not None and self.fault[0] is error else None
 
     @property
@@ -54,7 +54,7 @@ class Position:
         return bool(self.generators) and self.generators[-1] == len(self.watches)
 
     def leavings(self) -> list[list[Any]]:
-        """Return the lists in which statements around note who leaves them and what changes in them."""
+        """Return the lists in which surrounding statements note jumps and changes."""
         finals = [final for frame in self.frames for final in frame.finals]
         exits = [noted for final in finals for _, noted in final.ways.values()]
         return [*(f.returns for f in self.frames), *exits, *(w.sites for w in self.watches)]

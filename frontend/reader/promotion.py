@@ -1,4 +1,4 @@
-"""Find the objects and dicts that must exist at run time, and have the next reading make them so."""
+"""Find the objects and dicts that must exist at run time, and make them so in the next reading."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def record_key(av: ObjectValue | DictValue) -> Any:
 
 
 def promote_objects(reader: Reader, avs: Iterable[AbstractValue]) -> None:
-    """Let the objects that values are, or hold, exist at run time; return where there are none, or all do."""
+    """Make the objects in some values exist at run time. Return if there are none, or if all do already."""
     found = [o for av in avs for o in objects_made(av, 0) if may_be_record(o)]
     for made in found:
         if has_known_keys(made) and (not made.items or record_key(made) in reader.assumptions.records):
@@ -43,7 +43,7 @@ def promote_objects(reader: Reader, avs: Iterable[AbstractValue]) -> None:
 
 
 def promote_nested(reader: Reader, avs: Iterable[AbstractValue]) -> None:
-    """Do so for objects that hold others of their class: each turn of a recursion would make one more of them."""
+    """Promote objects that hold others of their class, since each level of a recursion would nest one more of them."""
     for av in avs:
         for made in objects_made(av, 0):
             inner = (o for part in made.items.values() for o in objects_made(part, 1))
@@ -52,7 +52,7 @@ def promote_nested(reader: Reader, avs: Iterable[AbstractValue]) -> None:
 
 
 def objects_made(av: AbstractValue, depth: int) -> Iterator[ObjectValue | DictValue]:
-    """Yield the objects and dicts that a value is or holds. depth: how deeply the value lies in another."""
+    """Yield the objects and dicts in a value. depth: the nesting of the value in others."""
     if depth > _DEEPEST:
         return
     if isinstance(av, (ObjectValue, DictValue)):

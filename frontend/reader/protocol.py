@@ -1,6 +1,6 @@
-"""What the modules of the front end ask of the reader: its components, and what each kind of value answers in its own way.
+"""The interface of the reader to the other modules: its components, and the operations on values of any kind.
 
-This is the one module that others may import ahead of what it names: it imports types alone.
+This module imports only types, so every module may import it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Reader(Protocol):
         """Read statements; return whether control falls through."""
 
     def reject(self, key: str, /, **details: object) -> NoReturn:
-        """Refuse what is being read, by a row of `frontend.rejections`."""
+        """Reject the current node, by a row of `frontend.rejections`."""
 
     # ---- paths ----
     def branch(
@@ -63,7 +63,7 @@ class Reader(Protocol):
         orelse: Callable[[], bool],
         names: frozenset[str] | None,
     ) -> bool:
-        """Read two paths of a run-time condition, and join `names` behind them (None: all that change)."""
+        """Read both paths of a run-time condition, and join `names` after them. None joins all names that change."""
 
     def choose(
         self, condition: AbstractValue, then: Callable[[], AbstractValue], orelse: Callable[[], AbstractValue]

@@ -1,7 +1,8 @@
-"""Exceptions whose class has an `__init__` of its own: what an instance holds travels beside the exception.
+"""Exceptions whose class has an `__init__` of its own, and the attributes of their instances.
 
-At run time an exception is its class and its message. The attributes of an instance are a variable of its class, set in front
-of the `raise`: a handler finds it as it finds all that changed in its `try`, and so does Python when the exception leaves.
+At run time an exception is its class and its message. The attributes of an instance are a variable of its class, which
+is set before the `raise`. A handler finds the variable like everything that changed in its `try`, and so does Python
+when the exception leaves compiled code.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from scriptc.ir.exceptions import own_class
 
 
 class CaughtValue(RuntimeValue):
-    """An exception that was caught: what instances of the classes that it may be of hold."""
+    """A caught exception, with the attributes of the instances that it may be, by class."""
 
     __slots__ = ("instances", "named")
 
@@ -36,7 +37,7 @@ class CaughtValue(RuntimeValue):
 
 @dataclass
 class RaisedExceptions:
-    """Keep what raised exceptions hold: by class, the variable of the heap and the names in it."""
+    """Keep the attributes of raised exceptions: by class, the variable in the heap and the attribute names."""
 
     held_variables: dict[type, Ident] = field(default_factory=dict)
     held_names: dict[type, tuple[str, ...]] = field(default_factory=dict)
@@ -137,7 +138,7 @@ def attribute_of_one(
 
 
 def own_init(cls: type) -> FunctionType | None:
-    """Return the __init__ of an exception class, where it is Python code; else None."""
+    """Return the __init__ of an exception class if it is a Python function; else None."""
     found = getattr(cls, "__init__", None)
     return found if isinstance(found, FunctionType) else None
 
@@ -153,7 +154,8 @@ _NO_EXCEPTIONS = (
 
 
 def exception_name(reader: Reader, cls: type[BaseException]) -> str:
-    """Return the name of a class in compiled code. The module declares classes that are not Python's own."""
+    """Return the name of an exception class in compiled code. The module declares classes that Python does not
+    define."""
     if cls.__module__ == "builtins":
         return cls.__name__
     found = next((name for name, known in reader.environment.exceptions.items() if known is cls), None)
@@ -173,7 +175,8 @@ def exception_name(reader: Reader, cls: type[BaseException]) -> str:
 def is_exception(
     reader: Reader, av: AbstractValue, classes: Sequence[type[BaseException]], *, exact: bool = False
 ) -> AbstractValue:
-    """Return whether an exception is an instance of one of the classes; `exact`: and of none derived from them."""
+    """Return whether an exception is an instance of some classes. If `exact`, instances of derived classes do not
+    count."""
     if is_object(av):
         return Known(av.cls in classes if exact else issubclass(av.cls, tuple(classes)))
     if not exact and BaseException in classes:

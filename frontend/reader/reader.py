@@ -1,4 +1,4 @@
-"""The reader: its components, and the functions behind its verbs."""
+"""The reader: its components, and the functions behind its methods."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _REGISTERED = (exceptions, jumps, loops, managers, matching)  # imported for the
 
 
 class EntryReader:
-    """Read one entry into `module`, based on `assumptions`. See `frontend.reader.protocol` for what each verb does."""
+    """Read one entry into `module`, based on `assumptions`. `frontend.reader.protocol` describes the methods."""
 
     def __init__(self, module: Module, assumptions: Assumptions, default_dtype: str, *, ahead: bool = False) -> None:
         self.assumptions = assumptions

@@ -1,11 +1,12 @@
 """Functions that call themselves.
 
-Recursion over what is known at compile time (a tree of Python objects, a depth) ends while it is read, so its calls are
-followed as all others. Any other becomes a function of the IR, for one kind of arguments. What such a function returns is
-found by reading it again and again: at first its own calls are taken not to return, then to return what was found.
+Recursion over known values, such as a tree of Python objects or a depth, ends during the reading, so these calls are
+inlined. Any other recursive function becomes a function of the IR, for one set of argument kinds. Its result type is
+found by repeated readings. In the first reading its own calls do not return; each later one assumes the result of the
+reading before.
 
-An IR function sees no values but its parameters. So what its body captures from functions around it is passed too, and
-what it changes in objects and shared variables comes back as further results.
+An IR function sees only its parameters. So the variables that it captures are arguments too, and its changes of objects
+and shared variables are further results.
 """
 
 from __future__ import annotations
@@ -67,8 +68,11 @@ _Signature = tuple[Hashable, ...]
 
 @dataclass(eq=False)
 class Recursive:
-    """A function of the program as one of the IR. `arguments` and `results` say what is handed over; results are None
-    while no way out is known. Keys of results are shared variables, places of objects among the arguments, _RESULT."""
+    """A recursive function as a function of the IR.
+
+    `arguments` and `results` are the plans of the passed values. `results` is None while no return is known. The keys
+    of results are shared variables, indices of objects among the arguments, and _RESULT.
+    """
 
     name: str
     arguments: dict[Hashable, Plan]
@@ -78,7 +82,7 @@ class Recursive:
 
 @dataclass
 class RecursiveFunctions:
-    """Keep the functions that call themselves, as far as one reading has come."""
+    """Keep the recursive functions of one reading."""
 
     functions: dict[Any, Recursive] = field(default_factory=dict)  # by the kinds of their arguments
     named: int = 0
@@ -87,12 +91,12 @@ class RecursiveFunctions:
 
 
 def kinds_of_arguments(reader: Reader, avs: Sequence[AbstractValue]) -> _Signature:
-    """Return the leaves of arguments: what is known of each, or its kind."""
+    """Return the leaves of arguments, each by its known value or its kind."""
     return tuple(leaf for av in avs for leaf in kinds_of_leaves(settle(reader, av, {**reader.heap.contents})))
 
 
 def kinds_of_leaves(av: AbstractValue) -> Iterator[Hashable]:
-    """Yield what is known of each leaf of an argument, or its kind."""
+    """Yield the known value or the kind of each leaf of an argument."""
     place = place_of_caller(av)
     if place is not None:  # the kind of a caller's object includes the object's identity
         yield "known", place
@@ -107,7 +111,7 @@ def kinds_of_leaves(av: AbstractValue) -> Iterator[Hashable]:
 
 
 def calls_itself(reader: Reader, frame: Frame) -> bool:
-    """Return whether the call of `frame` cannot be followed, since its function is being read for such arguments."""
+    """Return whether the call of `frame` cannot be inlined, since its function is being read for such arguments."""
     node = frame.source.node
     frame.signature = kinds_of_arguments(reader, [*frame.locals.values()])
     frame.codes = frozenset(av.node for av in frame.locals.values() if isinstance(av, (Closure, GeneratorValue)))
@@ -129,7 +133,7 @@ def calls_itself(reader: Reader, frame: Frame) -> bool:
 
 
 def call_recursive(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AbstractValue:
-    """Call an IR function; `frame` has the arguments bound."""
+    """Call an IR function. The arguments are bound in `frame`."""
     outer_variables = list(captured(frame))
     given: Env = {**{f"·{i} {name}": f.locals[name] for i, (f, name) in enumerate(outer_variables)}, **frame.locals}
     shared = list(shared_variables(reader, frame))
@@ -167,7 +171,7 @@ def read_function(
     outer_variables: Sequence[OuterVariable],
     shared: Sequence[Ident],
 ) -> None:  # fmt: skip
-    """Read the body until its result is what its own calls were assumed to return."""
+    """Read the body until its result has the type that its own calls assumed."""
     state = (
         reader.emit.builder,
         reader.position.frames,
@@ -233,8 +237,8 @@ def read_body(
     outer_variables: Sequence[OuterVariable],
     shared: Sequence[Ident], block: Block,
 ) -> tuple[dict[Hashable, Plan] | None, list[ObjectValue | DictValue]]:  # fmt: skip
-    """Read the body once into `block`. Return how the result is handed over, None where the body never returns, and
-    the objects among its arguments."""
+    """Read the body once into `block`. Return the plans of its results, None if it never returns, and its argument
+    objects."""
     frame = Frame(outline.source, outline.func, None, outer=outline.outer)
     values = iter(block.args)
     rebuilt = {
@@ -304,7 +308,7 @@ def emit_call(
 
 
 def as_made(reader: Reader, settled: ObjectValue | DictValue) -> ObjectValue | DictValue:
-    """Return an object as it was made, where `settled` has what it holds now."""
+    """Return an object with its original content. `settled` has the present content."""
     content = reader.heap.contents.get(settled.ident)
     if isinstance(content, Content):
         settled = replace(settled, items=content.first)
@@ -315,8 +319,7 @@ def as_made(reader: Reader, settled: ObjectValue | DictValue) -> ObjectValue | D
 
 
 def captured(frame: Frame) -> Iterator[OuterVariable]:
-    """Yield the variables of functions around that functions inside them read, where they are not known as a
-    whole."""
+    """Yield the variables of enclosing functions that inner functions read, except known ones."""
     seen: set[Frame] = set()
     pending = [frame.outer, *(c.frame for av in frame.locals.values() if isinstance(c := av, Closure))]
     while pending:
@@ -339,7 +342,7 @@ def shared_variables(reader: Reader, frame: Frame) -> Iterator[Ident]:
 
 
 def same_elements(reader: Reader, a: ListType, b: ListType) -> None:
-    """Return whether two lists may be one."""
+    """Return whether two lists may be one, so that their element types are equal."""
     pass
 
     before = a.elem, b.elem
@@ -349,7 +352,7 @@ def same_elements(reader: Reader, a: ListType, b: ListType) -> None:
 
 
 def _narrows(around: _Signature, inside: _Signature) -> bool:
-    """Return whether a call is for other known values than the call around it, so that recursion may end by them."""
+    """Return whether a call has other known values than the call around it, so that the recursion may end."""
     if len(around) != len(inside):
         return True
     return any(
@@ -364,8 +367,7 @@ def _types(plans: dict[Hashable, Plan]) -> Iterator[Any]:
 
 
 def _keys(plans: dict[Hashable, Plan] | None, objects: list[ObjectValue | DictValue]) -> dict[Hashable, str] | None:
-    """Return keys that are equal for results handed over alike. Objects among the arguments are named by their
-    places."""
+    """Return keys that are equal for results of the same form. Keys name objects among the arguments by their index."""
     if plans is None:
         return None
     places = {str(o.ident.serial): i for i, o in enumerate(objects)}
@@ -374,7 +376,7 @@ def _keys(plans: dict[Hashable, Plan] | None, objects: list[ObjectValue | DictVa
 
 
 def erased(av: AbstractValue) -> AbstractValue:
-    """Return the value without what an IR function is not specialized on: sizes of tensors, numbers."""
+    """Return the value without the parts that do not specialize an IR function: sizes of tensors, and numbers."""
 
     def swap(part: AbstractValue) -> AbstractValue:
         if is_tensor(part):
@@ -389,19 +391,19 @@ def erased(av: AbstractValue) -> AbstractValue:
 
 
 def is_settled_object(av: AbstractValue) -> TypeGuard[ObjectValue | DictValue]:
-    """Return whether a settled value is an object, or a dict with known keys, that exists in the compiler alone."""
+    """Return whether a settled value is an object, or a dict with known keys, that is no run-time record."""
     return isinstance(av, (ObjectValue, DictValue)) and not is_record(av)
 
 
 def _replaced_within(av: AbstractValue, swap: Any) -> AbstractValue:
-    """Return `replaced`, applied inside settled objects and dicts as well."""
+    """Return `replaced(...)`, applied inside settled objects and dicts as well."""
     if is_settled_object(av):
         return replace(av, items={k: _replaced_within(v, swap) for k, v in av.items.items()})
     return replaced(av, swap)
 
 
 def objects_in(av: AbstractValue) -> Iterator[ObjectValue | DictValue]:
-    """Yield the objects and dicts that a settled value leads to."""
+    """Yield the objects and dicts in a settled value."""
     if is_settled_object(av):
         yield av
     for part in parts_of(av):
@@ -409,7 +411,7 @@ def objects_in(av: AbstractValue) -> Iterator[ObjectValue | DictValue]:
 
 
 def has_argument(av: AbstractValue) -> bool:
-    """Return whether a value is, or leads to, an object or dict that is an argument of the entry."""
+    """Return whether a value is or contains an object or dict that is an argument of the entry."""
     home = home_of(av)
     return home is not None and home.place is not None or any(map(has_argument, parts_of(av)))
 

@@ -1,13 +1,15 @@
-"""Speculation: what a reading takes for granted, and every reason to read the function again.
+"""Speculation: the assumptions of a reading, and every reason to read the function again.
 
-A reading is based on `Assumptions`, which earlier readings left. Each reason to read again is a method of `Speculation`. The
-method corrects the assumptions, notes the reason in words, and ends the reading. Its docstring has three parts: what the
-reading assumed, what refuted that, and what the next reading assumes. No other module changes the assumptions.
+A reading is based on `Assumptions`, which earlier readings corrected. Each reason to read again is a method of
+`Speculation`. The method corrects the assumptions, notes the reason in words, and ends the reading. Its docstring has
+three parts: the assumption of the reading, the fact that refuted it, and the assumption of the next reading. No other
+module changes the assumptions.
 
-Three reasons do not end the reading: `add_slot`, `change_outside` and `add_kinds`. Such a reading is outdated. It goes on, so
-that one more reading corrects all the places outside that the code changes, and is dropped at its end. The statement that
-outdated the reading has no effect on what follows, as if it were not in the program. What follows is a program like any
-other: an exception there is a fault of scriptc as in any reading, and errors of the user go with the reading.
+Three reasons do not end the reading: `add_slot`, `change_outside` and `add_kinds`. Such a reading is outdated. It goes
+on, so that a single further reading corrects all locations that the code changes, and is dropped at its end. The
+statement that outdated the reading has no effect on the rest of it, as if the statement were not in the program. The
+rest is a program like any other: an exception is a fault of scriptc, and errors of the user are dropped with the
+reading.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ from scriptc.ir.types import (
 
 
 class Speculation:
-    """Keep what one reading learns about the assumptions that it is based on."""
+    """Keep the facts that one reading finds about its assumptions."""
 
     def __init__(self, assumptions: Assumptions, position: Position, diagnostics: Diagnostics) -> None:
         self.assumptions = assumptions
@@ -76,19 +78,19 @@ class Speculation:
         self.places = 0  # the number of ints and floats among the arguments so far
 
     def _outdate(self, name: str, why: str) -> None:
-        """Note a reason to read again. name: of the method that gives the reason. why: a clause, for people."""
+        """Note a reason to read again. name: the method that gives the reason. why: a clause for people."""
         self.assumptions.reasons.append(Reason(name, why, self.position.loc if self.position.frames else None))
         self.outdated = True
 
     def _read_again(self, name: str, why: str) -> NoReturn:
-        """End this reading; the next one is based on the assumptions as they are now."""
+        """End this reading. The next one is based on the present assumptions."""
         self._outdate(name, why)
         raise Restart
 
     # ---- at the end of a reading ----
 
     def settle(self) -> None:
-        """End an outdated reading, and one whose lists turned out otherwise than the reading assumed."""
+        """End an outdated reading, and a reading whose lists refuted its assumptions."""
         if self.outdated:
             raise Restart
         self.settle_element_types()
@@ -219,7 +221,7 @@ class Speculation:
         self.keep_sites(self.sites_of(av), _variable_of(av), error)
 
     def keep_sites(self, sites: set[Any], variable: TypeVariable | None, error: UserError) -> NoReturn:
-        """Do as `keep_length` for the lists made at some sites, whose element type is that of `variable`."""
+        """Keep the length of the lists made at some sites, as `keep_length` does. `variable` has their element type."""
         sites -= {None, *self.assumptions.known_length, *self.assumptions.run_time_lists}
         if not sites or (variable is not None and variable.fixed):
             if variable is None or not variable.fixed:
@@ -361,7 +363,7 @@ class Speculation:
         self.diagnostics.reject("argument_list_of_other", what=spelt(container), item=item, name=name)
 
     def refuse(self, variable: TypeVariable, key: str, /, **details: object) -> NoReturn:
-        """Refuse what a container is to hold; first try a list of known length, or a dict with known keys."""
+        """Reject a value for a container. First try a list of known length, or a dict with known keys."""
         error = self.diagnostics.error(key, **details)
         sites = {site for site, made in self.type_variables if made.find() is variable}
         for site in sites:
@@ -387,7 +389,7 @@ class Speculation:
             self._read_again("promote", f"{describe(av)} has keys that are known only at run time")
 
     def take_table(self, site: Any) -> bool:
-        """Give the dict or set that is being made at a site run-time keys; return whether it may have them."""
+        """Give run-time keys to the dict or set that is made at a site; return whether it may have them."""
         if site in self.assumptions.untabled:
             return False
         self.assumptions.tables.add(site)
@@ -412,11 +414,11 @@ class Speculation:
         self._read_again("fix_keys", f"the keys of a dict or set must be known: {why}")
 
     def keep_keys(self, site: Any, why: str) -> None:
-        """Refuse the dict at a site run-time keys, from the start."""
+        """Keep the keys of the dict at a site known, from the start."""
         self.assumptions.untabled[site] = why
 
     def free_keys(self, sites: Iterable[Any]) -> None:
-        """Let the keys of the dicts made at some sites come and go, in this reading too."""
+        """Let the dicts made at some sites gain and lose keys, in this reading too."""
         for site in sites:
             if site not in self.assumptions.free_keys:
                 self.assumptions.free_keys.add(site)
@@ -505,7 +507,7 @@ class Speculation:
             _add_location(self.assumptions.state, obj, StateLocation(obj, i, loc, is_item=True))
 
     def kinds_at(self, at: Any, first: Any) -> tuple[Any, ...]:
-        """Return the kinds of values that the place of a slot may hold. first: the kind of the value there now."""
+        """Return the kinds of values that a slot may hold. first: the kind of its present value."""
         return tuple(self.assumptions.kinds.setdefault(at, [first]))
 
     def add_kinds(self, at: Any, name: str, kinds: Iterable[Any]) -> None:
@@ -545,5 +547,5 @@ def _variable_of(av: ListValue) -> TypeVariable | None:
 
 
 def _without(elements: dict[Any, Type], kind: type[Type]) -> dict[Any, Type]:
-    """Return the element types without those that hold values which the next reading makes in another form."""
+    """Return the element types without those that contain values which the next reading makes in another form."""
     return {site: t for site, t in elements.items() if not mentions(t, kind)}

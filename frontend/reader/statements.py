@@ -1,4 +1,4 @@
-"""Statements. Control flow that is decided at compile time is followed; all other stays in the IR."""
+"""Statements. The reader follows control flow that is decided at compile time, and builds IR for all other."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def run_statement(reader: Reader, stmt: ast.stmt) -> bool:
 
 
 def poison(reader: Reader, stmt: ast.stmt) -> bool:
-    """Poison what a statement in error would have bound or returned, so that no second error reports it."""
+    """Poison the names or the result of a statement in error, so that no second error reports it."""
     reader.diagnostics.poisoned = True
     for name in assigned([stmt]):
         reader.position.frame.locals[name] = Poison()
@@ -303,7 +303,7 @@ def unpack(reader: Reader, targets: list[ast.expr], value: AbstractValue) -> Non
 
 
 def with_rest(reader: Reader, items: list[AbstractValue], at: int, count: int) -> list[AbstractValue]:
-    """Return known items as `count` targets take them, of which the one at a place is starred."""
+    """Return known items as `count` targets take them. The target at one position is starred."""
     after = count - at - 1
     if len(items) < count - 1:
         reader.emit.raise_error(
@@ -314,7 +314,7 @@ def with_rest(reader: Reader, items: list[AbstractValue], at: int, count: int) -
 
 
 def unpacked_around(reader: Reader, value: ListValue, before: int, after: int) -> list[AbstractValue]:
-    """Return what `*_, rest, *_` takes from a list whose length is known only at run time."""
+    """Return the items that `*_, rest, *_` takes from a list of run-time length."""
     length = reader.call(Known(len), [value], {})
     enough = reader.compare("GtE", length, Known(before + after))
     message = [Known(f"not enough values to unpack (expected at least {before + after}, got "), length, Known(")")]
@@ -330,18 +330,18 @@ def unpacked_around(reader: Reader, value: ListValue, before: int, after: int) -
 
 @Verb
 def unpacked_items(reader: Reader, value: AbstractValue, count: int | None) -> list[AbstractValue]:
-    """Return the items of a value that is unpacked; where the length is known only at run time, a check and `count` items."""
+    """Return the items of an unpacked value. If the length is known only at run time, check that there are `count`."""
     return reader.iterate(value)
 
 
 def counted_items(reader: Reader, value: AbstractValue, length: Value, count: int) -> list[AbstractValue]:
-    """Return so many items of a value of a length that is known only at run time."""
+    """Return `count` items of a value of run-time length."""
     reader.emit.effect("check.unpack", [length], count=count)
     return [item_at(reader, value, i) for i in range(count)]
 
 
 def unpacked(reader: Reader, value: AbstractValue, count: int | None) -> list[AbstractValue]:
-    """Return the items of a value that is unpacked into `count` targets, None where any number will do."""
+    """Return the items of a value that is unpacked into `count` targets. None accepts any number."""
     value = present(reader, value, "TypeError", "cannot unpack non-iterable NoneType object")
     refuse_item_sets(reader, value)
     found = unpacked_items(reader, value, count)
@@ -356,7 +356,7 @@ def unpacked(reader: Reader, value: AbstractValue, count: int | None) -> list[Ab
 
 
 def inline(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AbstractValue:
-    """Read the body of a called function in place; return its result."""
+    """Read the body of an inlined function; return its result."""
     frame.label = reader.emit.fresh_label()
     mark, before = Ident().serial, dict(reader.heap.contents)
     with reader.emit.builder.at(Block()) as block:

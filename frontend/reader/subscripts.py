@@ -80,7 +80,7 @@ def delete_item(reader: Reader, owner: AbstractValue, index: AbstractValue) -> N
 
 
 def delete_by_method(reader: Reader, owner: AbstractValue, index: AbstractValue) -> None:
-    """Execute `del owner[index]` of an object whose class has a method for it."""
+    """Execute `del owner[index]` of an object whose class defines `__delitem__`."""
     if special(reader, owner, "__delitem__", [index]) is None:
         reader.reject("item_deleted", what=describe(owner))
 

@@ -1,1 +1,1 @@
-"""What the front end knows of a Python value while it reads, and how values of several paths join."""
+"""The front end's knowledge of Python values during a reading, and the joins of values of several paths."""

@@ -1,7 +1,7 @@
-"""Abstract values: what the front end knows of a Python value while it reads a function.
+"""Abstract values: the front end's knowledge of a Python value during a reading.
 
-A value is *known* (a Python object at compile time) or *dynamic* (an SSA value with a type), or a container whose
-structure is known and whose items are either.
+A value is *known* (a Python object at compile time), *dynamic* (an SSA value with a type), or a container of known
+structure whose items are either.
 """
 
 from __future__ import annotations
@@ -30,23 +30,24 @@ if TYPE_CHECKING:
 
 
 class AbstractValue:
-    """Base of abstract values. `frontend.values.verbs` is what can be asked of each."""
+    """Base of abstract values. `frontend.values.verbs` lists the operations on them."""
 
     __slots__ = ()
 
     @property
     def category(self) -> object:
-        """Return a key that is equal for values of one kind."""
+        """Return the kind of the value as a key. Equal keys mean the same kind."""
         return type(self)
 
     def kinds(self) -> tuple[object, ...]:
-        """Return the kinds that the value is of, the most special first."""
+        """Return the kinds of the value, the most special first."""
         return type(self).__mro__
 
 
 @dataclass(frozen=True)
 class Structure:
-    """The form of a value that has parts. Values with equal keys differ in their parts alone, of which `make` makes another."""
+    """The structure of a value that has parts. Values with equal keys differ only in their parts; `make` makes one
+    from parts."""
 
     key: Hashable
     parts: Sequence[AbstractValue]
@@ -65,7 +66,7 @@ class Known(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class KnownSet(Known):
-    """A set of known items made in compiled code, as long as it does not change."""
+    """A set of known items that compiled code made and has not changed."""
 
     sites: tuple[Any, ...] = ()
 
@@ -100,9 +101,11 @@ class TupleValue(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class ListValue(AbstractValue):
-    """A list, or a tuple whose length is known only at run time. `value` is what it is at run time (None for a list whose
-    items have no common type); `items` the content of a list while that is known: nobody has changed it since the display
-    that made it."""
+    """A list, or a tuple whose length is known only at run time.
+
+    value: the run-time list; None for a list whose items have no common type.
+    items: the items, while nothing has changed the list since the display that made it.
+    """
 
     value: Value | None
     items: list[AbstractValue] | None = None
@@ -116,7 +119,7 @@ class ListValue(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class ComplexValue(AbstractValue):
-    """A Python complex number that the program computes: its parts are floats."""
+    """A Python complex number that the program computes. Its parts are floats."""
 
     real: AbstractValue
     imag: AbstractValue
@@ -127,8 +130,10 @@ _serials = itertools.count()
 
 @dataclass(eq=False, slots=True)
 class Ident:
-    """The identity of something that changes while the program runs: an object, a dict, or a variable that an inner
-    function assigns. What it holds now stands in the reader's heap. Serials grow in the order of making."""
+    """The identity of a mutable thing: an object, a dict, or a variable that an inner function assigns.
+
+    The reader's heap holds its present content. Serials grow in the order of creation.
+    """
 
     name: str = ""
     serial: int = field(default_factory=lambda: next(_serials))
@@ -136,7 +141,8 @@ class Ident:
 
 @dataclass(eq=False, slots=True)
 class Content(AbstractValue):
-    """What an object or dict holds after a change; `first` is what it held when it was made. cls: of an object."""
+    """The content of an object or dict after a change. `first` is the original content, `cls` the class of an
+    object."""
 
     items: dict[Any, AbstractValue]
     first: dict[Any, AbstractValue]
@@ -145,12 +151,13 @@ class Content(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class Moved(AbstractValue):
-    """The content of an object that, behind a join, is one of several: it can no longer be told which changes are its."""
+    """The content of an object that may be one of several after a join, so that changes cannot be assigned to one of
+    them."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """What class of dict or set something is. `factory` makes the items that a defaultdict lacks: Known or Closure."""
+    """The class of a dict or set. `factory` makes the missing items of a defaultdict: Known or Closure."""
 
     cls: type
     factory: AbstractValue | None = None
@@ -162,14 +169,16 @@ class Made:
         return hash(self.cls)
 
     def _maker(self) -> Any:
-        """Return an object that is one for equal factories."""
+        """Return the maker for a factory. Equal factories share one maker."""
         return getattr(self.factory, "obj", getattr(self.factory, "node", self.factory))
 
 
 @dataclass(frozen=True, slots=True)
 class CallerLocation:
-    """Where a dict, object or list of the caller lives: keys that lead to it from a dict or list outside; or the argument
-    itself, of which `owner` is the place. Nothing changes what has no owner."""
+    """The location of a caller's dict, object or list: a path of keys from a dict or list outside, or an argument.
+
+    `owner` is the place of the argument. Compiled code cannot change a container without an owner.
+    """
 
     owner: Any
     path: tuple[Any, ...] = ()
@@ -179,13 +188,13 @@ class CallerLocation:
         return self.owner if isinstance(self.owner, PlaceSpec) else None
 
     def key(self) -> Hashable:
-        """Return what is equal for values that live at one place."""
+        """Return a key that is equal for the same location."""
         return id(self.owner), self.path
 
 
 @dataclass(eq=False, slots=True)
 class DictValue(AbstractValue):
-    """A dict with known keys in order: a display or **kwargs. `items` is what it was made with."""
+    """A dict with known keys in order: a display or **kwargs. `items` is its original content."""
 
     items: dict[Any, AbstractValue] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
@@ -200,7 +209,7 @@ class DictValue(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class ViewValue(AbstractValue):
-    """d.keys(), d.values() or d.items() of a dict with run-time keys."""
+    """The value of d.keys(), d.values() or d.items() for a dict with run-time keys."""
 
     table: AbstractValue
     part: str
@@ -208,7 +217,8 @@ class ViewValue(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class ObjectValue(AbstractValue):
-    """An instance of a user's class, made in compiled code or an argument. `items` are the attributes it began with."""
+    """An instance of a user's class, which compiled code made or got as an argument. `items` are its original
+    attributes."""
 
     cls: type
     items: dict[str, AbstractValue] = field(default_factory=dict)
@@ -221,7 +231,7 @@ class ObjectValue(AbstractValue):
 
 
 class RecordValue(ObjectValue):
-    """An instance of a user's class that exists at run time, so that nobody needs to know which one it is."""
+    """A run-time instance of a user's class, which may be any one of several."""
 
     __slots__ = ("value",)
 
@@ -255,16 +265,18 @@ RECORDS = (RecordValue, RecordDictValue)
 
 @dataclass(eq=False, slots=True)
 class SuperValue(AbstractValue):
-    """super() in a method of an object made in compiled code."""
+    """The value of super() in a method of an object that compiled code made."""
 
     after: type
     obj: AbstractValue
 
 
 class KnownLengthListValue(ListValue):
-    """A list made in compiled code whose length is known throughout, so that its items may be of any kinds: it is kept
-    like a dict with the keys 0, 1, ... `first` is what it was made with; what it holds now stands in the reader's heap
-    (`reader` is None for one that will not change any more)."""
+    """A list made in compiled code whose length is known throughout, so that its items may have any kinds.
+
+    It is kept like a dict with the keys 0, 1, ... `first` is its original content; the reader's heap holds the present
+    one. `reader` is None for a list that cannot change any more.
+    """
 
     __slots__ = ("first", "home", "ident", "reader")
 
@@ -294,21 +306,21 @@ HeapValue = DictValue | KnownLengthListValue | ObjectValue  # the reader's heap 
 
 @dataclass(eq=False, slots=True)
 class ClassOf(AbstractValue):
-    """The class of an exception that was caught."""
+    """The class of a caught exception."""
 
     exception: AbstractValue
 
 
 @dataclass(eq=False, slots=True)
 class OneOf(AbstractValue):
-    """A value of one of several kinds: `tag` says which at run time."""
+    """A value of one of several kinds. `tag` tells the kind at run time."""
 
     tag: Value
     alternatives: dict[int, AbstractValue]
 
 
 class Kinds:
-    """Numbers the kinds of values that `OneOf` tells apart. `in_containers`: containers may hold values of several kinds."""
+    """The numbers of the kinds that tags of `OneOf` tell apart. `in_containers`: containers may hold several kinds."""
 
     NONE = 0
 
@@ -330,7 +342,8 @@ class RangeValue(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class ZipValue(AbstractValue):
-    """zip(...) or enumerate(...): several sequences walked in step. `offset` numbers the items of the first for enumerate."""
+    """A zip(...) or enumerate(...): several sequences walked in step. `offset` is the number of enumerate's first
+    item."""
 
     parts: Sequence[AbstractValue]
     offset: AbstractValue | None = None
@@ -346,7 +359,7 @@ class ReversedValue(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class IteratorValue(AbstractValue):
-    """An iterator over what has been worked out: of itertools."""
+    """An iterator of itertools over a sequence that was computed already."""
 
     part: AbstractValue
     ident: Ident = field(default_factory=Ident)
@@ -357,8 +370,11 @@ Scope = dict[str, AbstractValue]  # the present variables of a comprehension
 
 @dataclass(eq=False, slots=True)
 class Closure(AbstractValue):
-    """A `def` or `lambda` inside compiled code. `scopes`: variables of the comprehensions that it was made in; functions made
-    by one comprehension share them, and see what it has bound last."""
+    """A `def` or `lambda` inside compiled code.
+
+    scopes: the variables of the comprehensions around it. Functions made by one comprehension share these, and see
+    their last values.
+    """
 
     node: ast.FunctionDef | ast.Lambda
     frame: Frame
@@ -369,7 +385,7 @@ class Closure(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class Bound(AbstractValue):
-    """`self.name` where it is callable: a method of a dynamic value, or of a known object whose class defines it."""
+    """A method `owner.name` of a dynamic value, or of a known object whose class defines it."""
 
     owner: AbstractValue
     name: str
@@ -378,14 +394,14 @@ class Bound(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class Native(AbstractValue):
-    """A method that the front end itself answers."""
+    """A method that the front end itself implements."""
 
     run: Callable[..., AbstractValue]
 
 
 @dataclass(eq=False, slots=True)
 class GeneratorValue(AbstractValue):
-    """A generator expression whose first sequence is evaluated."""
+    """A generator expression whose first sequence has been evaluated."""
 
     node: ast.GeneratorExp
     frame: Frame
@@ -397,7 +413,7 @@ class GeneratorValue(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class PartialValue(AbstractValue):
-    """functools.partial(...) made in compiled code."""
+    """A functools.partial(...) that compiled code made."""
 
     func: AbstractValue
     args: Sequence[AbstractValue]
@@ -406,7 +422,7 @@ class PartialValue(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class ManagerValue(AbstractValue):
-    """What a generator decorated with contextlib.contextmanager gives when it is called."""
+    """The result of calling a generator that contextlib.contextmanager decorates."""
 
     func: FunctionType
     args: Sequence[AbstractValue]
@@ -428,4 +444,4 @@ class Unbound(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class Poison(AbstractValue):
-    """The value of an expression in error: never reported again."""
+    """The value of an expression in error, which is not reported again."""

@@ -1,4 +1,4 @@
-"""Values of one of several kinds: what is done to one is done to each alternative, on a path of its own."""
+"""Values of one of several kinds. An operation on such a value runs once for each alternative, on a path of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from scriptc.frontend.values.predicates import has_alternatives, has_kinds, is_t
 
 
 def is_of_ranks(av: AbstractValue) -> bool:
-    """Return whether a value may be one of several kinds of tensors, whose ranks decompositions ask for as they are read."""
+    """Return whether a value may be a tensor of one of several ranks. Decompositions need one rank while they are
+    read."""
     return has_alternatives(av) and sum(map(is_tensor, av.alternatives.values())) > 1
 
 
@@ -19,7 +20,7 @@ def is_kind(reader: Reader, av: OneOf, number: int) -> AbstractValue:
 
 
 def split(reader: Reader, av: AbstractValue, run: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
-    """Return `run(av)`, for each alternative by itself."""
+    """Return `run(av)`, read once for each alternative."""
     if not has_alternatives(av):
         return run(av)
     number, first = next(iter(av.alternatives.items()))
@@ -36,7 +37,7 @@ def split_all(
     *,
     splits: Callable[[AbstractValue], bool] = has_alternatives,
 ) -> AbstractValue:
-    """Return `run(avs)`, for each alternative of the values that `splits` accepts."""
+    """Return `run(avs)`, read once for each alternative of the values that `splits` accepts."""
     at = next((i for i, av in enumerate(avs) if splits(av)), None)
     if at is None:
         return run(list(avs))
@@ -44,7 +45,7 @@ def split_all(
 
 
 def split_index(reader: Reader, index: AbstractValue, run: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
-    """Return `run(index)`, for each alternative of the index, or of a part of it."""
+    """Return `run(index)`, read once for each alternative of the index or of a part of the index."""
     if has_alternatives(index):
         return split(reader, index, lambda i: split_index(reader, i, run))
     if not has_kinds(index):
@@ -57,7 +58,7 @@ def split_index(reader: Reader, index: AbstractValue, run: Callable[[AbstractVal
 
 
 def present(reader: Reader, av: AbstractValue, type: str, message: str) -> AbstractValue:
-    """Return the value where it is not None; raise where it is."""
+    """Return the value without the alternative None, for which the given error is raised."""
     if not has_alternatives(av) or Kinds.NONE not in av.alternatives:
         return av
 
@@ -69,6 +70,6 @@ def present(reader: Reader, av: AbstractValue, type: str, message: str) -> Abstr
 
 
 def without(av: OneOf, number: int) -> AbstractValue:
-    """Return the value where it is known not to be of one kind."""
+    """Return the value without one of its kinds, which it is known not to have."""
     rest = {t: a for t, a in av.alternatives.items() if t != number}
     return next(iter(rest.values())) if len(rest) == 1 else OneOf(av.tag, rest)

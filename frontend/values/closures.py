@@ -1,4 +1,4 @@
-"""Functions made in compiled code, and what they find of the functions around them."""
+"""Functions made in compiled code, and the variables that they capture."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from scriptc.frontend.values.frame import Frame
 
 
 def function_parts(av: Closure) -> tuple[Hashable, list[AbstractValue], Callable[[list[AbstractValue]], AbstractValue]]:
-    """Return the key, the parts and the maker of the structure of a function made here. Parts are its defaults, and
-    the variables of comprehensions and of functions that have returned; variables of running functions join by
-    themselves."""
+    """Return the key, the parts and the maker of the structure of a function made here.
+
+    The parts are its defaults, and the captured variables of comprehensions and of functions that have returned.
+    Variables of running functions join separately.
+    """
     scopes = [*av.scopes, *(frame.locals for frame in _left_frames(av.frame))]
     own = {*_left_frames(av.frame)}
     held = [
@@ -37,7 +39,7 @@ def function_parts(av: Closure) -> tuple[Hashable, list[AbstractValue], Callable
 
 
 def _around(frame: Frame) -> Iterator[Frame]:
-    """Yield a frame and, where its function has returned, the frames around it up to the first that runs."""
+    """Yield a frame and, if its function has returned, the frames around it up to the first running one."""
     for found in frame.chain():
         yield found
         if not found.is_left:
@@ -49,7 +51,7 @@ def _left_frames(frame: Frame) -> list[Frame]:
 
 
 def _rebuilt(frame: Frame, scopes: Sequence[dict[str, AbstractValue]]) -> Frame:
-    """Return the frames of functions that have returned, with other variables."""
+    """Return copies of the frames of functions that have returned, with other variables."""
     if not scopes:
         return frame
     assert frame.outer is not None or len(scopes) == 1
@@ -60,5 +62,5 @@ def _rebuilt(frame: Frame, scopes: Sequence[dict[str, AbstractValue]]) -> Frame:
 
 
 def reframed(variables: dict[str, AbstractValue], old: Frame, new: Frame) -> dict[str, AbstractValue]:
-    """Return variables in which functions made in one frame find those of another."""
+    """Return variables whose functions capture one frame in place of another."""
     return {k: replace(v, frame=new) if isinstance(v, Closure) and v.frame is old else v for k, v in variables.items()}

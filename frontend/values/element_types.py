@@ -60,7 +60,7 @@ def holds(t: Type, variable: TypeVariable) -> bool:
 
 
 def mentions(t: Type, kind: type[Type]) -> bool:
-    """Return whether values of a type are, or hold, values of a class of types."""
+    """Return whether values of a type are, or contain, values of a class of types."""
     match t:
         case _ if isinstance(t, kind):
             return True
@@ -83,8 +83,11 @@ def is_hashable(t: Type) -> bool:
 
 
 class Union:
-    """As the class of a tuple type: a number, and a value of each of several types, of which the number tells the one that
-    counts. Called with such a tuple, it gives that one."""
+    """The class that a union has as a tuple type.
+
+    A union is a tuple of a number and a value of each of several types; the number selects one value. A call with such
+    a tuple returns the selected value.
+    """
 
     __name__ = "one of several kinds"
 
@@ -158,7 +161,7 @@ def _union(a: Type, b: Type) -> Type:
 
 
 def type_kind(t: Type) -> str:
-    """Return a key that is equal for types whose values are one alternative of a union."""
+    """Return the alternative of a union that values of a type belong to, as a key."""
     match t:
         case TensorType():
             return f"tensor {t.dtype} {t.rank}"
@@ -198,7 +201,7 @@ def _united(a: Type, b: Type, unions: bool) -> Type:
 
 
 def _lengths_differ(a: TupleType | ListType, b: TupleType | ListType) -> bool:
-    """Return whether one type is a tuple, and not of the length of the other."""
+    """Return whether one type is a tuple, and the other is not a tuple of its length."""
     if isinstance(a, TupleType) and isinstance(b, TupleType):
         return len(a.items) != len(b.items)
     return isinstance(a, TupleType) or isinstance(b, TupleType) or a.is_tuple or b.is_tuple
@@ -219,7 +222,7 @@ def _any_length(a: TupleType | ListType, b: TupleType | ListType) -> Type:
 
 
 def _form(t: Type) -> object:
-    """Return a key that is equal for types whose values are laid out alike."""
+    """Return the layout of values of a type, as a key."""
     if isinstance(t, TupleType):
         return tuple(map(_form, t.items))
     if isinstance(t, OptionalType):
@@ -228,8 +231,7 @@ def _form(t: Type) -> object:
 
 
 def is_laid_out_anew(held: Type, wanted: Type) -> bool:
-    """Return whether values of a type get another layout where another type is wanted: as tuples of any length, or as
-    one of several kinds."""
+    """Return whether values of one type have another layout in a wider type: as tuples of any length, or as unions."""
     if is_union(wanted) or is_union(held):
         return held != NEVER and (held != wanted or not is_union(held))
     if isinstance(wanted, OptionalType):
@@ -281,5 +283,5 @@ def _copy(variable: TypeVariable) -> TypeVariable:
 
 
 def is_of_numbers(t: Type) -> bool:
-    """Return whether a type is one of numbers and strings, or of lists of them."""
+    """Return whether a type is a number, a string, or a list of these."""
     return isinstance(t, ScalarType) or (isinstance(t, ListType) and isinstance(t.elem, ScalarType))

@@ -18,8 +18,7 @@ from scriptc.ir.loc import Loc
 
 @dataclass(eq=False)
 class ReturnSite:
-    """A `return`: the op that leaves (its operands are filled in when all returns are known), what it returns, and the
-    heap at that point."""
+    """A `return`: its op, the returned value and the heap at that point. Operands follow when all returns are known."""
 
     op: Op
     av: AbstractValue
@@ -28,7 +27,8 @@ class ReturnSite:
 
 @dataclass(eq=False)
 class LoopTarget:
-    """A loop around the statements being read: where `break` and `continue` go, and who left with which names."""
+    """A loop around the statements being read: the targets of `break` and `continue`, and the jumps that were read
+    so far."""
 
     break_label: str
     continue_label: str
@@ -40,8 +40,10 @@ class LoopTarget:
 
 @dataclass(eq=False)
 class Final:
-    """A `finally` around the statements being read, inside `loops` loops. `ways`: for each way to leave it, the label of
-    the scope behind which that goes on, and who left so with which names."""
+    """A `finally` around the statements being read, inside `loops` loops.
+
+    ways: for each way out, the label of the scope that continues it, and the jumps that were read so far.
+    """
 
     loops: int
     ways: dict[str, tuple[str, list[tuple[Op, dict[Hashable, AbstractValue]]]]] = field(default_factory=dict)
@@ -49,8 +51,12 @@ class Final:
 
 @dataclass(eq=False)
 class Leaving:
-    """How statements were left that something else runs behind. In the heap: `way`, by return (1), break (2), continue (3) or
-    at the end (0), and what is `returned`. `found`: the ways that there are."""
+    """The way in which control left statements before a `finally`, in the heap.
+
+    way: by return (1), break (2), continue (3) or at the end (0).
+    returned: the returned value.
+    found: the ways that occur.
+    """
 
     way: Ident = field(default_factory=Ident)
     returned: Ident = field(default_factory=Ident)
@@ -59,7 +65,7 @@ class Leaving:
 
 @dataclass(eq=False)
 class Site:
-    """A change of a name or an object: the op in whose place cells are written, and the state behind the change."""
+    """A change of a name or an object: a placeholder op for the writes to cells, and the state after the change."""
 
     op: Op
     key: str | Ident
@@ -68,8 +74,10 @@ class Site:
 
 @dataclass(eq=False)
 class Watch:
-    """The body of a `try` while it is read: the changes in it that an exception may leave behind. Variables of the frame
-    with serials above `mark` live in the heap within a `with` in the body alone."""
+    """The body of a `try` while it is read, with the changes that a handler may see.
+
+    Variables of the frame with serials above `mark` are in the heap only within a `with` in the body.
+    """
 
     frame: Frame
     names: frozenset[str]
@@ -79,7 +87,7 @@ class Watch:
 
 @dataclass(eq=False, repr=False)  # no repr: it would write out the keys of closures, which refer to this frame
 class Frame:
-    """`outer` is the frame of the function in which a nested `def` or `lambda` stands."""
+    """A call that is being read. `outer` is the frame around a nested `def` or `lambda`."""
 
     source: Source
     func: FunctionType | None
@@ -110,7 +118,7 @@ class Frame:
 
     @contextmanager
     def among(self, scopes: Sequence[Scope]) -> Iterator[None]:
-        """Name the variables of comprehensions, within the context, as they are named inside them."""
+        """Give the variables of comprehensions, within the context, the names that they have inside."""
         before = dict(self.locals)
         names = frozenset().union(*scopes)
         for scope in scopes:
@@ -121,7 +129,7 @@ class Frame:
             self.rename(names, before)
 
     def rename(self, names: Iterable[str], before: dict[str, AbstractValue]) -> None:
-        """Give names the values that they had in `before`."""
+        """Give names the values of `before` again."""
         for name in names:
             self.locals.pop(name, None)
             if name in before:
@@ -129,14 +137,14 @@ class Frame:
 
     @cached_property
     def qualified_name(self) -> str:
-        """Return the qualified name of the function, as Python has it."""
+        """Return the qualified name of the function, as Python spells it."""
         if self.func is not None or self.outer is None:
             return self.func.__qualname__ if self.func is not None else self.source.name
         return f"{self.outer.qualified_name}.<locals>.{getattr(self.source.node, 'name', '<lambda>')}"
 
     def left(self) -> Frame:
-        """Return the frame that functions made in a function see once it has returned: its variables as they are,
-        which only those functions still change."""
+        """Return the frame that closures see after a function has returned. Only these closures still change its
+        variables."""
         found = replace(self, is_left=True)
         found.locals = {k: v for k, v in self.locals.items() if k in read_inside(self.source.node)}
         return found

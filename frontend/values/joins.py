@@ -1,4 +1,5 @@
-"""Where paths meet: one abstract value that stands for several, and the SSA values each path hands over for it."""
+"""Joins of paths: one abstract value for the values of several paths, and the SSA values that each path passes to
+the join."""
 
 from __future__ import annotations
 
@@ -62,18 +63,19 @@ _MOST = 8  # the most alternatives of one value
 
 @dataclass(frozen=True)
 class Plan:
-    """How one abstract value is put together from values that paths hand over."""
+    """A plan that makes one abstract value from the SSA values that paths pass to a join."""
 
     def key(self) -> str:
-        """Equal for plans that hand over the same values; decides that a loop header has converged."""
+        """Return a key that is equal for plans that pass the same values. Equal keys mean that a loop header has
+        converged."""
         raise NotImplementedError
 
     def types(self) -> Iterator[Type]:
-        """Types of the values handed over."""
+        """Yield the types of the passed values."""
         return iter(())
 
     def flatten(self, reader: Reader, av: AbstractValue) -> Iterator[Value]:
-        """The values that a path with `av` hands over, built where ctx builds."""
+        """Yield the values that a path with `av` passes, built at the current position."""
         return iter(())
 
     def rebuild(self, values: Iterator[Value], name: str) -> AbstractValue:
@@ -82,7 +84,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Same(Plan):
-    """All paths have this very value."""
+    """All paths have this value."""
 
     av: AbstractValue
 
@@ -124,7 +126,7 @@ class Leaf(Plan):
 
 @dataclass(frozen=True)
 class PartsPlan(Plan):
-    """Values of one form: a tuple, an object, a method of something; each part is joined by itself."""
+    """Values of one structure, such as a tuple, an object or a bound method. Each part is joined separately."""
 
     structure: Structure
     parts: tuple[Plan, ...]
@@ -147,7 +149,7 @@ class PartsPlan(Plan):
 
 @dataclass(frozen=True)
 class Attributes(Plan):
-    """Objects of a class, or what they hold, of which some lack attributes that others have."""
+    """Objects of a class, or their contents, some of which lack attributes that others have."""
 
     like: AbstractValue
     parts: tuple[tuple[str, Plan], ...]
@@ -197,7 +199,7 @@ class MaybePlan(Plan):
 
 @dataclass(frozen=True)
 class OneOfPlan(Plan):
-    """Values of several kinds: a tag and, of each kind, what a value of that kind hands over."""
+    """Values of several kinds: a tag, and for each kind the SSA values of that kind."""
 
     kinds: Kinds
     alternatives: tuple[tuple[int, Plan], ...]
@@ -237,7 +239,7 @@ class OneOfPlan(Plan):
         return [kind_of_tuples(t) for t in types if isinstance(t, ListType) and t.is_tuple]
 
     def is_tuple_of(self, kind: Hashable, av: AbstractValue) -> bool:
-        """Return whether a value is handed over as a tuple of this kind. Empty ones belong to the first kind."""
+        """Return whether the join passes a value as a tuple of this kind. An empty tuple belongs to the first kind."""
         if has_alternatives(av):
             return all(self.is_tuple_of(kind, a) for a in av.alternatives.values())
         if not is_plain_tuple(av) or self.kinds.tag(kind_of(av)) in dict(self.alternatives):
@@ -253,7 +255,7 @@ class OneOfPlan(Plan):
         belongs: Callable[[AbstractValue], bool],
         make: Callable[[AbstractValue, Plan], AbstractValue],
     ) -> AbstractValue:
-        """Return the value with one kind for all alternatives that belong to it, where the plan has that kind."""
+        """Return the value with one kind for all of its alternatives that belong to a kind of the plan."""
         number = self.kinds.tag(kind)
         plan = dict(self.alternatives).get(number)
         if plan is None:
@@ -280,11 +282,11 @@ class OneOfPlan(Plan):
 def unify(
     avs: Sequence[AbstractValue], kinds: Kinds, *, force: bool = False, fresh: bool = False, mark: float = math.inf
 ) -> Plan:
-    """Return the plan for values that meet; raise Conflict where there is none.
+    """Return the plan for the values of several paths. Raise Conflict if there is none.
 
-    force: numbers are handed over even where all paths agree, as a loop changes them.
-    fresh: dynamic values are too, as they may be defined where they cannot be seen behind the join.
-    mark: objects with smaller serials were there before the paths parted.
+    force: pass numbers even if all paths agree, since a loop changes them.
+    fresh: pass dynamic values even if all paths agree, since their definitions may not dominate the join.
+    mark: objects with smaller serials existed before the paths parted.
     """
     sound = [a for a in avs if not isinstance(a, Poison)]  # a path in error does not restrict the other paths
     moved = next((a for a in sound if isinstance(a, Moved)), None)
@@ -335,7 +337,7 @@ def _any_alternative(av: AbstractValue) -> AbstractValue:
 
 
 def _single_identity(av: AbstractValue) -> Ident | None:
-    """Return the identity of an object, also of one that holds one of several contents, or None for all else."""
+    """Return the identity of an object, including one with several possible contents; None for other values."""
     if not has_alternatives(av):
         return identity_of(av)
     first, *others = map(_single_identity, av.alternatives.values())
@@ -343,7 +345,7 @@ def _single_identity(av: AbstractValue) -> Ident | None:
 
 
 def _attributes_by_name(avs: Sequence[AbstractValue]) -> dict[str, list[AbstractValue]] | None:
-    """Return the values of each attribute of some objects of one class; None where all have the same attributes."""
+    """Return the values of each attribute of objects of one class; None if all have the same attributes."""
     found = [attributes_of(a) for a in avs]
     held = [f[1] for f in found if f is not None]
     if (
@@ -375,15 +377,17 @@ def _alternatives(avs: Sequence[AbstractValue], kinds: Kinds, *, force: bool, ma
 
 
 def _beside_tables(avs: Sequence[AbstractValue]) -> list[DictValue]:
-    """Return the dicts with known keys among some values, where there is one of their class with run-time keys."""
+    """Return the dicts with known keys among values that are joined with a run-time dict of their class."""
     tables = {made_of(a.type) for a in avs if isinstance(a, RuntimeValue) and isinstance(a.type, DictType)}
     return [a for a in avs if isinstance(a, DictValue) and not isinstance(a, RECORDS) and a.made in tables]
 
 
 def _tuples_gathered(groups: dict[int, list[AbstractValue]], kinds: Kinds, force: bool) -> list[tuple[int, Plan]]:
-    """Return the plans for tuples of several lengths that become tuples of any length, and take them out of the
-    groups. They do where a loop makes more than two lengths, where they are too many, or where one is of any length
-    already."""
+    """Return the plans for tuples that become tuples of any length, and take these tuples out of the groups.
+
+    Tuples of several lengths do so if a loop makes more than two lengths, if they are too many, or if one of them has
+    any length already.
+    """
     tags = [tag for tag, group in groups.items() if all(map(is_plain_tuple, group))]
     found = any(isinstance(av, ListValue) for tag in tags for av in groups[tag])
     if not found and not (force and len(tags) > 2) and (len(tags) < 2 or len(groups) <= _MOST):
@@ -405,7 +409,7 @@ def _tuples_gathered(groups: dict[int, list[AbstractValue]], kinds: Kinds, force
 
 
 def _any_length(avs: Sequence[AbstractValue]) -> Type:
-    """Return the type of tuples of any length that holds all of some tuples."""
+    """Return the type of tuples of any length that fits all of some tuples."""
     joined: Type = tuple_of(NEVER)
     for av in avs:
         joined = unite(joined, joined_type(av))

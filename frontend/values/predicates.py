@@ -1,4 +1,4 @@
-"""Predicates over abstract values: their kind, their form at run time, and where they live."""
+"""Predicates over abstract values: their kind, their run-time form, and their owner."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def may_be_unbound(av: AbstractValue) -> TypeIs[MaybeUnbound]:
 
 
 def without_flag(av: AbstractValue) -> AbstractValue:
-    """Return the value of a name where the name is bound."""
+    """Return the value of a name, assuming that the name is bound."""
     return av.av if isinstance(av, MaybeUnbound) else av
 
 
@@ -101,7 +101,7 @@ def ssa_value(av: AbstractValue) -> Value | None:
 
 
 def run_time_type(av: AbstractValue) -> Type | None:
-    """Return the type of an SSA value; None for values that are none."""
+    """Return the type of an SSA value; None for other values."""
     return av.value.type if isinstance(av, RuntimeValue) else None
 
 
@@ -115,7 +115,7 @@ def is_tensor(av: AbstractValue) -> bool:
 
 
 class NoTensor(Exception):
-    """Something else stands where a function takes a tensor."""
+    """Say that a function got a value that is no tensor."""
 
     def __init__(self, av: AbstractValue):
         super().__init__(av)
@@ -143,7 +143,7 @@ def home_of(av: AbstractValue) -> CallerLocation | None:
 
 
 def place_of_caller(av: AbstractValue) -> PlaceSpec | None:
-    """Return the argument that a dict, object or list is."""
+    """Return the place of a dict, object or list that is an argument; None for other values."""
     home = home_of(av)
     return None if home is None else home.place
 
@@ -153,7 +153,7 @@ def is_of_caller(av: AbstractValue) -> bool:
 
 
 def is_plain_tuple(av: AbstractValue) -> bool:
-    """Return whether a value is a tuple of no class of its own: of known length, of any length, or one of several."""
+    """Return whether a value is a plain tuple of known length, of any length, or one of several such tuples."""
     match av:
         case OneOf():
             return all(map(is_plain_tuple, av.alternatives.values()))
@@ -175,7 +175,7 @@ def is_set(av: AbstractValue) -> bool:
 
 
 def made_of(t: Type) -> Made:
-    """Return the class of a run-time dict or set, and its factory."""
+    """Return the class of a run-time dict or set, with its factory."""
     assert isinstance(t, (DictType, SetType))
     found: Made | None = t.key_variable.find().python
     return found or Made(dict if isinstance(t, DictType) else set)
@@ -202,7 +202,7 @@ def is_run_time_text(av: AbstractValue) -> bool:
 
 
 def is_empty_list(av: AbstractValue) -> bool:
-    """Return whether a value is a list that the signature says is empty."""
+    """Return whether a value is a list that is empty by the signature."""
     return isinstance(av, ListValue) and av.value is not None and isinstance(av.value.type, ListType) and isinstance(
         av.value.type.elem, NeverType
     ) and av.value.type.variable.find().fixed  # fmt: skip
@@ -224,8 +224,8 @@ def is_complex_number(av: AbstractValue) -> bool:
 
 
 def has_one_class(av: AbstractValue) -> bool:
-    """Return whether the Python class of a value is known and is a class of data: no function, iterator or
-    exception."""
+    """Return whether the Python class of a value is known, and its instances are data: no functions, iterators or
+    exceptions."""
     if isinstance(av, RuntimeValue):
         return av.type != EXC
     return isinstance(av, (Known, TupleValue, ListValue, DictValue, ObjectValue, RangeValue, ComplexValue))
@@ -237,7 +237,7 @@ def has_method(cls: type, name: str) -> bool:
 
 
 def known_objects(avs: Sequence[AbstractValue]) -> list[Any] | None:
-    """Return the Python objects of values that are all known; None where one is not."""
+    """Return the Python objects of values that are all known; None if one is not."""
     found = [av.obj for av in avs if isinstance(av, Known)]
     return found if len(found) == len(avs) else None
 

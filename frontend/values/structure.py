@@ -1,4 +1,4 @@
-"""The form of values that consist of others: what they are made of, and how one is made of other parts."""
+"""The structure of values that consist of parts: a key, the parts, and a maker."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def keyed_structure(
     items: dict[Any, AbstractValue],
     make: Callable[[dict[Any, AbstractValue]], AbstractValue],
 ) -> Structure:
-    """Return the structure of a value whose parts have names."""
+    """Return the structure of a value with named parts."""
     names = list(items)
     return Structure((*key, *names), list(items.values()), lambda parts: make(dict(zip(names, parts, strict=True))))
 
 
 def location_key(home: CallerLocation | None) -> Hashable:
-    """Return what is equal for values that live at one place of the caller's, or at none."""
+    """Return a key that is equal for values at one location of the caller; equal, too, for all values without one."""
     return None if home is None else home.key()
 
 
@@ -59,7 +59,7 @@ def location_key(home: CallerLocation | None) -> Hashable:
 
 
 def parts_of(av: AbstractValue) -> Sequence[AbstractValue]:
-    """Return what a value consists of, or may be."""
+    """Return the parts or the alternatives of a value."""
     if has_alternatives(av):
         return list(av.alternatives.values())
     if isinstance(av, MaybeUnbound):
@@ -74,7 +74,8 @@ def holds_function(av: AbstractValue) -> bool:
 
 
 def attributes_of(av: AbstractValue) -> tuple[Hashable, dict[str, AbstractValue]] | None:
-    """Return what objects have in common that differ in their attributes alone, and the attributes; None for other values."""
+    """Return the common part and the attributes of objects that differ only in their attributes; None for other
+    values."""
     if isinstance(av, Content) and av.cls is not None:
         return ("content", av.cls), av.items
     if isinstance(av, ObjectValue) and not isinstance(av, RecordValue):
@@ -83,7 +84,7 @@ def attributes_of(av: AbstractValue) -> tuple[Hashable, dict[str, AbstractValue]
 
 
 def with_attributes(av: AbstractValue, items: dict[str, AbstractValue]) -> AbstractValue:
-    """Return an object, or the content of one, that has other attributes."""
+    """Return an object, or the content of one, with other attributes."""
     if isinstance(av, Content):
         return Content(items, av.first, av.cls)
     assert isinstance(av, ObjectValue)
@@ -91,13 +92,13 @@ def with_attributes(av: AbstractValue, items: dict[str, AbstractValue]) -> Abstr
 
 
 def identity_of(av: AbstractValue) -> Ident | None:
-    """Return the identity of a value whose content stands in the reader's heap."""
+    """Return the identity of a value whose content the reader's heap holds."""
     parted = isinstance(av, (DictValue, KnownLengthListValue, ObjectValue)) and not isinstance(av, RECORDS)
     return av.ident if parted else None  # type: ignore[attr-defined]
 
 
 def replaced(av: AbstractValue, swap: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
-    """Return the value with `swap` applied to it, or where that changes nothing to its parts."""
+    """Return `swap(value)`; if this is the value itself, apply `swap` to the parts."""
     new = swap(av)
     if new is av and has_alternatives(av):
         held = {tag: replaced(a, swap) for tag, a in av.alternatives.items()}

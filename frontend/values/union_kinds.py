@@ -1,4 +1,4 @@
-"""The kinds that `OneOf` tells apart: values of one kind join to one value."""
+"""The kinds that `OneOf` tells apart. A join makes one value of all values of one kind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ TUPLE_KIND = "tuple"  # the kind of tuples of unknown length
 
 
 def kind_of_tuples(t: Type) -> Hashable:
-    """Return the kind of tuples of any length: one kind for all, but for tensors one for each dtype and rank."""
+    """Return the kind of tuples of any length: one kind for all, except that tensors have one for each dtype and
+    rank."""
     elem = t.elem if isinstance(t, ListType) else NEVER
     return (TUPLE_KIND, type_kind(elem)) if isinstance(elem, TensorType) else TUPLE_KIND
 

@@ -1,4 +1,4 @@
-"""Classes of the user's: what their instances define, and which of them compiled code can make."""
+"""Users' classes: the methods that they define, and whether compiled code can make instances."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from scriptc.frontend.values.predicates import is_known
 
 
 def class_of(av: AbstractValue) -> type | None:
-    """Return the class of an object that is made here, or known, or of a named tuple."""
+    """Return the class of an object that is made here or known, or of a named tuple."""
     if isinstance(av, ObjectValue) or isinstance(av, TupleValue) and hasattr(av.cls, "_fields"):
         return av.cls
     return type(av.obj) if is_known(av) else None
 
 
 def defines(av: AbstractValue, name: str) -> bool:
-    """Return whether an object is of a user's class that defines a method, whose result may change from call to
-    call."""
+    """Return whether an object's class is a user's and defines a method, so that the result may change between
+    calls."""
     method = getattr(class_of(av), name, None)
     if not isinstance(method, FunctionType) or isinstance(av, ObjectValue):
         return isinstance(method, FunctionType)
@@ -35,18 +35,17 @@ def defines(av: AbstractValue, name: str) -> bool:
 
 
 def defines_outside(av: AbstractValue, name: str) -> bool:
-    """Return whether an object that lives outside, or a named tuple, is of a user's class that defines a method."""
+    """Return whether the class of an object outside, or of a named tuple, is a user's and defines a method."""
     return isinstance(av, (Known, TupleValue)) and defines(av, name)
 
 
 def is_generated(av: AbstractValue, name: str) -> bool:
-    """Return whether `dataclass` wrote a method, of which there is no source."""
+    """Return whether `dataclass` generated a method, which then has no source."""
     return defines(av, name) and inspect.unwrap(getattr(class_of(av), name)).__code__.co_filename == "<string>"
 
 
 def is_plain_module(cls: type) -> bool:
-    """Return whether a class adds nothing to nn.Module but attributes and Python methods, an `__init__` among
-    them."""
+    """Return whether a class adds only attributes and Python methods to nn.Module, such as an `__init__`."""
     own = cls.__mro__[: cls.__mro__.index(torch.nn.Module)] if issubclass(cls, torch.nn.Module) else ()
     special = ("__new__", "__call__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__")
     return any("__init__" in c.__dict__ for c in own) and not any(
@@ -55,14 +54,14 @@ def is_plain_module(cls: type) -> bool:
 
 
 def _is_set_plainly(cls: type) -> bool:
-    """Return whether no code of the user's runs where an attribute is assigned to or deleted."""
+    """Return whether an assignment or deletion of an attribute runs no code of the user."""
     own = [m for m in (cls.__setattr__, cls.__delattr__) if m not in (object.__setattr__, object.__delattr__)]
     codes = [getattr(m, "__code__", None) for m in own]
     return all(code is not None and code.co_filename == "<string>" for code in codes)  # a frozen dataclass
 
 
 def is_plain(cls: type) -> bool:
-    """Return whether instances of a class have nothing but attributes and Python methods."""
+    """Return whether instances of a class have only attributes and Python methods."""
     if issubclass(cls, (BaseException, enum.Enum)) or cls.__new__ is not object.__new__:
         return False
     if any(b.__module__ == "builtins" and b is not object for b in cls.__mro__):

@@ -1,4 +1,4 @@
-"""Verbs: functions whose answer depends on the kind of a value."""
+"""Verbs: functions with an implementation for each kind of value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class _Answers(Generic[_R]):
-    """The answers of all kinds of values to one verb."""
+    """Keep the answers of all kinds of values to one verb."""
 
     def __init__(self, default: Callable[..., _R]) -> None:
         self.__doc__ = default.__doc__
@@ -35,11 +35,11 @@ class _Answers(Generic[_R]):
         return register
 
     def answered(self) -> set[object]:
-        """Return the kinds that have an answer of their own."""
+        """Return the kinds with an answer of their own."""
         return set(self._given)
 
     def find(self, value: AbstractValue) -> Callable[..., _R]:
-        """Return the answer of the most special kind that the value is of, else the default."""
+        """Return the answer of the value's most special kind that has one, else the default."""
         category = value.category
         found = self._found.get(category)
         if found is None:

@@ -1,12 +1,12 @@
-"""The protocol of values: what Python, and the compiler, ask of a value of any kind.
+"""The protocol of values: the operations of Python and of the compiler on values of any kind.
 
 `frontend/kinds` has a file for each kind of value, which answers the verbs that the kind supports:
 
     @verbs.truth.of(TupleValue)
     def tuple_truth(reader: Reader, owner: TupleValue) -> AbstractValue:
 
-The answer is found by the class of the value; for an SSA value by its type: a scalar type itself, or the class of any other
-type. A verb that a kind does not answer falls to its default here, which rejects, or holds for most kinds.
+The class of a value selects the answer. For an SSA value the type does: a scalar type itself, or the class of any other
+type. If a kind has no answer, the default here applies, which rejects the value or is right for most kinds.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ def call(
 
 @Verb
 def walk(reader: Reader, sequence: AbstractValue, site: Any) -> Walk:
-    """Return how a loop at `site` walks a sequence; None as the site where all items are wanted at once."""
+    """Return the walk of a loop at `site` over a sequence. The site None asks for all items at once."""
     reader.emit.raise_error("TypeError", f"'{class_name_of(reader, sequence)}' object is not iterable")
 
 
 @Verb
 def truth(reader: Reader, owner: AbstractValue) -> AbstractValue:
-    """Return `bool(owner)`, as a known or dynamic bool. Functions, iterators and the like are true."""
+    """Return `bool(owner)`, as a known or dynamic bool. Functions, iterators and similar values are true."""
     return Known(True)
 
 
@@ -100,12 +100,12 @@ def python_class(reader: Reader, owner: AbstractValue) -> type:
 
 @Verb
 def class_name_of(reader: Reader, owner: AbstractValue) -> str:
-    """Return the name of the Python class, as error messages of Python give it."""
+    """Return the name of the Python class, as in Python's error messages."""
     return type(owner).__name__
 
 
 def demand(reader: Reader, owner: AbstractValue, method: str, complaint: str) -> None:
-    """Raise what Python does where the class of a value lacks a method that an operator stands for."""
+    """Raise Python's error if the class of a value lacks the method for an operator."""
     is_class = is_known(owner) and isinstance(owner.obj, type)  # list[int] is no class, but acts as one
     if has_one_class(owner) and not is_class and not has_method(python_class(reader, owner), method):
         reader.emit.raise_error("TypeError", f"'{class_name_of(reader, owner)}' object {complaint}")
@@ -113,7 +113,8 @@ def demand(reader: Reader, owner: AbstractValue, method: str, complaint: str) ->
 
 @Verb
 def text_parts(reader: Reader, value: AbstractValue, *, quoted: bool = False) -> Iterator[AbstractValue]:
-    """Yield the strings, and values to be converted, that `str(value)`, or with `quoted` `repr(value)`, consists of."""
+    """Yield the strings and values that make up `str(value)`, or `repr(value)` if `quoted`. Values need a
+    conversion."""
     reader.reject("text_of_other", what=describe(value))
 
 
@@ -134,74 +135,74 @@ def materialize(reader: Reader, value: AbstractValue) -> Value:
 
 @Verb
 def is_run_time(reader: Reader, sequence: AbstractValue) -> bool:
-    """Return whether the number of items is known only at run time, or too large to take them one by one."""
+    """Return whether the number of items is known only at run time, or is too large to take the items one by one."""
     return False
 
 
 @Verb
 def unrolled_ranges(reader: Reader, sequence: AbstractValue) -> AbstractValue:
-    """Return the sequence with the numbers of known ranges written out."""
+    """Return the sequence with known ranges as tuples of their numbers."""
     return sequence
 
 
 @Question
 def walked_sequence(sequence: AbstractValue) -> AbstractValue:
-    """Return the sequence that an iterator walks in the end."""
+    """Return the sequence that an iterator finally walks."""
     return sequence
 
 
 @Question
 def is_walked(sequence: AbstractValue) -> bool:
-    """Return whether `iter()` takes a value. Of objects only `iter()` knows, by asking them."""
+    """Return whether `iter()` accepts a value. For an object, only a call of `iter()` tells."""
     return True
 
 
 @Question
 def describe(value: AbstractValue) -> str:
-    """Return the value in words, for messages."""
+    """Return a description of the value for messages."""
     return f"a {type(value).__name__.removesuffix('Value').lower()}"
 
 
 @Question
 def structure_of(value: AbstractValue) -> Structure | None:
-    """Return how a value is put together from parts; None for a value that joins as a whole."""
+    """Return the structure of a value with parts; None for a value that joins as a whole."""
     return None
 
 
 @Question
 def type_of(value: AbstractValue) -> Type | None:
-    """Return the type of a number or tensor, without building anything; None for all other values."""
+    """Return the type of a number or tensor, without building ops; None for other values."""
     return None
 
 
 @Question
 def joined_type(value: AbstractValue) -> Type:
-    """Return the type of the SSA value that a path hands over for a value where paths meet; Conflict where there is none."""
+    """Return the type of the SSA value that a path passes to a join. Raise Conflict if there is none."""
     raise Conflict(describe(value))
 
 
 @Question
 def held_values(value: AbstractValue) -> Sequence[AbstractValue] | None:
-    """Return the values that a value holds; None where they cannot be listed: a function holds what its frame holds."""
+    """Return the values that a value holds; None if they cannot be listed. A function holds the values of its frame."""
     return None
 
 
 @Question
 def frozen(value: AbstractValue) -> AbstractValue:
-    """Return a settled value that stays as it is: lists of known length otherwise ask the reader for their items."""
+    """Return a settled value that stays as it is. Other lists of known length ask the reader for their items."""
     return value
 
 
 @Question
 def result_of(value: AbstractValue) -> tuple[Spec, list[AbstractValue]]:
-    """Return the tree of a value and its dynamic leaves in order; Conflict where it cannot leave compiled code."""
+    """Return the tree of a value and its dynamic leaves in order. Raise Conflict if it cannot leave compiled code."""
     raise Conflict(f"{describe(value)}, which cannot be returned from compiled code")
 
 
 @Question
 def kind_of(value: AbstractValue) -> Hashable:
-    """Return a key that is equal for values that one plan other than `OneOfPlan` can stand for; Conflict without such a
-    plan."""
+    """Return the kind of a value: values of one kind have a plan other than `OneOfPlan`. Raise Conflict if there is
+    none."""
     structure = structure_of(value)
     if structure is None:
         raise Conflict(describe(value))
@@ -210,11 +211,11 @@ def kind_of(value: AbstractValue) -> Hashable:
 
 @Question
 def with_content(value: AbstractValue, held: dict[Any, AbstractValue]) -> AbstractValue:
-    """Return the same object, dict or list of known length, which was made with other content."""
+    """Return an object, dict or list of known length with another original content."""
     raise AssertionError(value)
 
 
 @Question
 def leaf_kinds(value: AbstractValue) -> Iterator[Hashable]:
-    """Yield what tells a value without parts from others, as an argument of a function that calls itself."""
+    """Yield keys that distinguish values without parts as arguments of a recursive function."""
     yield id(value)

@@ -11,9 +11,13 @@ from scriptc.ir.core import Value
 
 @dataclass
 class Walk:
-    """A walk over a sequence. `items`: known, one by one, of which those come whose index is below `limit`, where there
-    is one. Else `count` bounds an index (None: the sequence is empty) and `item` gives the value at it. `length` asks anew
-    for the number of items, where that of `lists` may change."""
+    """A walk over a sequence, by known items or by an index.
+
+    items: the items, one by one. If there is a `limit`, only the items below that index count.
+    count: the bounds of an index otherwise; None for an empty sequence.
+    item: returns the item at an index.
+    length: returns the present number of items, which may change with `lists`.
+    """
 
     items: Iterable[AbstractValue] | None = None
     limit: Callable[[], AbstractValue] | None = None  # an upper bound of the number of `items`, known only at run time
