@@ -68,7 +68,8 @@ _MAX_READINGS = 1000
 
 @dataclass(frozen=True)
 class Entry(Contract):
-    """Hold what reading an entry gave: the module has it as its one entry, `result` is the tree of its results."""
+    """Hold the result of reading an entry. `module` has the entry as its only one; `result` is the tree of its
+    results."""
 
     module: Module
     kept: list[Kept]  # ahead of time, in the place of `values` and `write_backs`
@@ -133,7 +134,7 @@ def _read(
 
 
 def _as_told(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
-    """Return each reason once, at a line of the user's."""
+    """Return each reason once, at a line of the user's code."""
     return tuple(dict.fromkeys(Reason(r.name, r.text, r.loc and _outside_of_library(r.loc)) for r in reasons))
 
 
@@ -164,14 +165,14 @@ def _reader(
 
 
 def _unsettled(func: FunctionType, assume: Assumptions, count: int) -> CompileError:
-    """Return the error of a function whose assumptions came back to what they were, or grew too often."""
+    """Return the error of a function whose assumptions returned to earlier ones, or that was read too often."""
     last = _as_told(reversed(assume.reasons))[:3]
     message, hint = rejection("reading_does_not_end", name=func.__qualname__, count=count, why=_in_words(last))
     return CompileError(Diagnostic(last[0].loc or _loc_of(func), message, hint))
 
 
 def _outside_of_library(loc: Loc) -> Loc:
-    """Return the user's line at which a decomposition of ours was called; its callers lack our lines too."""
+    """Return the user's line that calls into scriptc's own code, without callers in that code."""
     if not any(is_decomposition(site.file) for site in loc.chain()):
         return loc
     inner: Loc | None = None
@@ -256,7 +257,7 @@ def _read_once(
 def _as_given(
     reader: Reader, signature: inspect.Signature, receiver: Any, arguments: Mapping[str, AbstractValue]
 ) -> tuple[list[AbstractValue], dict[str, AbstractValue]]:
-    """Return the arguments as a decorator's function gets them: those by position, and those by name."""
+    """Return the arguments as a decorator's function receives them: positional ones, and keyword arguments."""
     kinds = inspect.Parameter
     positional: list[AbstractValue] = [] if receiver is None else [Known(receiver)]
     named: dict[str, AbstractValue] = {}
@@ -279,7 +280,7 @@ def _run(reader: Reader, frame: Frame) -> None:
 
 
 def _finish(reader: Reader, sites: list[ReturnSite]) -> tuple[Spec, list[Type]]:
-    """Fill the returns in; return the tree of the result and the types of its leaves."""
+    """Add the return op; return the tree of the result and the types of its leaves."""
     if not sites:
         return ConstantSpec(None), []
     try:

@@ -1,6 +1,6 @@
-"""What compiled code cannot contain: why, in plain words, and what to write instead, by the name that the front end gives.
+"""The rejections: for each key, the reason why code cannot be compiled, and the code to write instead.
 
-A reason and a rewrite may hold `{name}`, which the place that refuses fills in. `tests/language/rejected` has a program for
+A reason and a rewrite may hold `{name}`, which the rejecting code fills in. `tests/language/rejected` has a program for
 each row, with the rewritten one.
 """
 

@@ -1,9 +1,10 @@
-"""Effects, aliasing and movement, as passes ask for them. Answers follow from traits, effects and uses, and are conservative.
+"""Effects, aliasing and movement of ops, for passes. Answers follow from traits, effects and uses, and are
+conservative.
 
-The memory model: tensors and lists are references. A PURE op makes new objects each time it runs, unless it is a VIEW
-(new object, old memory) or FETCHES (old object). What comes from outside (arguments, weights, elements of lists,
-results of calls) may alias anything else that comes from outside; a new object aliases nothing but what is derived from
-it, and what comes from outside only after it was captured: stored in a list or tuple, or passed to a call.
+The memory model: tensors and lists are references. A PURE op makes new objects in each run, unless it is a VIEW (new
+object, old memory) or FETCHES (old object). Objects from outside (arguments, weights, elements of lists, results of
+calls) may alias one another. A new object aliases only values that are derived from it. It also may alias objects from
+outside once it is captured, that is, stored in a list or tuple or passed to a call.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _CLASS: dict[str, Any] = {"tensor": TensorType, "list": Container}
 
 
 def holds(t: Type, memory: str) -> bool:
-    """Return whether a value of this type is, or leads to, an object of a class of memory."""
+    """Return whether a value of this type is, or refers to, an object of a memory class."""
     seen: set[Type] = set()  # objects may refer to objects of the same class
     todo = [t]
     while todo:
@@ -56,7 +57,7 @@ def holds(t: Type, memory: str) -> bool:
 
 
 def is_reference(t: Type) -> bool:
-    """Return whether values of this type are objects with identity, or hold some."""
+    """Return whether values of this type are, or contain, objects with identity."""
     return any(holds(t, memory) for memory in _CLASS)
 
 
@@ -70,7 +71,7 @@ def function_body(op: Op) -> Block:
 
 
 def writers(where: Block | Op, memory: str | None = None) -> Iterator[Op]:
-    """Return the ops in `where` that write a class of memory, or any."""
+    """Return the ops in `where` that write a memory class; any class if none is given."""
     return (op for op in where.walk() if (memory in op.defn.writes if memory else op.defn.writes))
 
 
@@ -83,13 +84,13 @@ def draws_random_numbers(module: Module) -> bool:
 
 
 def calls(op: Op) -> bool:
-    """Return whether the op runs another function, which may write whatever it can reach."""
+    """Return whether the op calls another function, which may write all memory that it can reach."""
     return "func" in op.attrs
 
 
 @dataclass
 class Origin:
-    """Where an object may have been made: `fresh` values of this function, or outside (`unknown`)."""
+    """The possible origins of an object: the values `fresh` of this function, or outside (`unknown`)."""
 
     fresh: set[Value] = field(default_factory=set)
     unknown: bool = False
@@ -99,7 +100,7 @@ Origins = dict[Value, Origin]
 
 
 def roots(value: Value) -> set[Value]:
-    """Return the values that may have made an object, and the arguments that may be or hold it."""
+    """Return the values that may have made an object, and the arguments that may be or contain it."""
     found, seen, todo = set[Value](), set[Value](), [value]
     while todo:
         v = todo.pop()
@@ -125,13 +126,13 @@ def is_fresh(value: Value) -> bool:
 
 
 def shares_memory(value: Value) -> bool:
-    """Return whether a value is a view that never copies: another object, but whatever is written is written for both."""
+    """Return whether a value is a view that never copies. Such a view is another object over the same memory."""
     op = value.op
     return op is not None and op.has("VIEW") and not op.defn.reads and isinstance(value.type, TensorType)
 
 
 def _sources(value: Value) -> list[Value] | None:
-    """Return the values that a value may be, None if its object may be made by its own op."""
+    """Return the values that a value may be; None if its own op may make the object."""
     argument = region_argument_of(value)
     if argument is not None:
         return [op.operands[i] for op, i in (argument.into_inner if value is argument.inner else argument.into_result)]
@@ -161,12 +162,12 @@ def origin(value: Value) -> Origin:
 
 
 def may_be_leaf(value: Value) -> bool:
-    """Return whether a tensor may be a leaf of autograd, or a view of one: whether it may come from outside."""
+    """Return whether a tensor may be a leaf of autograd, or a view of one, since it may come from outside."""
     return origin(value).unknown
 
 
 def references(value: Value, *, through_regions: bool) -> Iterator[Operand]:
-    """Yield the uses of a value, and of values that may be the same object, alias its memory or hold it."""
+    """Yield the uses of a value, and of values that may be the same object, alias its memory or contain it."""
     seen, todo = set[Value](), [value]
     while todo:
         v = todo.pop()
@@ -188,7 +189,7 @@ def _passes_on(op: Op) -> bool:
 
 
 def _keeps(op: Op, index: int) -> bool:
-    """Return whether an operand may be found again through a container, a cell or another function."""
+    """Return whether an operand may be reached again through a container, a cell or another function."""
     made = op.has("ALLOCATES") and any(isinstance(r.type, (*get_args(Container), CellType)) for r in op.results)
     return (
         calls(op)
@@ -199,7 +200,7 @@ def _keeps(op: Op, index: int) -> bool:
 
 
 def captured(value: Value) -> bool:
-    """Return whether the object may be reached by other ways than through values derived from it."""
+    """Return whether the object may be reached other than through values derived from it."""
     held = (TupleType, *get_args(Container), CellType)
     return any(
         _keeps(op, i) or (not op.regions and any(isinstance(r.type, held) and is_reference(r.type) for r in op.results))
@@ -215,7 +216,7 @@ def escapes(value: Value) -> bool:
 
 
 def _memory_of(value: Value, memory: str, known: Origins) -> Origin | None:
-    """Return the origin of the memory of one class that a value refers to; items of containers are not followed."""
+    """Return the origin of the memory of one class that a value refers to. Items of containers are not followed."""
     if isinstance(value.type, _CLASS[memory]):
         if value not in known:
             known[value] = origin(value)
@@ -230,14 +231,14 @@ def _overlap(a: Origin, b: Origin) -> bool:
 
 
 def _is_older(value: Value, made: Value) -> bool:
-    """Return whether a value was there before the object `made` was, which makes it another one."""
+    """Return whether a value existed before the object `made`, so that the two differ."""
     if not is_fresh(made) or made.op is None or made.op.parent is None:
         return False
     return dominates(value.op, made.op) if value.op is not None else value.block.encloses(made.op.parent)
 
 
 def _are_unlike(a: Type, b: Type) -> bool:
-    """Return whether no object is of both types: lists of scalars, and of others."""
+    """Return whether no object has both types, as with lists of scalars and lists of other items."""
     if not isinstance(a, ListType) or not isinstance(b, ListType):
         return False
     items = {a.elem, b.elem}
@@ -249,8 +250,11 @@ def _is_another(value: Value, target: Value) -> bool:
 
 
 def may_write(writer: Op, value: Value, known: Origins | None = None) -> bool:
-    """Return whether `writer` may write memory that `value` leads to: a call anything, other ops their first operand. known:
-    origins that were found since the function last changed; more are put in."""
+    """Return whether `writer` may write memory that `value` refers to. A call may write all memory, another op its
+    first operand.
+
+    known: origins that were found since the function last changed. New ones are added.
+    """
     known = {} if known is None else known
     for memory in writer.defn.writes & _CLASS.keys():
         read = _memory_of(value, memory, known)
@@ -267,19 +271,19 @@ def may_write(writer: Op, value: Value, known: Origins | None = None) -> bool:
 
 
 def interferes(writer: Op, reader: Op) -> bool:
-    """Return whether `reader` may see a difference when it moves across `writer`."""
+    """Return whether `reader` may observe a difference when it moves across `writer`."""
     shared = writer.defn.writes & reader.defn.reads
     return bool(shared - _CLASS.keys()) or (bool(shared) and any(may_write(writer, v) for v in reader.operands))
 
 
 def is_written(value: Value, where: Block | Op, known: Origins | None = None) -> bool:
-    """Return whether any op in `where` may write memory that `value` leads to."""
+    """Return whether any op in `where` may write memory that `value` refers to."""
     known = {} if known is None else known
     return any(may_write(writer, value, known) for writer in writers(where))
 
 
 def writes_to(value: Value) -> list[Op]:
-    """Return the ops that write a tensor through a value or what is derived from it; calls aside."""
+    """Return the ops, other than calls, that write a tensor through a value or a value derived from it."""
     return [
         op
         for op, i in references(value, through_regions=True)
@@ -288,7 +292,7 @@ def writes_to(value: Value) -> list[Op]:
 
 
 def may_stand_for(new: Value, old: Value) -> bool:
-    """Return whether nobody can tell the existing object `new` from `old`, a new object of equal content."""
+    """Return whether the existing object `new` may replace `old`, a new object of equal content, unobserved."""
     op = old.op
     assert op is not None
     if not is_reference(old.type) or op.has("FETCHES"):
@@ -305,12 +309,12 @@ def is_invariant(value: Value, loop: Op) -> bool:
 
 
 def only_raises(op: Op) -> bool:
-    """Return whether all that an op may do is raise, by what its operands are: a check."""
+    """Return whether an op has no effect but an exception, and no results: a check."""
     return op.defn.raises and not (op.results or op.regions or op.defn.reads or op.defn.writes or op.has("TERMINATOR"))
 
 
 def _is_checked(op: Op, at: Op) -> bool:
-    """Return whether the check that an op's row asks for is proved, or has run when `at` is reached."""
+    """Return whether the check of an op's row is proved, or has run when control reaches `at`."""
     if op.defn.check is None or is_proved(op.defn.check, op.operands, op.attrs):
         return True
     wanted = {"of": op.name, **op.attrs}
@@ -321,9 +325,10 @@ def _is_checked(op: Op, at: Op) -> bool:
 
 
 def may_be_undefined(value: Value, passed: Collection[Value]) -> bool:
-    """Return whether an object may be undefined: a name that is unbound on some path, or a value of a union's other kind.
+    """Return whether an object may be undefined: a name that is unbound on some path, or a value of another kind of a
+    union.
 
-    Only ops behind the test of that may read it. passed: what `passed_undefined` found.
+    Only ops behind the test for this may read the object. passed: the result of `passed_undefined`.
     """
     return any(v in passed or (v.op is not None and v.op.name == "undef") for v in roots(value))
 
@@ -340,7 +345,7 @@ def passed_undefined(module: Module) -> set[Value]:
 
 
 def _handed_over(module: Module) -> Iterator[tuple[Value, Value]]:
-    """Yield pairs of values for objects that calls pass and return: where they come from, and where they arrive."""
+    """Yield the values that calls and returns pass on, in pairs of source and destination."""
     returns = {name: [op for op in func.body.walk() if op.name == "return"] for name, func in module.funcs.items()}
     for op in filter(calls, module.walk()):
         name = op.attrs["func"]
@@ -350,7 +355,8 @@ def _handed_over(module: Module) -> Iterator[tuple[Value, Value]]:
 
 
 def movable(op: Op, to: Op, passed: Collection[Value]) -> bool:
-    """Return whether the op may run in front of `to` although control might not have reached the op: it cannot fail there."""
+    """Return whether the op may run before `to`, even if control might not have reached the op, since it cannot fail
+    there."""
     if not op.has("PURE") or op.has("CHECKED") or op.defn.raises or not _is_checked(op, to):
         return False
     if any(is_reference(v.type) and may_be_undefined(v, passed) for v in op.operands):

@@ -1,10 +1,11 @@
 """Proofs of `a <= b + c` for integers and lengths of lists, at a point of a function.
 
-The proofs are those of ABCD (Bodik, Gupta, Sarkar: "ABCD: eliminating array bounds checks on demand", PLDI 2000) for structured
-control flow. A goal is reduced to goals about the operands of `a` or `b`, and to the conditions under which the point is
-reached, until none is left. A goal about a carried value is proved by induction: it is assumed of the iteration before.
+The proofs are those of ABCD (Bodik, Gupta, Sarkar: "ABCD: eliminating array bounds checks on demand", PLDI 2000) for
+structured control flow. A goal is reduced to goals about the operands of `a` or `b`, and to the conditions under which
+control reaches the point, until no goal is left. A goal about a carried value is proved by induction: it is assumed for
+the previous iteration.
 
-Integer operations raise where their results leave 64 bits, so results are those of mathematics.
+Integer operations raise if their results leave 64 bits, so results are exact.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Floor = tuple[Value | None, int]  # v + k, a lower bound
 
 
 class Bounds:
-    """Answers for the body of one function as long as it does not change."""
+    """Answer questions about the body of one function, while the body does not change."""
 
     def __init__(self, body: Block):
         self.conditions = PathConditions(body)
@@ -42,11 +43,11 @@ class Bounds:
         self._asked: set[Value] = set()
 
     def is_index(self, index: Value, xs: Value, at: Op) -> bool:
-        """Return whether `index` counts an item of a list from its front."""
+        """Return whether `index` is in bounds of a list and not negative."""
         return self._hold(Goal(index, Length(xs), -1, at), Goal(None, index, 0, at))
 
     def is_exact(self, op: Op) -> bool:
-        """Return whether a sum, difference or product of ints surely stays within 64 bits."""
+        """Return whether a sum, difference or product of ints certainly stays within 64 bits."""
         largest = _FACTOR if op.name == "int.mul" else 2**62 - 1
         x, y = op.operands
         if op.name == "int.add" and (k := constant_int(y)) is not None and k > 0 and self._is_below(x, k, op):
@@ -54,7 +55,7 @@ class Bounds:
         return self._hold(*(g for v in (x, y) for g in (Goal(v, None, largest, op), Goal(None, v, largest, op))))
 
     def _is_below(self, x: Value, k: int, at: Op) -> bool:
-        """Return whether some int is larger than x by k."""
+        """Return whether some int is larger than x by k, so that x + k fits 64 bits."""
         return any(fact.x is x and fact.y is not None and fact.k <= -k for fact in self.conditions.about(x, at))
 
     def _hold(self, *goals: Goal) -> bool:
@@ -85,7 +86,7 @@ class Bounds:
         return proved
 
     def _by_induction(self, goal: Goal, term: Term, other: Term, depth: int) -> bool:
-        """Return whether all that a region op may pass on as a value is as the goal says."""
+        """Return whether the goal holds for all operands that a region op may pass on as a value."""
         argument = self.conditions.region_arguments.get(term) if isinstance(term, Value) else None
         if argument is None or not _is_outside(other, argument.op):
             return False
@@ -139,19 +140,19 @@ class Bounds:
                 yield from BELOW[b.op.name](goal, *b.op.operands)
 
     def _is_length(self, value: Value, at: Op) -> bool:
-        """Return whether something in memory has this many items, or more."""
+        """Return whether an object in memory has this many items, or more."""
         if value.op is not None and value.op.name in LENGTHS:
             return True
         made = (user for user in value.users() if user.name == "list.repeat" and user.operands[1] is value)
         return any(self._repeats(user) and self.conditions.dominates(user, at) for user in made)
 
     def _repeats(self, op: Op) -> int:
-        """Return a lower bound of the number of items of a list that is repeated."""
+        """Return a lower bound for the length of a repeated list."""
         xs = op.operands[0]
         return _items(xs) if self.conditions.keeps_length(xs, grows=True) else 0
 
     def _of_longest(self, xs: Value, goal: Goal) -> Iterator[Way]:
-        """Yield goals from the length with which a list was made that keeps it."""
+        """Yield goals from the original length of a list that keeps its length."""
         op = xs.op
         if goal.b is None and goal.c >= _LONGEST:
             yield []
@@ -163,7 +164,7 @@ class Bounds:
             yield [goal.with_a(op.operands[1]), goal.with_a(None)]
 
     def _floors(self, xs: Value, at: Op) -> Iterator[Floor]:
-        """Yield terms that the length of a list is at least when `at` is reached."""
+        """Yield lower bounds for the length of a list when control reaches `at`."""
         if xs in self._asked or not self.conditions.keeps_length(xs, grows=True):
             return
         users = self.conditions.users(xs)
@@ -180,7 +181,7 @@ class Bounds:
         yield from self._passed_floors(xs)
 
     def _by_appending(self, append: Op, at: Op) -> Iterator[Floor]:
-        """Yield a loop that appends in each iteration makes a list as long as it counts."""
+        """Yield the trip count of a loop that appends to a list in each iteration, as a lower bound of its length."""
         assert append.parent is not None and at.parent is not None
         loop, xs = append.parent.parent, append.operands[0]
         if loop is None or not is_loop(loop) or not loop.attrs["counted"] or not _is_outside(xs, loop):
@@ -195,7 +196,7 @@ class Bounds:
             yield append.parent.args[0], _items(xs) - first + self.conditions.dominates(append, at)
 
     def _passed_floors(self, xs: Value) -> list[Floor]:
-        """Yield terms that all lists are at least as long as that a region op may pass on as this one."""
+        """Yield common lower bounds for the lengths of all lists that a region op may pass on as this one."""
         argument = self.conditions.region_arguments.get(xs)
         givers = [(op, i) for op, i in _givers(argument, xs) if op.operands[i] is not xs] if argument is not None else []
         if argument is None or not givers:
@@ -218,11 +219,11 @@ def _givers(argument: RegionArgument, value: Term) -> tuple[Operand, ...]:
 
 
 def _items(xs: Value) -> int:
-    """Return the number of items that a list was written out with."""
+    """Return the number of items of a list display."""
     return len(xs.op.operands) if xs.op is not None and xs.op.name == "list.new" else 0
 
 
 def _is_outside(term: Term, op: Op) -> bool:
-    """Return whether a term is there before a region op and stays the same while it runs."""
+    """Return whether a term exists before a region op and stays the same while the op runs."""
     value = term.of if isinstance(term, Length) else term
     return value is None or (value.op is not op and not any(region.encloses(value.block) for region in op.regions))

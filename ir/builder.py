@@ -19,7 +19,7 @@ _CONST_TYPES: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT, str: STR, 
 
 
 class Builder:
-    """Inserts ops at `index` of `block`, or at its end while `index` is None."""
+    """Insert ops at `index` of `block`, or at its end while `index` is None."""
 
     def __init__(self, block: Block, index: int | None = None):
         self.block = block
@@ -39,7 +39,7 @@ class Builder:
 
     @contextmanager
     def at(self, block: Block) -> Iterator[Block]:
-        """Build at the end of `block` for a while."""
+        """Build at the end of `block` within the context."""
         saved = self.block, self.index
         self.block, self.index = block, None
         try:
@@ -48,7 +48,7 @@ class Builder:
             self.block, self.index = saved
 
     def build(self, name: str, operands: Sequence[Value], loc: Loc, /, *, hint: str = "", **attrs: Attr) -> Value:
-        """Build an op with one result, checked first if it can fail."""
+        """Build an op with one result, after its check if it can fail."""
         return self.op(name, operands, loc, names=[hint] if hint else [], **attrs).result
 
     def op(
@@ -64,8 +64,11 @@ class Builder:
         proved: bool = False,
         **attrs: Attr,
     ) -> Op:
-        """Build any op. `types` gives the result types where they do not follow from the operands (`loop`, `if`);
-        `proved` says that the caller knows the op's check to hold."""
+        """Build any op.
+
+        types: the result types, if they do not follow from the operands (`loop`, `if`).
+        proved: the caller knows that the op's check holds.
+        """
         defn = OPS[name]
         result_types = defn.infer(operands, attrs) if types is None else types
         if defn.check and not proved and not is_proved(defn.check, operands, attrs):

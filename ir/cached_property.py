@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 else:
 
     class cached_property:
-        """Python's, without the lock that it has before 3.12: a forked child could not release what another thread held."""
+        """Cache a property as functools does, without its lock before Python 3.12, which a forked child could not
+        release."""
 
         def __init__(self, func: Any):
             self.func = func

@@ -20,7 +20,7 @@ Attr = Any  # None, bool, int, float, str, or a tuple of these
 
 @final
 class Value:
-    """The result of an op or an argument of a block. `name` is a wish; the printer makes it unique."""
+    """The result of an op or an argument of a block. `name` is a suggestion; the printer makes it unique."""
 
     __slots__ = ("name", "owner", "type", "uses")
 
@@ -56,7 +56,7 @@ class Value:
 
 @final
 class Op:
-    """One operation: an instance of an `OpDef`, at a place in the user's source."""
+    """One operation: an instance of an `OpDef`, with a location in the user's source."""
 
     __slots__ = ("attrs", "defn", "loc", "operands", "parent", "regions", "results")
 
@@ -113,7 +113,7 @@ class Op:
             yield from region.walk()
 
     def erase(self) -> None:
-        """Take the op out of its block; its results must be unused, its regions go with it."""
+        """Take the op and its regions out of its block. Its results must be unused."""
         assert not any(r.uses for r in self.results), f"erasing {self.name}, whose results are used"
         self.detach()
         self.drop()
@@ -124,7 +124,7 @@ class Op:
         self.parent = None
 
     def drop(self) -> None:
-        """Forget the operands of this op and of all nested ones."""
+        """Drop the operands of this op and of all nested ones."""
         for op in self.walk():
             op.set_operands(())
 
@@ -136,7 +136,7 @@ class Op:
         self.erase()
 
     def enclosing(self, test: Callable[[Op], bool]) -> Op | None:
-        """Return the innermost op around this one for which `test` holds."""
+        """Return the innermost surrounding op for which `test` holds."""
         block = self.parent
         while block is not None and block.parent is not None:
             if test(block.parent):
@@ -145,7 +145,7 @@ class Op:
         return None
 
     def is_before(self, other: Op) -> bool:
-        """Return whether this op stands before `other` in the same block."""
+        """Return whether this op precedes `other` in the same block."""
         assert self.parent is not None and self.parent is other.parent
         return self.parent.ops.index(self) < self.parent.ops.index(other)
 
@@ -195,14 +195,14 @@ class Block:
         return False
 
     def drop(self) -> None:
-        """Forget all uses that the ops in this block make of values."""
+        """Drop the operands of all ops in this block."""
         for op in self.walk():
             op.set_operands(())
 
 
 @dataclass(eq=False)
 class Func:
-    """A function: `body.args` are its parameters; it leaves by `return` with values of `results`."""
+    """A function. `body.args` are its parameters. `return` leaves it with values of `results`."""
 
     name: str
     body: Block
@@ -213,7 +213,7 @@ class Func:
 
 @dataclass(frozen=True)
 class Param:
-    """A weight, buffer or other tensor that lives outside the call; `name` is its path from the root."""
+    """A weight, buffer or other tensor outside the call. `name` is its path from the root."""
 
     name: str
     type: TensorType
@@ -221,9 +221,13 @@ class Param:
 
 @dataclass(eq=False)
 class Module:
-    """A compilation unit. `entries` names the functions that callers may enter; `params` feed `param` ops by name;
-    `exceptions` holds the classes of exceptions that are not Python's own, with the names of their bases; `records` the
-    classes of objects."""
+    """A compilation unit.
+
+    entries: the names of the functions that callers may enter.
+    params: the tensors that `param` ops read, by name.
+    exceptions: the exception classes that Python does not define, with the names of their bases.
+    records: the classes of objects.
+    """
 
     name: str
     funcs: dict[str, Func] = field(default_factory=dict)

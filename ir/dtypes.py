@@ -51,7 +51,7 @@ def category(dtype: str) -> int:
 
 
 def held(dtype: str, floats: bool) -> tuple[float, float]:
-    """Return the least and the largest number that ATen takes for a real dtype: ints that are negative may wrap in u8."""
+    """Return the least and the largest number that ATen accepts for a real dtype. Negative ints may wrap in u8."""
     if dtype in FLOATING:
         return -_LARGEST[dtype], _LARGEST[dtype]
     bits = _WIDTH[dtype]
@@ -59,7 +59,8 @@ def held(dtype: str, floats: bool) -> tuple[float, float]:
 
 
 def complex_of(dtype: str) -> str:
-    """Return the complex dtype whose parts hold what a dtype holds; "c32", which nothing else knows, for f16, as in eager."""
+    """Return the complex dtype whose parts hold a dtype. For f16 it is "c32", which no other module knows, as in
+    eager."""
     return {"f64": "c128", "c128": "c128", "f16": "c32"}.get(dtype, "c64")
 
 

@@ -1,4 +1,4 @@
-"""The classes of exceptions by name: Python's own, and those that a module declares."""
+"""Exception classes by name: Python's own, and those that a module declares."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from scriptc.ir.core import Module
 
 
 def own_class(name: str) -> type[BaseException] | None:
-    """Return the exception of Python's that is called so."""
+    """Return Python's exception of a name."""
     found = getattr(builtins, name, None)
     return found if isinstance(found, type) and issubclass(found, BaseException) else None
 
 
 def argument(message: str) -> Any:
-    """Return the argument of a KeyError, of which the message is the repr."""
+    """Return the argument of a KeyError, given its message, which is the argument's repr."""
     try:
         return ast.literal_eval(message)
     except (ValueError, SyntaxError):
@@ -25,7 +25,7 @@ def argument(message: str) -> Any:
 
 
 def derived(module: Module, names: Sequence[str]) -> list[str]:
-    """Return the names of the classes and of all that derive from one of them, in a stable order."""
+    """Return the names of some classes and of all classes that derive from them, in a stable order."""
     wanted = tuple(cls for name in names if (cls := own_class(name)) is not None)
     every = [c.__name__ for c in vars(builtins).values() if isinstance(c, type) and issubclass(c, wanted or ())]
     found = dict.fromkeys([*names, *sorted(every)])
@@ -36,7 +36,7 @@ def derived(module: Module, names: Sequence[str]) -> list[str]:
 
 
 def classes(module: Module, given: Mapping[str, type[BaseException]]) -> dict[str, type[BaseException]]:
-    """Return the classes that a module declares: those that are given, the others made anew."""
+    """Return the classes that a module declares: the given ones, and new classes for the others."""
     made: dict[str, type[BaseException]] = {}
     for name, bases in module.exceptions.items():
         parents = tuple(made.get(base) or own_class(base) or Exception for base in bases)

@@ -1,4 +1,4 @@
-"""Values that are the same in every call if weights are frozen."""
+"""Values that are equal in every call if weights are frozen."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from scriptc.ir.core import Module, Value
 
 
 class FrozenWeights:
-    """Answers for a module as long as its weights are used and written as they are."""
+    """Answer questions about a module, while the uses and writes of its weights do not change."""
 
     def __init__(self, module: Module):
         self.module = module
         self._derived: dict[Value, bool] = {}
 
     def is_computed_from_weights(self, value: Value) -> bool:
-        """Return whether a value is a weight, or computed from weights alone that are never written."""
+        """Return whether a value is a weight, or is computed from unwritten weights alone."""
         if value not in self._derived:
             self._derived[value] = self._is_weight(value) or self._is_computed(value)
         return self._derived[value]

@@ -13,7 +13,7 @@ from scriptc.ir.ranges import constant_int
 
 @dataclass(frozen=True)
 class Length:
-    """How many items a list has when the point is reached. Of lists that may become shorter nothing is known."""
+    """The length of a list when control reaches the point. Nothing is known about lists that may become shorter."""
 
     of: Value
 
@@ -36,7 +36,7 @@ class Goal(NamedTuple):
         return Goal(self.a, b, self.c + more, self.at)
 
     def at_most(self, a: Term, b: Term, c: int = 0) -> Goal:
-        """Return another goal about the same point."""
+        """Return another goal at the same point."""
         return Goal(a, b, c, self.at)
 
 

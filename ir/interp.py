@@ -1,6 +1,6 @@
-"""The interpreter, which runs the IR with torch. It defines what the IR means.
+"""The interpreter, which runs the IR with torch. It defines the meaning of the IR.
 
-torch is imported here and by the references alone, and only when something runs.
+Only this module and the references import torch, and only when a program runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Leave(BaseException):
 
 
 def _field(op: Op) -> str:
-    """Return the name of the field that an op is about."""
+    """Return the name of the field that an op accesses."""
     t = op.operands[0].type
     assert isinstance(t, ObjectType)
     return t.record.names[op.attrs["field"]]
@@ -45,7 +45,7 @@ def _held(made: Any) -> dict[str, Any]:
 
 
 def _is_dense(t: Any) -> bool:
-    """Return whether the elements fill a stretch of memory, in whatever order of dims."""
+    """Return whether the elements fill a stretch of memory, in any order of dims."""
     expected = 1
     for stride, size in sorted((s, n) for s, n in zip(t.stride(), t.shape, strict=True) if n != 1):
         if stride != expected:
@@ -55,7 +55,7 @@ def _is_dense(t: Any) -> bool:
 
 
 def _overlap(a: Any, b: Any) -> str:
-    """Return whether tensors share memory: none, partial, full or unknown, as eager finds it before it writes."""
+    """Return how tensors share memory before a write, in eager's terms: none, partial, full or unknown."""
     if a is b:
         return "full"
     if not a.numel() or not b.numel():
@@ -69,10 +69,12 @@ def _overlap(a: Any, b: Any) -> str:
 
 
 class Interpreter:
-    """Runs functions of a module on torch tensors, Python numbers, lists and tuples.
+    """Run functions of a module on torch tensors, Python numbers, lists and tuples.
 
-    params: tensors by the names that `param` ops read. exceptions: classes that the module declares, by name.
-    warnings: (category, message) pairs that ran. state: what was set, in order: (target, form, values).
+    params: tensors by the names that `param` ops read.
+    exceptions: classes that the module declares, by name.
+    warnings: the (category, message) pairs of the run.
+    state: the values that were set, in order: (target, form, values).
     """
 
     def __init__(
@@ -89,7 +91,7 @@ class Interpreter:
         self.state: list[tuple[int, int, list[Any]]] = []
 
     def run(self, name: str, *args: Any) -> tuple[Any, ...]:
-        """Call a function; returns the tuple of its results. Exceptions are those of torch and Python."""
+        """Call a function; return the tuple of its results. Raise the exceptions of torch and Python."""
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 20 * MAX_DEPTH))
         self.depth = 0
@@ -107,7 +109,7 @@ class Interpreter:
         raise AssertionError("a function ends by return")
 
     def block(self, block: Block, env: Env) -> list[Any]:
-        """Run to the terminator: the values of a yield, or _Leave."""
+        """Run to the terminator; return the values of a yield, or _Leave."""
         for op in block.ops:
             operands = [env[v] for v in op.operands]
             if op.has("TERMINATOR"):
@@ -143,7 +145,7 @@ class Interpreter:
         return made
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
-        """Run one op by its reference, called in the order of the row's schema, with dtypes of torch."""
+        """Run one op by its reference. The arguments are in the order of the row's schema; dtypes are torch's."""
         from scriptc.ir.ops import OPS
 
         args: list[Any] = []
@@ -170,7 +172,8 @@ class Interpreter:
     def as_tensor(self, value: Any, others: list[Any]) -> Any:
         """Return a Python number as a tensor without dims.
 
-        Beside one other tensor it is converted as torch converts it, else it has the widest dtype of its category.
+        Beside a single tensor, the number is converted as torch converts it. Otherwise it has the widest dtype of its
+        category.
         """
         if isinstance(value, self.torch.Tensor):
             return value

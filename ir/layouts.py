@@ -1,9 +1,9 @@
 """The layouts of tensors, as far as they follow from the IR.
 
-A tensor is plain if it has the strides of a new contiguous one. `Layouts` finds the plain values of a function as a greatest
-fixpoint, so that a carried value is plain if all values that enter it are.
+A tensor is plain if it has the strides of a new contiguous tensor. `Layouts` finds the plain values of a function as a
+greatest fixpoint, so a carried value is plain if all values that enter it are.
 
-An `Access` follows a value through views back to the tensor that it is a part of.
+An `Access` follows a value through views back to the tensor whose elements it has.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from scriptc.ir.types import TensorType
 
 @dataclass(frozen=True)
 class Access:
-    """The elements of a value inside `root`: `dims[i]` is the dim of root along which dim i runs, None for a dim of size 1
-    that a view put in; `offset` adds index * stride of a dim of root."""
+    """The elements of a value inside `root`.
+
+    dims: for each dim of the value, the dim of root along which it runs; None for a dim of size 1 that a view added.
+    offset: pairs of an index and a dim of root, whose products of index and stride add up.
+    """
 
     root: Value
     dims: tuple[int | None, ...]
@@ -35,7 +38,7 @@ def rank(value: Value) -> int:
 
 
 def _operand_dims(op: Op) -> list[int | None] | None:
-    """Return the operand's dim of each dim of a view, None for a new dim; None if the view is not followed."""
+    """Return the operand's dim for each dim of a view, None for a new dim. Return None if the view is not followed."""
     n = rank(op.operands[0])
     match op.name:
         case "select" if _counts_from_the_front(op.operands[1]):
@@ -142,8 +145,10 @@ class Layouts:
         return op.name == "unsqueeze" or op.attrs["dim"] == 0
 
     def keeps_order(self, result: Value, operands: Sequence[Value]) -> bool:
-        """Return whether eager gives the result of an elementwise op default strides: two dims keep their order if the first
-        operand that has both of them has them so; a dim of size 1 is none."""
+        """Return whether eager gives the result of an elementwise op default strides.
+
+        Two dims keep their order if the first operand that has both has them in order. A dim of size 1 does not count.
+        """
         tensors = [v for v in operands if isinstance(v.type, TensorType)]
         if not all(map(_has_rank, [*tensors, result])):
             return False
@@ -167,7 +172,7 @@ class Layouts:
     def strides_are_free(self, value: Value) -> bool:
         """Return whether the strides of a value, and through it those of its operands, are not observable.
 
-        That holds if it is only computed with, and ends in results whose strides do not follow from its own.
+        This holds if the value is only an input of computations whose results have strides of their own.
         """
         seen, todo = set[Value](), [value]
         while todo:
@@ -188,13 +193,13 @@ class Layouts:
         return True
 
     def _in_order(self, value: Value, outer: int, inner: int) -> bool:
-        """Return whether the strides of two dims (from the end) surely stand as in a new tensor."""
+        """Return whether the strides of two dims (counted from the end) are certainly in the order of a new tensor."""
         found = access(value)
         a, b = found.dims[outer], found.dims[inner]
         return found.root in self.plain and a is not None and b is not None and a < b
 
     def spread_dims(self, value: Value, over: Value) -> list[bool | None]:
-        """Return for each dim of `over` whether `value` is repeated along it, None if that is not known."""
+        """Return for each dim of `over` whether `value` is repeated along it, None if this is not known."""
         own, full = self.shapes.of(value), self.shapes.of(over)
         assert own is not None and full is not None, "both have a known rank"
         missing = len(full) - len(own)

@@ -1,4 +1,4 @@
-"""Source locations: absolute positions in the user's files, with the chain of calls they were inlined through."""
+"""Source locations: absolute positions in the user's files, with the chain of inlined calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Loc:
     inlined_at: Loc | None = None
 
     def chain(self) -> Iterator[Loc]:
-        """Yield this location, then the call sites it was inlined at, innermost first."""
+        """Yield this location, then the call sites through which it was inlined, innermost first."""
         loc: Loc | None = self
         while loc is not None:
             yield loc
@@ -29,7 +29,7 @@ class Loc:
 
     @property
     def text(self) -> str:
-        """Return the source line, without its newline; empty where the file cannot be read."""
+        """Return the source line without its newline, "" if the file cannot be read."""
         return linecache.getline(self.file, self.line).rstrip("\n")
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ class Loc:
 
 
 def shown_file(file: str) -> str:
-    """Return how messages name a file: IPython names the cell that a file of its own stands for, such as `Cell In[3]`."""
+    """Return a file's name for messages. For the file of an IPython cell, this is such as `Cell In[3]`."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     name_of = getattr(getattr(shell, "compile", None), "format_code_name", lambda file: None)
     return " ".join(name_of(file) or (file,))

@@ -1,4 +1,4 @@
-"""The references of rows, which the interpreter calls: a torch function, or one composed here of several."""
+"""The references of op rows, which the interpreter calls: a torch function, or a composition of several."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from scriptc.ir.ops.views import OWN_OFFSET
 
 @cache
 def resolve(name: str) -> Callable[..., Any]:
-    """Return the callable that a dotted name stands for.
+    """Return the callable of a dotted name.
 
-    Those of `Tensor`, `list`, `set` and `str` are methods, called with the object first.
+    Names of `Tensor`, `list`, `set` and `str` are methods, which take the object as first argument.
     """
     import torch
 
@@ -27,7 +27,7 @@ def resolve(name: str) -> Callable[..., Any]:
 
 
 def _own_refs() -> Mapping[str, Callable[..., Any]]:
-    """Return the references that are no single torch function, by name."""
+    """Return the references that are compositions of torch functions, by name."""
     import torch
 
     def reduce(name: str) -> Callable[..., Any]:
@@ -112,13 +112,13 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         return torch.as_strided(x, size, stride, None if offset == OWN_OFFSET else offset)
 
     def power(a: Any, b: Any) -> Any:
-        """Return the power. The front end makes other ops of small exponents of complex tensors, as eager does."""
+        """Return the power. For small exponents of complex tensors, the front end builds other ops, as eager does."""
         if isinstance(a, torch.Tensor) and a.is_complex() and not isinstance(b, torch.Tensor):
             return torch.pow(a, torch.tensor(b, dtype=a.dtype))
         return torch.pow(a, b)
 
     def heaviside(a: Any, b: Any) -> Any:
-        """Return torch.heaviside, of numbers too."""
+        """Return torch.heaviside, for numbers too."""
         dtype = next(v.dtype for v in (a, b) if isinstance(v, torch.Tensor))
         return torch.heaviside(*(v if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=dtype) for v in (a, b)))
 
@@ -211,7 +211,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
 
 @cache
 def reference(op_name: str) -> Callable[..., Any]:
-    """Return what the interpreter calls for an op: the row's `ref`, by default the first of its torch names."""
+    """Return the interpreter's callable for an op: the row's `ref`, by default the first of its torch names."""
     from scriptc.ir.ops import OPS
 
     defn = OPS[op_name]

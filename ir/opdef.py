@@ -1,9 +1,9 @@
-"""The declaration of an operator: one row says all that every stage needs to know about it.
+"""The declaration of an operator: one row with all facts that every stage needs.
 
-A schema is written in ATen's schema language. Its types decide what is an operand and what is an attribute:
-`Tensor`, `Scalar`, `SymInt`, `float`-valued `SymFloat`, `Value` (anything) and lists `Tensor[]`, `SymInt[]` are
-operands (values that may be known only at run time); `int`, `bool`, `float`, `str`, `ScalarType` and lists of them are
-attributes (known when the op is built). `Operand` is a tensor or a Python number. A `?` admits None.
+A schema is written in ATen's schema language. Its types separate operands from attributes. `Tensor`, `Scalar`,
+`SymInt`, `float`-valued `SymFloat`, `Value` (anything) and lists `Tensor[]`, `SymInt[]` are operands, whose values may
+be known only at run time. `int`, `bool`, `float`, `str`, `ScalarType` and lists of them are attributes, which are known
+when the op is built. `Operand` is a tensor or a Python number. A `?` admits None.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Shapes = tuple[tuple[int, ...], ...]  # one shape per tensor operand
 
 
 class TypeRuleError(Exception):
-    """Operands or attributes that the op does not take; the message is for users."""
+    """Say that an op does not take some operands or attributes. The message is for users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +123,17 @@ class Samples:
 
 
 def calls(*arguments: tuple[Any, ...]) -> Samples:
-    """Return the samples of a row that takes Python values."""
+    """Return the samples of a row whose arguments are Python values."""
     return Samples(dtypes=(), calls=arguments)
 
 
 @dataclass(frozen=True)
 class Raises:
-    """An error that a row raises: the exception's name, its message in eager's words, and inputs that lead to it.
+    """An error of a row: the exception's name, its message in eager's words, and inputs that raise it.
 
-    call: the arguments, as in `Samples.calls`. shapes, extra, dtype, value: tensor operands of one value, as in `Samples`.
+    call: the arguments, as in `Samples.calls`.
+    shapes, extra, dtype, value: tensor operands of one value, as in `Samples`.
+
     An error without inputs depends on the machine or the caller.
     """
 

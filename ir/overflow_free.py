@@ -1,7 +1,7 @@
-"""Counters: ints that start small and change by small steps, one at a time.
+"""Counters: ints that begin with a small value and change by small steps, one at a time.
 
-No program runs long enough for a counter to leave 64 bits. So its additions need no overflow check, and a C compiler may
-vectorize them.
+No program runs long enough for a counter to leave 64 bits. Its additions therefore need no overflow check, and a C
+compiler may vectorize them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _LENGTHS = frozenset({"list.len", "str.len", "dict.len"})  # of objects in memor
 def overflow_free_values(body: Block) -> frozenset[Value]:
     """Return the counters of a function.
 
-    They are the largest set of values of which each is a constant, a length, a step away from another one, or passed on by a
-    region from others.
+    They are the largest set of values in which each is a constant, a length, a step away from another, or passed on by
+    a region from others.
     """
     sources: dict[Value, list[Value]] = {}
     for op in body.walk():
@@ -46,7 +46,7 @@ def overflow_free_values(body: Block) -> frozenset[Value]:
 
 
 def _sources(op: Op) -> list[Value] | None:
-    """Return the values that the result of an op counts on from; None where it does not count."""
+    """Return the values that an op's result counts on from; None if the op does not count."""
     if op.name == "const":
         first = constant_int(op.result)
         return [] if first is not None and abs(first) < _FIRST else None

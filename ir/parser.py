@@ -55,7 +55,7 @@ def _lark() -> Any:
 
 
 def parse_module(text: str, file: str = "<ir>") -> Module:
-    """Return the module of a text. Raise CompileError with line and column where the text is not IR."""
+    """Return the module of a text. Raise CompileError with line and column if the text is not IR."""
     from lark import UnexpectedInput
 
     try:
@@ -83,7 +83,7 @@ def _items(tree: Any) -> list[Any]:
 
 
 class _Reader:
-    """Turns the parse tree into IR. Value names are unique in a function, so one table per function serves."""
+    """Turn the parse tree into IR. Value names are unique in a function, so one table for each function suffices."""
 
     def __init__(self, file: str):
         self.file = file

@@ -1,4 +1,5 @@
-"""Facts that hold at a point of a function: the branch conditions on every path to it, and the indices that were in bounds."""
+"""Facts at a point of a function: the branch conditions on every path to the point, and the indices that were in
+bounds."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 
 class Fact(NamedTuple):
-    """`x <= y + k`, where None stands for the number 0."""
+    """The inequality `x <= y + k`, where None stands for the number 0."""
 
     x: Value | None
     y: Value | None
@@ -37,7 +38,7 @@ def _fact(x: Value, y: Value, k: int) -> Fact:
 
 @dataclass(frozen=True)
 class Known:
-    """A fact that holds in one branch of an `if`, and behind it where only that one goes on."""
+    """A fact that holds in one branch of an `if`, and after the `if` if only this branch continues."""
 
     fact: Fact
     choice: Op
@@ -46,7 +47,7 @@ class Known:
 
 
 class PathConditions:
-    """Answers for the body of one function as long as it does not change."""
+    """Answer questions about the body of one function, while the body does not change."""
 
     def __init__(self, body: Block):
         self.positions: dict[Op, int] = {}  # positions in program order
@@ -81,19 +82,19 @@ class PathConditions:
                     self._about.setdefault(value, []).append(Known(fact, choice, branch, behind))
 
     def dominates(self, a: Op, b: Op) -> bool:
-        """Return whether `a` has always run when `b` is reached."""
+        """Return whether `a` has always run when control reaches `b`."""
         at: Op | None = b
         while at is not None and at.parent is not a.parent:
             at = at.parent.parent if at.parent is not None else None
         return at is not None and self.positions[a] < self.positions[at]
 
     def nearest(self, sources: Sequence[T], at: Op, op_of: Callable[[T], Op]) -> Iterator[T]:
-        """Return the last few of what stands before `at`, last first. sources: in program order."""
+        """Return the last few sources before `at`, last first. sources: in program order."""
         end = bisect_left(sources, self.positions[at], key=lambda source: self.positions[op_of(source)])
         return reversed(sources[max(0, end - _NEAR) : end])
 
     def keeps_length(self, xs: Value, *, grows: bool = False) -> bool:
-        """Return whether no op changes the length of a list once it is made. grows: ops may make it longer."""
+        """Return whether no op changes the length of a list after it is made. grows: ops may make the list longer."""
         key = xs, grows
         if key not in self._steady:
             harmless = _KEEP_LENGTH | _GROW if grows else _KEEP_LENGTH
@@ -109,7 +110,7 @@ class PathConditions:
         return self._users[xs]
 
     def about(self, value: Value, at: Op) -> Iterator[Fact]:
-        """Yield the facts about a value, or about what is computed from it, that hold when `at` is reached."""
+        """Yield the facts about a value, or about values computed from it, that hold when control reaches `at`."""
         assert at.parent is not None
         for known in self.nearest(self._about.get(value, ()), at, lambda known: known.choice):
             choice = known.choice
@@ -118,20 +119,21 @@ class PathConditions:
 
 
 def _goes_on(choice: Op) -> int | None:
-    """Return the only region of an `if` that what comes behind it may follow on."""
+    """Return the only region of an `if` from which control continues after the `if`; None if both or none do."""
     on = [i for i, region in enumerate(choice.regions) if region.ops and target(region.ops[-1]) is choice]
     return on[0] if len(on) == 1 else None
 
 
 def _concerns_lists(writer: Op) -> bool:
-    """Return whether what an op writes may be a list: a call writes whatever it reaches, others their first operand."""
+    """Return whether the memory that an op writes may be a list. A call may write all memory, another op its first
+    operand."""
     return "func" in writer.attrs or not isinstance(writer.operands[0].type, Container) or isinstance(
         writer.operands[0].type, ListType
     )
 
 
 def _of_condition(condition: Value, holds: bool) -> Iterator[Fact]:
-    """Yield the facts that follow from a truth value."""
+    """Yield the facts that follow from the truth of a condition."""
     op = condition.op
     if op is None:
         return
@@ -168,7 +170,7 @@ def _is_positive(x: Value, holds: bool) -> Iterator[Fact]:
 
 
 def _of_choice(choice: Op, result: Value, holds: bool) -> Iterator[Fact]:
-    """Yield the facts of an `and` or `or`: the branch that always gives the other truth value was not taken."""
+    """Yield the facts of an `and` or `or`. The branch that always gives the other truth value was not taken."""
     index = choice.results.index(result)
     ends = [(i, region.ops[-1]) for i, region in enumerate(choice.regions) if target(region.ops[-1]) is choice]
     able = [(i, end.operands[index]) for i, end in ends if _known(choice, i, end.operands[index]) is not (not holds)]
@@ -179,5 +181,5 @@ def _of_choice(choice: Op, result: Value, holds: bool) -> Iterator[Fact]:
 
 
 def _known(choice: Op, branch: int, value: Value) -> object:
-    """Return what a branch gives: a constant, or the condition itself."""
+    """Return the result of a branch: a constant, or the condition itself."""
     return branch == 0 if value is choice.operands[0] else constant(value)

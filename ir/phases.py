@@ -1,7 +1,7 @@
-"""The phases of a program, and the spec of each: the ops of a module, the types of its values, and what else must hold.
+"""The phases of a program, and the spec of each: the ops of a module, the types of its values, and further rules.
 
-A module is read by the front end, optimized by passes, and lowered to the loop IR (docs/internals/loop-ir.md), which is printed
-as C. The rows say to which phases an op belongs.
+The front end builds a module, passes optimize it, and the back end lowers it to the loop IR (docs/internals/loop-ir.md)
+and prints C. The rows list the phases of each op.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ Check = Callable[[Op], Iterator[str]]
 class Phase:
     """A spec that modules of one phase fulfil.
 
-    title: how messages call the phase. ops: the names of its ops. has_type: whether values may be of a type.
-    checks: what ops must fulfil beyond their rows, by name; a check yields the faults of an op.
+    title: the name of the phase in messages.
+    ops: the names of its ops.
+    has_type: whether values may have a type.
+    checks: further rules for ops, by name; a check yields the faults of an op.
     """
 
     title: str
@@ -44,12 +46,12 @@ class Phase:
     checks: Mapping[str, Check] = field(default_factory=dict)
 
     def value_faults(self, value: Value) -> Iterator[str]:
-        """Yield why a value does not belong to the phase."""
+        """Yield the reasons why a value does not belong to the phase."""
         if not self.has_type(value.type):
             yield f"{value!r} does not belong to {self.title}"
 
     def faults(self, op: Op) -> Iterator[str]:
-        """Yield why an op, its results or the arguments of its regions do not belong to the phase."""
+        """Yield the reasons why an op, its results or the arguments of its regions do not belong to the phase."""
         if op.name not in self.ops:
             yield f"{op.name} does not belong to {self.title}"
             return
@@ -67,7 +69,7 @@ def _in_tensor_ir(t: Type) -> bool:
 
 
 def _in_loop_ir(t: Type) -> bool:
-    """Return whether values of a type are one C variable."""
+    """Return whether values of a type are a single C variable."""
     if isinstance(t, OptionalType):
         return is_counted(t)
     return not isinstance(t, (TupleType, CellType)) and t != NONE
@@ -105,7 +107,7 @@ def _stacked(op: Op) -> Iterator[str]:
 
 @checks("kept.get", "kept.put")
 def _kept(op: Op) -> Iterator[str]:
-    """Check that a kept value is read where its slot holds one, and written where it does not."""
+    """Check that a kept value is read only if its slot holds one, and written only if it holds none."""
     choice = op.enclosing(lambda around: around.name == "if")
     asked = choice.operands[0].op if choice is not None else None
     if choice is None or asked is None or asked.name != "kept.has" or asked.attrs["slot"] != op.attrs["slot"]:

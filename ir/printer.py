@@ -17,7 +17,7 @@ from scriptc.ir.types import Names
 
 
 def format_attr(value: Attr) -> str:
-    """Return an attribute as the grammar reads it back."""
+    """Return an attribute in the form that the grammar reads."""
     if isinstance(value, str):
         escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
         return '"' + "".join(escapes.get(c, c if c.isprintable() else f"\\u{{{ord(c):x}}}") for c in value) + '"'
@@ -53,7 +53,7 @@ def name_values(func: Func) -> dict[Value, str]:
 
 
 class Printer:
-    """Prints one function; `notes` puts lines under chosen ops (the verifier's messages)."""
+    """Print one function. `notes` puts lines under some ops, such as the verifier's messages."""
 
     def __init__(self, func: Func, *, locs: bool = False, notes: dict[int, list[str]] | None = None):
         self.func = func
@@ -126,7 +126,7 @@ def print_func(func: Func, *, locs: bool = False, notes: dict[int, list[str]] | 
 
 
 def print_module(module: Module, *, locs: bool = False) -> str:
-    """Return the whole module; the parser reads it back to an equal one."""
+    """Return the text of a module, from which the parser makes an equal module."""
     head = [f"module {format_attr(module.name)} entries({', '.join('@' + e for e in module.entries)})"]
     head += [f"param {format_attr(p.name)} : {p.type}" for p in module.params.values()]
     head += [f"exception {format_attr(n)}({', '.join(map(format_attr, b))})" for n, b in module.exceptions.items()]

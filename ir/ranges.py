@@ -23,7 +23,10 @@ def constant_int(value: Value) -> int | None:
 
 
 def upper_bounds(index: Value) -> Iterator[Value]:
-    """Values that `index` is below, if it counts up from 0 or more: the loop's stop, and what that is the least of."""
+    """Return values that `index` is below: its loop's stop, and the operands if that is a minimum.
+
+    The index must count up from 0 or more.
+    """
     loop = loop_of_counter(index)
     if loop is None:
         return
@@ -40,7 +43,7 @@ def upper_bounds(index: Value) -> Iterator[Value]:
 
 
 def is_below(index: Value, is_length: Callable[[Op], bool]) -> bool:
-    """Return whether `index` lies in 0..n-1 for an n that an op for which `is_length` holds gives."""
+    """Return whether `index` is in 0..n-1 for the result n of some op for which `is_length` holds."""
     return any(bound.op is not None and is_length(bound.op) for bound in upper_bounds(index))
 
 

@@ -1,7 +1,7 @@
-"""Values that enter and leave ops that own regions. Only this file knows `if`, `loop`, `try` and `scope`; passes ask it.
+"""Values that enter and leave ops with regions. Only this module knows `if`, `loop`, `try` and `scope`; passes ask it.
 
-A region argument is one value that enters or leaves a region op: of a loop, a carried argument and its result; of other
-ops, a result; of `fuse`, each argument too. Its operands are all values that may become it.
+A region argument is one value that enters or leaves a region op: a carried argument of a loop with its result, a result
+of another op, or an argument of `fuse`. Its operands are all values that may become it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RegionArgument:
 
 
 def target(terminator: Op) -> Op | None:
-    """Return the region op that a terminator hands its operands to, None if the terminator leaves the function."""
+    """Return the region op that a terminator passes its operands to; None if the terminator leaves the function."""
     label = terminator.attrs.get("to")
     if label is not None:
         return terminator.enclosing(lambda op: op.attrs.get("label") == label)
@@ -42,7 +42,7 @@ def target(terminator: Op) -> Op | None:
 
 
 def exits(op: Op) -> list[Op]:
-    """Return the terminators whose target is `op`: the yields of its regions, and what leaves by its label."""
+    """Return the terminators whose target is `op`: the yields of its regions, and jumps to its label."""
     if "label" not in op.attrs:
         return [t for region in op.regions if (t := region.terminator) is not None and target(t) is op]
     found: list[Op] = []
@@ -79,7 +79,7 @@ def is_loop(op: Op) -> bool:
 
 
 def may_raise(op: Op) -> bool:
-    """Return whether an op may raise; any loop may, since Ctrl-C ends it."""
+    """Return whether an op may raise. Any loop may, since Ctrl-C ends it."""
     return op.defn.raises or is_loop(op)
 
 
@@ -100,7 +100,7 @@ def runs_to_its_end(loop: Op) -> bool:
 
 
 def region_arguments(op: Op) -> Iterator[RegionArgument]:
-    """Yield the region arguments of an op; none if it owns no regions."""
+    """Yield the region arguments of an op; none if the op has no regions."""
     if not op.regions:
         return
     leaving = exits(op)
@@ -129,7 +129,7 @@ def region_argument_of(value: Value) -> RegionArgument | None:
 
 
 def fed_arguments(op: Op, index: int) -> list[RegionArgument]:
-    """Return the region arguments that an operand feeds."""
+    """Return the region arguments to which a use of a value contributes."""
     receiver = target(op) if op.has("TERMINATOR") else op
     return [a for a in region_arguments(receiver) if (op, index) in a.operands] if receiver is not None else []
 
@@ -143,7 +143,7 @@ def ancestor_in(block: Block, op: Op) -> Op | None:
 
 
 def try_around(op: Op) -> Op | None:
-    """Return the `try` whose handler an exception that `op` raises goes to; None where it leaves the function."""
+    """Return the `try` whose handler catches an exception of `op`; None if the exception leaves the function."""
     block = op.parent
     while block is not None and block.parent is not None:
         if block.parent.name == "try" and block is block.parent.regions[0]:
@@ -153,7 +153,7 @@ def try_around(op: Op) -> Op | None:
 
 
 def dominates(a: Op, b: Op) -> bool:
-    """Return whether `a` has always run when `b` is reached."""
+    """Return whether `a` has always run when control reaches `b`."""
     assert a.parent is not None
     at = ancestor_in(a.parent, b)
     return at is not None and at is not a and a.is_before(at)

@@ -1,6 +1,6 @@
-"""Rewriting by small named rules: `rule(op, rw) -> bool` changes the IR around one op, through the rewriter alone.
+"""Rewriting by small named rules. `rule(op, rw) -> bool` changes the IR around one op, only through the rewriter.
 
-Rules fire until none does. With SCRIPTC_TRACE=1 each firing is printed with the place in the user's source.
+Rules fire until none applies. With SCRIPTC_TRACE=1 each firing is printed with its source location.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ FIRINGS_PER_OP = 100
 
 
 class RewriteLoop(Exception):
-    """Rules fire without end: they undo each other. The message names the last ones."""
+    """Say that rules fire without end, since they undo each other. The message names the last ones."""
 
 
 class Rewriter:
-    """All mutation of a rewrite; keeps the worklist of ops to look at again."""
+    """Make all changes of a rewrite, and keep the worklist of ops to visit again."""
 
     def __init__(self) -> None:
         self.queue: deque[Op] = deque()
@@ -46,13 +46,13 @@ class Rewriter:
     def insert_before(
         self, anchor: Op, name: str, operands: Sequence[Value], *, hint: str = "", **attrs: Attr
     ) -> Value:
-        """Build an op with one result in front of `anchor`, at its place in the source."""
+        """Build an op with one result before `anchor`, at the anchor's source location."""
         value = Builder.before(anchor).build(name, operands, anchor.loc, hint=hint, **attrs)
         self._look_again([value])
         return value
 
     def insert_checked(self, anchor: Op, name: str, operands: Sequence[Value], **attrs: Attr) -> Value:
-        """Build an op as `insert_before` does, but without a check, as `anchor` implies that it cannot fail."""
+        """Build an op as `insert_before` does, but without a check: if `anchor` does not fail, the op cannot."""
         op = Builder.before(anchor).op(name, operands, anchor.loc, proved=True, **attrs)
         self._look_again(op.results)
         return op.result
@@ -61,7 +61,7 @@ class Rewriter:
         return Builder.before(anchor).const(value, anchor.loc)
 
     def replace(self, op: Op, values: Sequence[Value]) -> None:
-        """Put values in the place of the op's results, and erases it."""
+        """Replace the op's results by values, and erase the op."""
         operands = op.operands
         users = [user for result in op.results for user in result.users()]
         self._forget(op)
@@ -71,7 +71,7 @@ class Rewriter:
             self.add(user)
 
     def replace_uses(self, old: Value, new: Value) -> bool:
-        """Put `new` wherever `old` is used; whether there was a use."""
+        """Replace all uses of `old` by `new`; return whether there was a use."""
         users = old.users()
         old.replace_all_uses(new)
         for user in users:
@@ -89,7 +89,7 @@ class Rewriter:
         self._look_again([value])
 
     def inline_region(self, op: Op, region: Block, args: Sequence[Value] = ()) -> None:
-        """Put the ops of a region in the place of its op. Where the region leaves further out, the rest goes."""
+        """Replace an op by the ops of its region. If the region ends with a jump further out, erase the ops behind."""
         block = op.parent
         assert block is not None
         for arg, value in zip(region.args, args, strict=True):
@@ -122,12 +122,14 @@ class Rewriter:
 
 
 def fits(new: Value, old: Value) -> bool:
-    """Return whether users of `old` are as well typed with `new`: it knows as much, and is no bare value for an optional."""
+    """Return whether the type of `new` says as much as that of `old` for its users, and is not a bare value for an
+    optional."""
     return type(new.type) is type(old.type) and is_subtype(new.type, old.type)
 
 
 def inlines(op: Op, region: Block) -> bool:
-    """Return whether what the region ends with fits the results of its op, where it does not leave further out."""
+    """Return whether the values at the end of the region fit the results of its op, unless the end jumps further
+    out."""
     last = region.ops[-1]
     return target(last) is not op or all(map(fits, last.operands, op.results))
 
@@ -136,13 +138,13 @@ Rule = Callable[[Op, Rewriter], bool]
 
 
 def _is_settled(op: Op) -> bool:
-    """Return whether the op stands in a region that is no control flow, which only its own pass may change."""
+    """Return whether the op is in a region without control flow, which only the pass that made it may change."""
     around = op.parent.parent if op.parent is not None else None
     return around is not None and not around.has("CONTROL")
 
 
 def rewrite(module: Module, rules: Sequence[Rule]) -> bool:
-    """Apply rules to every op until none fires; whether any did."""
+    """Apply rules to every op until none fires; return whether any did."""
     trace = os.environ.get("SCRIPTC_TRACE") == "1"
     rw = Rewriter()
     for op in module.walk():

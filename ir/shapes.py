@@ -1,8 +1,8 @@
-"""Sizes that are equal without being constant: where each dim of a value comes from.
+"""Sizes that are equal without being constant, by the origin of each dim of a value.
 
-A dim is the set of what was broadcast to it: numbers, symbols, and dims of values at which the search ends. Once the
-value exists its set is known to fit together, each size being 1 or one and the same. So equal sets are equal sizes, and
-a dim whose set is part of another's broadcasts with that.
+A dim is the set of sizes that were broadcast to it: numbers, symbols, and dims of the values at which the search ends.
+If the value exists, all sizes of the set fit together: each is 1 or the size of the dim. So dims with equal sets have
+equal sizes, and a dim whose set is a subset of another's broadcasts to that one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ONE: Size = frozenset([1])
 
 
 def broadcast(shapes: Iterable[Shape]) -> Shape:
-    """Return the shape that shapes broadcast to, if they do."""
+    """Return the shape to which shapes broadcast; None if they certainly do not."""
     result: Shape = ()
     for shape in shapes:
         n = max(len(result), len(shape))
@@ -34,7 +34,7 @@ def broadcast(shapes: Iterable[Shape]) -> Shape:
 
 
 def settled(shape: Shape) -> Shape:
-    """Return the normal form of sizes: a number other than 1 is the size, a 1 beside others says nothing."""
+    """Return the normal form of sizes: a number other than 1 is the size, and a 1 beside other sizes is left out."""
     return tuple(map(_settled, shape))
 
 
@@ -51,13 +51,13 @@ def is_known(shape: Shape) -> bool:
 
 
 class Shapes:
-    """The shapes of values, each found once."""
+    """Find the shapes of values, each once."""
 
     def __init__(self) -> None:
         self.found: dict[Value, Shape | None] = {}
 
     def of(self, value: Value, depth: int = 0) -> Shape | None:
-        """Return the shape of a value, None if it is no tensor of known rank."""
+        """Return the shape of a value; None if it is no tensor of known rank."""
         if value not in self.found:
             self.found[value] = self._find(value, depth)
         return self.found[value]
@@ -74,7 +74,7 @@ class Shapes:
         return tuple((p or frozenset()) | k or o for p, k, o in zip(passed, known, own, strict=True))
 
     def _passed_on(self, op: Op, value: Value, depth: int) -> Sequence[Size | None] | None:
-        """Return for each dim the size that it takes over from operands."""
+        """Return the size that each dim takes over from the operands."""
         if op.has("ELEMENTWISE"):
             shapes = [self.of(v, depth) for v in op.operands if isinstance(v.type, TensorType)]
             return broadcast([s for s in shapes if s is not None]) if None not in shapes else None
@@ -102,12 +102,12 @@ class Shapes:
         return Value(TensorType(value.type.dtype, tuple(dims)), value.owner)
 
     def are_broadcast(self, values: Sequence[Value]) -> bool:
-        """Return whether tensors are sure to broadcast with each other."""
+        """Return whether tensors certainly broadcast with one another."""
         shapes = [self.of(v) for v in values if isinstance(v.type, TensorType)]
         return None not in shapes and all(_fit(a, b) for a, b in combinations(filter(None, shapes), 2))
 
     def fits_into(self, value: Value, into: Value) -> bool:
-        """Return whether a tensor is sure to broadcast to exactly the sizes of another."""
+        """Return whether a tensor certainly broadcasts to exactly the sizes of another."""
         small, large = self.of(value), self.of(into)
         if small is None or large is None or len(small) > len(large):
             return False

@@ -1,4 +1,4 @@
-"""Formats of texts, and how the values of their conversions are put into them.
+"""Formats of texts, and the conversion of values for them.
 
 %i is an int, %b a bool, %r a float as repr() writes it, %s a string, %m the message of an exception, %n the name of its
 class, %% a percent sign.

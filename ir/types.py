@@ -1,8 +1,8 @@
 """Types of IR values.
 
-A dim is an int (known), a str (a symbol: the same symbol in one function is the same size) or None (printed `?`).
-Types are immutable but for what a list, dict or set made in the function holds, which is found as the function is read:
-such a type has `TypeVariable`s, which all values of that container share.
+A dim is an int (known), a str (a symbol: the same symbol in one function is the same size) or None (printed `?`). Types
+are immutable, except for the element types of containers that the function makes. The front end infers these while it
+reads the function: such a type has `TypeVariable`s, which all values of the container share.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class TensorType(Type):
-    """A strided tensor; `dims` is None where the rank is known only at run time."""
+    """A strided tensor. `dims` is None if the rank is known only at run time."""
 
     dtype: str
     dims: tuple[Dim, ...] | None
@@ -40,8 +40,10 @@ class TensorType(Type):
 
 @dataclass(frozen=True, slots=True)
 class ScalarType(Type):
-    """`i64`, `f64`, `bool`, `str` or `none`: a Python value without identity. `c128`: a complex number on its way into an
-    op over tensors; all else has its two parts."""
+    """A Python value without identity: `i64`, `f64`, `bool`, `str` or `none`.
+
+    `c128` is a complex number as the operand of an op over tensors. Everywhere else it is a pair of floats.
+    """
 
     name: str
 
@@ -54,7 +56,7 @@ INT, FLOAT, BOOL, STR, NONE, COMPLEX = map(ScalarType, ("i64", "f64", "bool", "s
 
 @dataclass(frozen=True, slots=True)
 class NeverType(Type):
-    """The type of nothing: the element of a list to which nothing was appended."""
+    """The type without values: the element type of a list to which no item was ever added."""
 
     def __str__(self) -> str:
         return "never"
@@ -83,8 +85,11 @@ class TypeVariable:
 
 @dataclass(eq=False, slots=True)
 class ListType(Type):
-    """A reference to a Python list with elements of one type; or a tuple of such elements whose length is known only at run
-    time, which is a value: nothing changes it."""
+    """A reference to a Python list with items of one type, or a tuple of such items whose length is known only at run
+    time.
+
+    Such a tuple is an immutable value.
+    """
 
     variable: TypeVariable
     is_tuple: bool = False
@@ -106,7 +111,7 @@ class ListType(Type):
 
 
 def list_of(elem: Type) -> ListType:
-    """Return a list type whose element type is settled."""
+    """Return a list type with a fixed element type."""
     return ListType(TypeVariable(elem, fixed=True))
 
 
@@ -122,7 +127,7 @@ def is_tuple(t: Type) -> bool:
 
 @dataclass(eq=False, slots=True)
 class DictType(Type):
-    """A reference to a Python dict whose keys are of one type, and so are its values."""
+    """A reference to a Python dict with keys of one type and values of one type."""
 
     key_variable: TypeVariable
     variable: TypeVariable
@@ -167,9 +172,12 @@ class SetType(Type):
 
 @dataclass(eq=False, slots=True)
 class Record:
-    """A class of objects with fields of one type each. `cls` is the Python class of which they are instances, if any; `late`
-    are the attributes that an object may lack, for which its field then holds None; `constants` those that are one Python
-    object (a dtype, a function), for which the fields hold True."""
+    """A class of objects with fields of one type each.
+
+    cls: the Python class of the instances, if there is one.
+    late: the attributes that an object may lack. The field of a missing one holds None.
+    constants: the attributes that are one Python object (a dtype, a function). Their fields hold True.
+    """
 
     name: str
     names: tuple[str, ...] = ()
@@ -184,7 +192,7 @@ class Record:
 
 @dataclass(eq=False, slots=True)
 class ObjectType(Type):
-    """A reference to an object, which may refer to others of its class."""
+    """A reference to an object, which may refer to other objects of its class."""
 
     record: Record
 
@@ -225,7 +233,7 @@ def type_variables(t: Type) -> list[TypeVariable]:
 
 @dataclass(frozen=True, slots=True)
 class TupleType(Type):
-    """A tuple; `cls` is the front end's: the class of named tuples, None for plain ones."""
+    """A tuple. `cls` is used by the front end: the class of a named tuple, None for plain tuples."""
 
     items: tuple[Type, ...]
     cls: Any = field(default=None, compare=False)
@@ -244,7 +252,7 @@ class OptionalType(Type):
 
 @dataclass(frozen=True, slots=True)
 class CellType(Type):
-    """A place that holds one value, another from time to time."""
+    """A variable of the IR that `try` regions share: a cell, which holds one value at a time."""
 
     item: Type
 
@@ -254,8 +262,11 @@ class CellType(Type):
 
 @dataclass(frozen=True, slots=True)
 class OpaqueType(Type):
-    """`packed`: a weight in the layout of the kernels; `rows`: products computed ahead of a loop; `exc`: an exception that
-    was caught; `iter`: a running pointwise iteration."""
+    """A value of which the IR only knows its use.
+
+    `packed` is a weight in the layout of the kernels, `rows` are products computed ahead of a loop, `exc` is a caught
+    exception, and `iter` is a running pointwise iteration.
+    """
 
     name: str
 
@@ -306,11 +317,11 @@ def join_dim(a: Dim, b: Dim) -> Dim:
 
 
 class JoinError(Exception):
-    """The two types have no common type."""
+    """Say that two types have no common type."""
 
 
 def join(a: Type, b: Type) -> Type:
-    """Return the least type that holds values of both; JoinError where there is none."""
+    """Return the least type that holds the values of both. Raise JoinError if there is none."""
     if a is b or a == b:
         return a
     if isinstance(a, NeverType):
@@ -338,7 +349,7 @@ def join(a: Type, b: Type) -> Type:
 
 
 def is_subtype(a: Type, b: Type) -> bool:
-    """Return whether a value of type `a` may stand where `b` is expected, with the same representation."""
+    """Return whether a value of type `a` may replace one of type `b`, with the same representation."""
     try:
         return join(a, b) == b
     except JoinError:
@@ -347,7 +358,7 @@ def is_subtype(a: Type, b: Type) -> bool:
 
 @dataclass(slots=True)
 class Names:
-    """Gives out names that are unique among those it has seen, keeping the wanted one where it can."""
+    """Give out unique names. Each is the wanted name, if that is free."""
 
     used: dict[str, int] = field(default_factory=dict)
 

@@ -1,4 +1,5 @@
-"""The verifier: checks the rules of the IR (ir/README.md), and the spec of a phase. Messages stand under the op at fault."""
+"""The verifier, which checks the rules of the IR (ir/README.md) and the spec of a phase. Messages are printed under
+the faulty op."""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ CHECKS, checks = handlers()
 
 
 class VerifyError(Exception):
-    """The IR breaks a rule. The text is the function with each message under its op."""
+    """Say that the IR breaks a rule. The text is the function with each message under its op."""
 
 
 class _Checker:
-    """Collects what is wrong with the ops of a function."""
+    """Collect the faults of the ops of a function."""
 
     def __init__(self, func: Func, module: Module | None, phase: Phase | None):
         self.func = func
@@ -68,7 +69,7 @@ class _Checker:
             self.results(op, list(expected))
 
     def schema(self, op: Op) -> None:
-        """Check that attributes of the row without a default are there."""
+        """Check that attributes without a default are present."""
         for arg in op.defn.attr_args:
             if arg.required and arg.name not in op.attrs:
                 self.note(op, f"attribute {arg.name} is missing")
@@ -217,7 +218,7 @@ class _Checker:
 
 
 def verify_func(func: Func, module: Module | None = None, phase: Phase | None = None) -> None:
-    """Raise VerifyError where a function breaks a rule of the IR, or of the phase that it is in."""
+    """Raise VerifyError if a function breaks a rule of the IR, or of its phase."""
     checker = _Checker(func, module, phase)
     if func.body.terminator is None:
         raise VerifyError(f"@{func.name} does not end in a terminator\n{print_func(func)}")
@@ -230,7 +231,8 @@ def verify_func(func: Func, module: Module | None = None, phase: Phase | None = 
 
 
 def verify(module: Module, phase: Phase | None = None) -> None:
-    """Raise VerifyError where a function breaks a rule, or an entry is missing. phase: that of the module, if it is known."""
+    """Raise VerifyError if a function breaks a rule, or an entry is missing. phase: that of the module, if it is
+    known."""
     for entry in module.entries:
         if entry not in module.funcs:
             raise VerifyError(f"entry @{entry} is not a function of the module")

@@ -1,6 +1,6 @@
-"""Checks: ops that only raise. `check {of = "op", ...}` raises what that op would raise; the op behind it is then pure.
+"""Checks: ops that only raise. `check {of = "op", ...}` raises the errors of that op, which is then pure.
 
-A row names its kind of check; `is_proved` says from types alone that the check cannot fail, so none is built.
+A row names its kind of check. `is_proved` tells from types alone that a check cannot fail, so that none is built.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scriptc.ir.types import NONE, Dim, TensorType
 
 
 def _broadcast(operands: Operands, attrs: Attrs) -> bool:
-    """Return whether all sizes of a dim are 1 or one and the same, at every dim."""
+    """Return whether at every dim, all sizes are 1 or equal."""
     shapes = [t.dims for t in tensors_of(operands)]
     for i, a in enumerate(shapes):
         for b in shapes[:i]:

@@ -1,4 +1,4 @@
-"""Lists (references with identity) and tuples (values). What reads a list also reads a tuple of any length."""
+"""Lists (references with identity) and tuples (values). Ops that read a list also read a tuple of any length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors made from nothing. Sizes are a tuple of i64 values."""
+"""New tensors without input tensors. Sizes are a tuple of i64 values."""
 
 from __future__ import annotations
 

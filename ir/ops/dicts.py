@@ -40,7 +40,7 @@ def _fits(operands: Operands) -> None:
 
 
 def has_hash(t: Type) -> bool:
-    """Return whether values of a type hash alike in all processes, which strings do not."""
+    """Return whether values of a type hash alike in all processes. Strings do not."""
     if isinstance(t, TupleType):
         return all(map(has_hash, t.items))
     if isinstance(t, ListType) and t.is_tuple:

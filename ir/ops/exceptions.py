@@ -1,8 +1,8 @@
-"""Exceptions that are caught, and the cells that carry what was written before them.
+"""Caught exceptions, and the cells that carry values to handlers.
 
-`try` runs its first region; where an op in it raises, that ends there and the second region runs with the exception. The
-`yield` of either gives the results. What is defined in the first region cannot be seen from the second: what a
-handler needs of it is put into cells as it changes.
+`try` runs its first region. If an op in the region raises, the second region runs with the exception. The `yield` of
+either gives the results. The second region does not see values of the first; a handler gets them through cells, which
+the first region writes at each change.
 """
 
 from __future__ import annotations

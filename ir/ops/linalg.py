@@ -1,4 +1,4 @@
-"""Factorisations of matrices, and what is solved by them, over the last two dims. Their results stand in columns."""
+"""Factorizations of matrices, and solutions by them, over the last two dims. The results are column-major."""
 
 from __future__ import annotations
 

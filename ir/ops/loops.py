@@ -1,9 +1,10 @@
-"""The loop IR: what is left to print as C. Its ops stand beside structure ops, `const`, `undef` and `call`.
+"""The loop IR, which is printed as C. Its ops are used beside structure ops, `const`, `undef` and `call`.
 
-The printer decides nothing: order, buffers, ownership and loops are what the ops say. docs/internals/loop-ir.md defines them.
+The printer decides nothing: the ops state order, buffers, ownership and loops. docs/internals/loop-ir.md defines them.
 
-An EXPRESSION is spelled by the `c` of its row, a C expression in which {0}, {1}, ... are the operands, {name} is an attribute,
-{T} the C type of an element or of what a pointer points to, and {member} the member of sc_value that holds the result.
+An EXPRESSION is printed by the `c` of its row, a C expression in which {0}, {1}, ... are the operands, {name} is an
+attribute, {T} the C type of an element or of a pointer's target, and {member} the member of sc_value that holds the
+result.
 """
 
 from __future__ import annotations

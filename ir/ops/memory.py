@@ -1,4 +1,4 @@
-"""Reading single elements, copying, and writing through a tensor."""
+"""Ops that read single elements, copy, and write through a tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random numbers. Each op draws from the one generator, whose memory is of a class of its own, and fills a tensor."""
+"""Random numbers. Each op fills a tensor from the one generator, whose memory is a class of its own."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ Attrs = Mapping[str, Any]
 
 
 def fixed(*types: Type) -> Infer:
-    """Return the rule that gives these types, whatever the operands."""
+    """Return the rule that gives these types for all operands."""
     return lambda operands, attrs: types
 
 
 def given(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
-    """Return the rule of ops whose result types do not follow from their operands: whoever builds them says."""
+    """Return the result types of an op that its builder gives, since they do not follow from the operands."""
     raise TypeRuleError("the result types of this op are given when it is built")
 
 
@@ -33,7 +33,7 @@ def tensor(value: Value) -> TensorType:
 
 
 def as_dim(value: Value) -> Dim:
-    """Return the size that an i64 value stands for: a constant, or the dim that a `size` op reads."""
+    """Return the dim of an i64 value: a constant, or the dim that a `size` op reads."""
     op = value.op
     if op is None:
         return None
@@ -54,7 +54,7 @@ def tuple_items(value: Value) -> Sequence[Value]:
 
 
 def normal_dim(dim: int, rank: int, *, extra: int = 0) -> int:
-    """Return a dim counted from the front; IndexError's text as a TypeRuleError where it is out of range."""
+    """Return a dim counted from the front. Raise TypeRuleError with IndexError's text if it is out of range."""
     n = max(rank + extra, 1)
     if not -n <= dim < n:
         raise TypeRuleError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
@@ -62,7 +62,7 @@ def normal_dim(dim: int, rank: int, *, extra: int = 0) -> int:
 
 
 def own_dim(dim: int, rank: int) -> int:
-    """Return `normal_dim` of a tensor; one without dims has none."""
+    """Return `normal_dim` of a tensor, which must have dims."""
     if rank == 0:
         raise TypeRuleError(f"Dimension specified as {dim} but tensor has no dimensions")
     return normal_dim(dim, rank)
@@ -81,7 +81,7 @@ def broadcast_dim(a: Dim, b: Dim) -> Dim:
 
 
 def broadcast_dims(shapes: Sequence[tuple[Dim, ...] | None]) -> tuple[Dim, ...] | None:
-    """Return the shape that shapes broadcast to, as far as it is known."""
+    """Return the shape to which shapes broadcast, as far as it is known."""
     result: tuple[Dim, ...] = ()
     for shape in shapes:
         if shape is None:
@@ -97,7 +97,7 @@ def tensors_of(operands: Operands) -> list[TensorType]:
 
 
 def elementwise(operands: Operands, attrs: Attrs) -> Sequence[Type]:
-    """Return the type of an elementwise op: the one dtype of its tensors, whatever its Python numbers."""
+    """Return the type of an elementwise op, with the one dtype of its tensors. Python numbers do not change it."""
     types = tensors_of(operands)
     if not types:
         raise TypeRuleError("an elementwise op needs a tensor")
@@ -107,7 +107,7 @@ def elementwise(operands: Operands, attrs: Attrs) -> Sequence[Type]:
 
 
 def real_part(operands: Operands, attrs: Attrs) -> Sequence[Type]:
-    """Return the type of an elementwise op that gives the dtype of the parts of complex elements."""
+    """Return the type of an elementwise op whose dtype is that of the parts of complex elements."""
     (t,) = elementwise(operands, attrs)
     assert isinstance(t, TensorType)
     return (TensorType(PARTS.get(t.dtype, t.dtype), t.dims),)

@@ -1,7 +1,7 @@
-"""Python numbers: 64-bit ints that raise OverflowError, floats, bools; Python's results, not C's.
+"""Python numbers: 64-bit ints that raise OverflowError, floats and bools. Results are Python's, not C's.
 
-`c` is a C expression; `kernel` a function of runtime/include/sc_scalar.h that may raise and writes its result last. Where a
-row has both, `emit` chooses: the expression where the result is known to fit.
+`c` is a C expression; `kernel` is a function of runtime/include/sc_scalar.h that may raise and writes its result last.
+If a row has both, `emit` chooses the expression if the result is known to fit.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _row(
     name: str, result: Type, ref: str, sampled: Calls, *errors: Raises, c: str | None = None, kernel: str | None = None,
     emit: str | None = None, ulp: float = 0.0,
 ) -> OpDef:  # fmt: skip
-    """Return a row for numbers; one with a kernel may raise."""
+    """Return a row for numbers. A row with a kernel may raise."""
     schema = "(" + ", ".join(f"Scalar {x}" for x in "abc"[: len(sampled[0])]) + ") -> Scalar"
     return OpDef(
         name, schema, _rule(result), _PURE, ref=ref, c=c, kernel=kernel, emit=emit, raises=kernel is not None,
@@ -85,7 +85,8 @@ def _binary(signs: dict[str, str], result: Type, prefix: str, c: str, sampled: C
 
 
 def _math(name: str, sampled: Calls, *errors: Raises, result: Type = FLOAT, ulp: float = 2.0) -> OpDef:
-    """Return the row of a function of `math` with a kernel. ulp: Python computes some functions in ways of its own."""
+    """Return the row of a function of `math` with a kernel. ulp: the tolerance, since Python computes some functions
+    itself."""
     return _row(f"math.{name}", result, f"math.{name}", sampled, *errors, kernel=f"sc_math_{name}", ulp=ulp)
 
 

@@ -1,4 +1,4 @@
-"""Special functions: elementwise rows over sc_special.h, which computes in double whatever the dtype."""
+"""Special functions: elementwise rows over sc_special.h, which computes in double for all dtypes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def _aliases(name: str, *special: str) -> tuple[str, ...]:
 
 
 def _polynomial(name: str, c: str) -> OpDef:
-    """Return the row of a polynomial. NaN is not sampled, as some of eager's read uninitialized memory for it."""
+    """Return the row of a polynomial. NaN is not sampled, since some of eager's functions read uninitialized memory
+    for it."""
     return _binary(name, f"sc_{c}", low=0.0, high=6.0, finite=True)
 
 

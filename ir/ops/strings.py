@@ -1,5 +1,8 @@
-"""Python's str: immutable, by code points. A string of one character is `str.chr` of its code, so that what asks for
-characters one by one can work on numbers (passes/character_codes.py)."""
+"""Python's str: immutable, by code points.
+
+A string of one character is `str.chr` of its code point, so passes can turn work on characters into work on numbers
+(passes/character_codes.py).
+"""
 
 from __future__ import annotations
 

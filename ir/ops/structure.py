@@ -1,9 +1,9 @@
 """Control flow, constants and weights.
 
-`loop` runs its region until a `break`. Counted: operands start, stop, step and the initial carried values; the region
-takes the counter and the carried values. Not counted: only carried values. `yield` and `continue` give the carried
-values of the next iteration, `break` the results of the loop. `scope` runs its region once;
-`break` to its label leaves it early.
+`loop` runs its region until a `break`. A counted loop has the operands start, stop, step and the initial carried
+values; its region takes the counter and the carried values. Other loops have only carried values. `yield` and
+`continue` give the carried values of the next iteration, `break` the results of the loop. `scope` runs its region once;
+a `break` to its label leaves it early.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def _known_product(dims: tuple[Dim, ...]) -> int | None:
 
 
 def _is_minus_one(value: Value) -> bool:
-    """Return a size of -1: to be inferred by `view`, kept by `expand`."""
+    """Return whether a size is -1, which `view` infers and `expand` keeps."""
     return value.op is not None and value.op.name == "const" and value.op.attrs["value"] == -1
 
 
@@ -146,7 +146,7 @@ def _view_as_complex(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 def _view_dtype(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
-    """Return the type of a view of other elements; the last dim grows or shrinks by the factor between sizes."""
+    """Return the type of a view of other elements. The last dim grows or shrinks by the ratio of the element sizes."""
     t, dims, dtype = tensor(operands[0]), _dims(operands), attrs["dtype"]
     was, size = SIZES[t.dtype], SIZES[dtype]
     if was == size:

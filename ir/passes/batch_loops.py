@@ -25,7 +25,7 @@ NAME = "batch_loops"
 
 
 def _source(x: Value) -> tuple[Value, Value, int] | None:
-    """Return the tensor or list, the index and the dim that an input of the product is taken from."""
+    """Return the tensor or list, the index and the dim from which an input of the product is taken."""
     op = x.op
     if op is None or op.name not in ("select", "list.at"):
         return None
@@ -40,7 +40,7 @@ def _source(x: Value) -> tuple[Value, Value, int] | None:
 
 
 def _check_of(op: Op, x: Value) -> Op | None:
-    """Return the check in front of the product in its block, with nothing in between that could tell their order."""
+    """Return the check before the product in its block. No op in between may make their order observable."""
     block = op.parent
     assert block is not None
     for before in reversed(block.ops[: block.ops.index(op)]):

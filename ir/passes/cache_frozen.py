@@ -36,7 +36,7 @@ class _Keeper:
         self.plain = Layouts(func.body).plain
 
     def is_made(self, op: Op) -> bool:
-        """Return whether the result of an op is to be found in the same way in each call; what is kept already is not."""
+        """Return whether an op's result is equal in each call. Results that are kept already do not count."""
         return bool(op.results) and op.name not in ("param", *KEPT) and self.frozen.is_computed_from_weights(op.results[0])
 
     def is_worth_keeping(self, op: Op) -> bool:
@@ -46,20 +46,20 @@ class _Keeper:
         return value.type == PACKED or isinstance(value.type, TensorType)
 
     def last_of(self, block: Block) -> list[Op]:
-        """Return the ops of a block whose results are kept: others of its ops that they are made of are made with them."""
+        """Return the ops of a block whose results are kept. Other ops that only they use move along."""
         computed = [op for op in block.ops if self.is_made(op)]
         kept = {op for op in computed if self.is_worth_keeping(op)}
         return [op for op in computed if op in kept and self._used_by(op, block) not in kept]
 
     def _used_by(self, op: Op, block: Block) -> Op | None:
-        """Return the op of the same block that alone uses what an op makes, or a view of it."""
+        """Return the only op of the same block that uses an op's result, or a view of it."""
         user = _only_user(op, block)
         while user is not None and user.has("VIEW") and self.is_made(user):
             user = _only_user(user, block)
         return user
 
     def keep(self, last: Op, slot: int) -> None:
-        """Put an op, and all that is computed for it alone, into a branch that is taken once."""
+        """Put an op, and all ops that are computed for it alone, into a branch that runs once."""
         block = last.parent
         assert block is not None
         made_for = {last}
@@ -84,7 +84,7 @@ class _Keeper:
 
 
 def _only_user(op: Op, block: Block) -> Op | None:
-    """Return the op of the same block that alone uses what an op makes."""
+    """Return the only op of the same block that uses an op's result."""
     users = op.results[0].users() if len(op.results) == 1 else []
     return users[0] if len(users) == 1 and users[0].parent is block else None
 

@@ -35,7 +35,7 @@ def _code(value: Value) -> Value | int | None:
 
 
 def _made(value: Value) -> Value | None:
-    """Return the same of one that is made at run time."""
+    """Return the code of a one-character string that is made at run time."""
     code = _code(value)
     return code if isinstance(code, Value) else None
 
@@ -64,7 +64,7 @@ def test_code(op: Op, rw: Rewriter) -> bool:
 
 
 def item_of_one(op: Op, rw: Rewriter) -> bool:
-    """Replace the length of a one-character string by 1, and its first code by the code it was made of."""
+    """Replace the length of a one-character string by 1, and its first code by the code that made it."""
     if op.name not in ("str.len", "str.code", "str.code_at") or (code := _made(op.operands[0])) is None:
         return False
     if op.name == "str.len":

@@ -35,7 +35,8 @@ NAME = "cse"
 
 
 def _order_is_free(op: Op) -> bool:
-    """Return whether swapped operands give the same: with two tensors of rank above 1, the first decides the strides."""
+    """Return whether swapped operands give the same result. With two tensors of rank above 1, the first decides the
+    strides."""
     tensors = [v.type for v in op.operands if isinstance(v.type, TensorType)]
     return op.has("COMMUTATIVE") and sum(t.dims is None or len(t.dims) > 1 for t in tensors) < 2
 
@@ -52,7 +53,7 @@ def _can_merge(op: Op) -> bool:
 
 
 def _same_object(first: Value, second: Value) -> bool:
-    """Return whether nobody can tell the second new object from the first."""
+    """Return whether two new objects may be one, since no op can observe the difference."""
     op = second.op
     assert op is not None
     if not is_reference(second.type) or op.has("FETCHES"):

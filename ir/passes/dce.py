@@ -26,7 +26,7 @@ def _has_effect(op: Op) -> bool:
 
 
 class _Needed:
-    """The ops and region arguments of a function that something with an effect needs."""
+    """The ops and region arguments of a function that an op with an effect needs."""
 
     def __init__(self, body: Block):
         self.ops: set[Op] = set()
@@ -51,7 +51,7 @@ class _Needed:
             self.todo.append(op)
 
     def visit(self, op: Op) -> None:
-        """Need what the op needs to run; what passes through region arguments is needed only with them."""
+        """Need the operands that an op needs to run. Those of region arguments are needed only with the argument."""
         for i, value in enumerate(op.operands):
             if (op, i) not in self.argument_operands:
                 self.use(value)
@@ -75,7 +75,7 @@ class _Needed:
 
 
 def _remove_arguments(op: Op, needed: _Needed) -> bool:
-    """Take the region arguments that are not needed out of a region op and its exits."""
+    """Remove the unneeded region arguments of a region op and of its exits."""
     dead = [a for a in region_arguments(op) if (a.inner or a.result) not in needed.values]
     drop = {operand for a in dead for operand in a.operands}
     for user in {o for o, _ in drop}:

@@ -20,7 +20,7 @@ NAME = "drop_contiguous"
 
 
 def _is_on_new(op: Op) -> bool:
-    """Return whether an op puts a tensor into plain order that is new and used for nothing else."""
+    """Return whether an op puts a new tensor, which has no other use, into plain order."""
     return op.name == "plain" and is_fresh(op.operands[0]) and len(op.operands[0].uses) == 1
 
 

@@ -35,13 +35,13 @@ _LONGEST_SHIFT = 63  # a longer shift gives an int beyond i64, and may exhaust m
 
 @cache
 def _python_function(name: str) -> Callable[..., Any] | None:
-    """Return the reference of a row where it is a Python function on numbers and strings."""
+    """Return the reference of a row if it is a Python function on numbers and strings."""
     module, _, attr = name.rpartition(".")
     return getattr(importlib.import_module(module), attr) if module in ("operator", "builtins", "math") else None
 
 
 def _evaluate(op: Op) -> Any:
-    """Return the value of a scalar op on constants; UNKNOWN where it raises or does not fit the result's type."""
+    """Return the value of a scalar op on constants; UNKNOWN if it raises or does not fit the result's type."""
     ref = op.defn.ref
     function = _python_function(ref) if ref else None
     operands = [constant(v) for v in op.operands]
@@ -148,7 +148,7 @@ def fold_tuple_get(op: Op, rw: Rewriter) -> bool:
 
 
 def fold_cast(op: Op, rw: Rewriter) -> bool:
-    """A conversion to the dtype that the tensor has is a copy, which only writing or identity can tell from it."""
+    """Fold a conversion to the tensor's own dtype, unless a write or a test of identity can tell the copy from it."""
     if op.name != "cast" or not isinstance(t := op.operands[0].type, TensorType) or t.dtype != op.attrs["dtype"]:
         return False
     if not may_stand_for(op.operands[0], op.result):
@@ -167,7 +167,7 @@ def _refined(known: Type, found: Type) -> Type:
 
 
 def refine_types(op: Op, rw: Rewriter) -> bool:
-    """Refine the sizes of results by the row's type rule, and of results of regions by their exits."""
+    """Refine the sizes of results by the row's type rule, and those of region results by their exits."""
     if not any(isinstance(r.type, TensorType) for r in op.results):
         return False
     found = _exit_types(op) if op.regions else _rule_types(op)

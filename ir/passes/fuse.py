@@ -38,7 +38,7 @@ def _can_fuse(op: Op) -> bool:
 
 
 class _Fuser:
-    """Grows groups over the ops of one block."""
+    """Grow groups over the ops of one block."""
 
     def __init__(self, block: Block, max_tensors: int):
         self.block = block
@@ -77,7 +77,7 @@ class _Fuser:
         return shape
 
     def same_size(self, member: Op, shape: Shape, is_result: bool) -> bool:
-        """Return whether computing the member once for each element of `shape` gives its value, at no great cost."""
+        """Return whether computing the member for each element of `shape` gives its value, at little cost."""
         own = settled(self.shape(member.result))
         if own == shape:
             return True
@@ -87,7 +87,7 @@ class _Fuser:
         return not is_smaller or member.defn.tolerance_ulp == 0  # exactly rounded ops are single instructions
 
     def can_wait(self, member: Op, group: list[Op]) -> bool:
-        """Return whether the member may run where the last one stands."""
+        """Return whether the member may run at the position of the last one."""
         first, last = self.index[member], self.index[group[-1]]
         for user in member.result.users():
             at = ancestor_in(self.block, user)
@@ -97,13 +97,16 @@ class _Fuser:
 
 
 def outputs_of(group: list[Op]) -> list[Value]:
-    """Return the values of a group that others use."""
+    """Return the values of a group that ops outside use."""
     return [member.result for member in group if any(user not in group for user in member.result.users())]
 
 
 def inputs_of(group: list[Op]) -> list[Value]:
-    """What a group reads, in the order in which eager, op by op, lets operands decide the strides of the results: the
-    first operand of the last op first, as far as that goes back into the group."""
+    """Return the values that a group reads, in the order in which eager lets operands decide the strides of the
+    results.
+
+    The first operand of the last op comes first, followed back into the group.
+    """
     found: dict[Value, None] = {}
 
     def visit(value: Value) -> None:

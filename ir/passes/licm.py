@@ -30,7 +30,7 @@ NAME = "licm"
 
 
 def _needs_own_object(op: Op, value: Value, loop: Op) -> bool:
-    """Return whether one object for all iterations could be told from one for each."""
+    """Return whether a single object for all iterations could be told from one for each iteration."""
     if not is_reference(value.type) or op.has("FETCHES"):
         return False
     return escapes(value) or (not shares_memory(value) and is_written(value, loop))
@@ -56,7 +56,7 @@ def _hoist_from(loop: Op, passed: Collection[Value]) -> bool:
 
 
 def _visit(block: Block, passed: Collection[Value]) -> bool:
-    """Yield loops, inner ones first, as an op that leaves one may leave the loops around it too."""
+    """Yield loops, inner ones first, since an op that leaves an inner loop may then leave the outer one too."""
     changed = False
     for op in list(block.ops):
         for region in op.regions:

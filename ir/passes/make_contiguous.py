@@ -50,7 +50,7 @@ class _Maker:
         self.made: dict[tuple[Value, Op], Value] = {}
 
     def operand(self, op: Op, value: Value) -> Value:
-        """Return the value that the op is to read instead."""
+        """Return the value that the op reads after the pass."""
         found = access(value)
         root = found.root
         if root in self.layouts.plain or not all(map(self.is_even, (index for index, _ in found.offset))):
@@ -67,7 +67,7 @@ class _Maker:
         return constant_int(index) is not None or loop_of_counter(index) is not None
 
     def again(self, op: Op, value: Value, root: Value, new: Value) -> Value:
-        """Return the views that lead from a root to a value, made of another tensor."""
+        """Return the views that lead from a root to a value, applied to another tensor."""
         if value is root:
             return new
         view = value.op

@@ -24,7 +24,7 @@ _STEP = re.compile(r"\s*(?P<name>\w+)\s*(?:\{(?P<options>[^}]*)\})?\s*(?:,|$)")
 
 
 class PipelineError(Exception):
-    """The text of a pipeline names no pass, or cannot be read."""
+    """Say that the text of a pipeline names an unknown pass, or cannot be parsed."""
 
 
 def parse_pipeline(text: str) -> list[Step]:
@@ -60,7 +60,7 @@ def run_pipeline(
     verify: bool = False,
     after: Callable[[str, Module], None] | None = None,
 ) -> bool:
-    """Run the passes in order; whether any changed the module. `after` gets the name of each pass that ran."""
+    """Run the passes in order; return whether any changed the module. `after` gets the name of each pass that ran."""
     verify = verify or os.environ.get("SCRIPTC_VERIFY") == "1"
 
     def run(name: str, options: Mapping[str, int]) -> bool:

@@ -32,7 +32,7 @@ NAME = "merge_contractions"
 
 @dataclass
 class _Member:
-    """One result that becomes a slice: of a product, or of the sum of two. `check` is that of the sum."""
+    """A result that becomes a slice: of a product, or of a sum of two products. `check` is the sum's."""
 
     result: Value
     products: tuple[Op, ...]
@@ -63,7 +63,8 @@ def _weights(product: Op) -> Sequence[Value]:
 
 
 def _is_mergeable(op: Op) -> bool:
-    """Return whether the weight and bias of a product are known well enough to stand beside others."""
+    """Return whether the weight and bias of a product have known sizes and are never written, so that they can be
+    merged."""
     packing = op.operands[1].op if op.name == "linear_packed" else None
     if packing is None or packing.name not in ("pack_linear", "pack_linear.kept") or not op.attrs["features"]:
         return False
@@ -79,7 +80,7 @@ def _is_mergeable(op: Op) -> bool:
 
 
 def _strides_are_free(value: Value) -> bool:
-    """Return whether all that uses a value asks for its elements and sizes only."""
+    """Return whether all users of a value depend only on its elements and sizes."""
     return all(
         user.has("ELEMENTWISE") or (user.name == "check" and OPS[user.attrs["of"]].check == "broadcast")
         for user in value.users()
@@ -87,7 +88,7 @@ def _strides_are_free(value: Value) -> bool:
 
 
 def _layer(product: Op) -> tuple[object, ...]:
-    """Return what products must have in common to be merged, beside their inputs."""
+    """Return a key that is equal for products that can be merged, beside their inputs."""
     packing = product.operands[1].op
     assert packing is not None
     dims = _known_dims(packing.operands[0], 2)
@@ -96,7 +97,7 @@ def _layer(product: Op) -> tuple[object, ...]:
 
 
 def _sum_of_products(op: Op, products: set[Op]) -> _Member | None:
-    """Return the member that an `add` makes, if it adds two products that nothing else uses."""
+    """Return the member of an `add` of two products that have no other use."""
     if op.name != "add" or len(set(op.operands)) != 2 or not all(v.op in products for v in op.operands):
         return None
     checks = [
@@ -135,7 +136,7 @@ def _groups(block: Block) -> list[list[_Member]]:
 
 
 def _can_move(block: Block, group: list[_Member]) -> bool:
-    """Return whether all products may run where the first stands: nothing in between writes their inputs."""
+    """Return whether all products may run at the position of the first, since no op in between writes their inputs."""
     at = sorted(block.ops.index(m.anchor) for m in group)
     between = [w for op in block.ops[at[0] : at[-1]] for w in writers(op)]
     return not any(interferes(w, p) for w in between for m in group for p in m.products)

@@ -40,7 +40,8 @@ KEPT = ("pack_linear.kept", "arrange_transposed.kept")  # their results are kept
 
 
 def _packing_anchor(op: Op, passed: Collection[Value]) -> Op | None:
-    """Return the op of the innermost loop's body in front of which to pack, out of branches; None where that cannot leave."""
+    """Return the op before which to pack, in the innermost loop's body and outside of branches; None if that is
+    impossible."""
     loop = op.enclosing(is_loop)
     weight = op.operands[1]
     if loop is None or is_written(weight, loop) or may_be_undefined(weight, passed):
@@ -82,7 +83,7 @@ def _use_packed(op: Op, anchor: Op, rw: Rewriter, packing: str, **attrs: int | s
 
 
 def _is_transposed(op: Op) -> bool:
-    """Return whether the op is a transposed convolution whose weight is to be arranged."""
+    """Return whether the op is a transposed convolution whose weight is not arranged yet."""
     return op.name == "conv_transpose2d" and op.operands[3].type == NONE and _is_packable(op.operands[1], 4)
 
 
@@ -96,7 +97,7 @@ def _use_arranged(op: Op, anchor: Op, rw: Rewriter, arranging: str, **attrs: int
 
 
 def weights_of_loops(module: Module) -> list[Rule]:
-    """Return the rules for weights that a loop does not change."""
+    """Return the rules for loop-invariant weights."""
     passed = passed_undefined(module)
 
     def pack_weight(op: Op, rw: Rewriter) -> bool:
@@ -113,7 +114,7 @@ def weights_of_loops(module: Module) -> list[Rule]:
 
 
 def _view_of_param(weight: Value) -> tuple[str, ...] | None:
-    """Return a key of a param or a view of one, None for other tensors."""
+    """Return a key of a param or a view of one; None for other tensors."""
     made, path = weight.op, []
     while made is not None and made.has("VIEW") and len(made.operands) == 1:
         path.append(f"{made.name} {sorted(made.attrs.items())}")
@@ -122,7 +123,7 @@ def _view_of_param(weight: Value) -> tuple[str, ...] | None:
 
 
 def keep_packed(module: Module, weight_format: str) -> Rule:
-    """Return the rule for frozen weights; a weight that the module may write is none."""
+    """Return the rule for frozen weights. A weight that the module may write is not frozen."""
     slots: dict[tuple[str, ...], int] = {}
     frozen = FrozenWeights(module)
 

@@ -90,7 +90,7 @@ def whole_slice(op: Op, rw: Rewriter) -> bool:
 
 
 def _source_dim(view: Op, d: int) -> int | None:
-    """Return the dim of a view's operand that has the size of dim d of the view, None if unknown."""
+    """Return the dim of a view's operand that has the size of dim d of the view; None if it is not known."""
     if view.name == "permute":
         dims = view.attrs["dims"]
         assert isinstance(dims, tuple)
@@ -123,7 +123,7 @@ def size_of_view(op: Op, rw: Rewriter) -> bool:
 
 
 def drop_link(op: Op, rw: Rewriter) -> bool:
-    """Drop `linked`; the flow of gradients is found before passes run."""
+    """Drop `linked`. The flow of gradients was found before the passes."""
     if op.name != "linked" or not fits(op.operands[0], op.result):
         return False
     rw.replace(op, [op.operands[0]])
@@ -154,7 +154,7 @@ def transpose_of_transpose(op: Op, rw: Rewriter) -> bool:
 
 
 def _is_exact(source: str, middle: str, result: str) -> bool:
-    """Return whether converting by way of `middle` gives every value what converting at once gives."""
+    """Return whether converting every value through `middle` is the same as converting directly."""
     return source == "bool" or (middle in _HOLDS.get(source, ()) and category(source) == category(result))
 
 
@@ -192,7 +192,7 @@ def _fits_dtype(a: Value, b: Value) -> bool:
 
 
 def check_sizes_earlier(op: Op, rw: Rewriter) -> bool:
-    """A check of broadcasting asks for sizes alone: it need not wait for a value of the same sizes as one before it."""
+    """Let a check of broadcasting use an earlier value of the same sizes, since it reads only sizes."""
     if op.name != "check" or OPS[op.attrs["of"]].check != "broadcast":
         return False
     operands = [_of_same_sizes(v) or v for v in op.operands]
@@ -203,7 +203,7 @@ def check_sizes_earlier(op: Op, rw: Rewriter) -> bool:
 
 
 def _known_linear(check: Op) -> int | None:
-    """Return the columns that a check of a linear asks of its input, if it can fail for nothing else."""
+    """Return the columns that a check of a linear requires of its input, if the check can fail for no other reason."""
     weight, bias = (v.type.dims if isinstance(v.type, TensorType) else () for v in check.operands[1:])
     if not weight or len(weight) != 2 or not all(isinstance(d, int) for d in weight) or bias not in ((), weight[:1]):
         return None
@@ -223,7 +223,7 @@ def linear_checked_before(op: Op, rw: Rewriter) -> bool:
 
 
 def contiguous_of_contiguous(op: Op, rw: Rewriter) -> bool:
-    """`contiguous` gives the very tensor back where it is contiguous, as what it made or what was just created is."""
+    """Drop `contiguous` of a tensor that is contiguous: the result of `contiguous`, or a new tensor."""
     made = op.operands[0].op if op.name == "contiguous" else None
     if made is None:
         return False
@@ -261,7 +261,7 @@ def drop_unread_cell(op: Op, rw: Rewriter) -> bool:
 
 
 def same_on_all_exits(op: Op, rw: Rewriter) -> bool:
-    """Replace a result of a region by the one value from outside that all exits give."""
+    """Replace a result of a region by the one outer value that all exits give."""
     changed = False
     for argument in region_arguments(op) if op.has("CONTROL") and not is_loop(op) else ():
         given = {o.operands[i] for o, i in argument.into_result}
@@ -290,7 +290,7 @@ def carried_unchanged(op: Op, rw: Rewriter) -> bool:
 
 
 def _keeps_length(xs: Value, since: Op, until: Op) -> bool:
-    """Return whether nothing that may run behind `since` and before `until` may change the length of a list."""
+    """Return whether no op that may run after `since` and before `until` changes the length of a list."""
     assert since.parent is not None
     last = ancestor_in(since.parent, until)
     if last is None or not since.is_before(last):
@@ -301,7 +301,7 @@ def _keeps_length(xs: Value, since: Op, until: Op) -> bool:
 
 
 def get_at_counter(op: Op, rw: Rewriter) -> bool:
-    """Drop the bounds check of the counter of a loop up to the length of a list that keeps its length."""
+    """Drop the bounds check of a loop counter that runs up to the length of a list that keeps its length."""
     if op.name != "list.get":
         return False
     xs, index = op.operands
@@ -316,7 +316,7 @@ def get_at_counter(op: Op, rw: Rewriter) -> bool:
 
 
 def _only_read(xs: Value) -> bool:
-    """Return whether a list made here is only measured and indexed, so that nobody can tell what it is made of."""
+    """Return whether a list made here is only read by length and index, so that its making is not observable."""
     return all(user.name in ("list.len", "list.get", "list.at") for user in xs.users())
 
 
@@ -337,7 +337,8 @@ def read_unbind(op: Op, rw: Rewriter) -> bool:
 
 
 def _part_size(op: Op) -> tuple[int, int] | None:
-    """Return the size of the dim that `chunk` or `split` divides, and of its parts; None where not known, or if it raises."""
+    """Return the size of the dim that `chunk` or `split` divides, and of its parts; None if it is not known, or if
+    the op raises."""
     if op.name not in ("chunk", "split") or not isinstance(t := op.operands[0].type, TensorType) or t.dims is None:
         return None
     size, number = t.dims[op.attrs["dim"]], constant_int(op.operands[1])
@@ -363,7 +364,7 @@ def read_part(op: Op, rw: Rewriter) -> bool:
 
 
 def drop_parts(op: Op, rw: Rewriter) -> bool:
-    """Drop unused parts of a dim that can be divided."""
+    """Drop an unused list of parts of a dim that can be divided."""
     if _part_size(op) is None or op.result.uses:
         return False
     rw.erase_unused(op)
@@ -371,7 +372,7 @@ def drop_parts(op: Op, rw: Rewriter) -> bool:
 
 
 def get_of_new(op: Op, rw: Rewriter) -> bool:
-    """Replace an element of a list that never changes by the value it was written out with."""
+    """Replace an element of an unchanged list by the value in its display."""
     made = _made_by(op.operands[0], "list.new") if op.name in ("list.get", "list.at") else None
     index = constant_int(op.operands[1]) if made is not None else None
     if made is None or index is None or not -len(made.operands) <= index < len(made.operands):

@@ -29,7 +29,7 @@ _JOINS = {"stack": True, "cat": False}
 
 
 def _only_uses(made: Op) -> tuple[Op, Op] | None:
-    """Return the append and the join that use a new list, where nothing else does."""
+    """Return the append and the join of a new list that has no other use."""
     users = list(made.result.uses.values())
     append = next((u for u in users if u.name == "list.append" and u.operands[0] is made.result), None)
     join = next((u for u in users if u.name in _JOINS), None)
@@ -37,7 +37,7 @@ def _only_uses(made: Op) -> tuple[Op, Op] | None:
 
 
 def _loop_of(append: Op, made: Op, join: Op) -> Op | None:
-    """Return the loop that appends once in each iteration, between the list and the join."""
+    """Return the loop between the list and the join that appends once in each iteration."""
     loop = append.enclosing(is_loop)
     if loop is None or append.parent is not loop.regions[0] or not loop.parent is made.parent is join.parent:
         return None

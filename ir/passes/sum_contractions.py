@@ -54,7 +54,7 @@ def _defined_before(value: Value, op: Op) -> bool:
 
 
 def _is_unwritten(values: list[Value], first: Op, last: Op) -> bool:
-    """Return whether nothing between two ops of a block writes what values lead to."""
+    """Return whether no op between two ops of a block writes memory that values refer to."""
     block = first.parent
     assert block is not None and block is last.parent
     between = block.ops[block.ops.index(first) : block.ops.index(last)]
@@ -62,7 +62,7 @@ def _is_unwritten(values: list[Value], first: Op, last: Op) -> bool:
 
 
 def _can_take_bias(other: Op | None, product: Op, total: Op) -> bool:
-    """Return whether `other` makes the addend, and may add the product's bias along with its own."""
+    """Return whether `other` makes the addend, and may add the product's bias to its own."""
     bias = product.operands[2]
     if (
         other is None
@@ -85,7 +85,7 @@ def _adds_columns(other: Op, bias: Value) -> bool:
 
 
 def _move_bias(product: Op, other: Op, rw: Rewriter) -> None:
-    """Give the product's bias to the other one."""
+    """Move the product's bias to the other product."""
     at, bias = _BIAS[other.name], product.operands[2]
     own = other.operands[at]
     if own.type != NONE:

@@ -1,4 +1,4 @@
-"""The bisect module: places in sorted lists."""
+"""The bisect module: insertion points in sorted lists."""
 
 from __future__ import annotations
 
