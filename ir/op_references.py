@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+import builtins
+import functools
 import importlib
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.ops.views import OWN_OFFSET
 
 
-@cache
+@functools.cache
 def resolve(name: str) -> Callable[..., Any]:
-    """Return the callable of a dotted name.
+    """Return the callable that a dotted name stands for: of a module, an operator of torch, or a method.
 
-    Names of `Tensor`, `list`, `set` and `str` are methods, which take the object as first argument.
+    Methods of `Tensor` and of Python's builtin classes are called with the object first.
     """
     import torch
 
-    head, _, rest = name.partition(".")
-    if head in ("Tensor", "list", "set", "str"):
-        return getattr({"Tensor": torch.Tensor, "list": list, "set": set, "str": str}[head], rest)
-    module, _, attr = name.rpartition(".")
-    return getattr(importlib.import_module(module), attr)
+    head, *rest = name.split(".")
+    first: Any = torch.Tensor if head == "Tensor" else getattr(builtins, head, None) or importlib.import_module(head)
+    found: Callable[..., Any] = functools.reduce(getattr, rest, first)
+    return found
 
 
 def _own_refs() -> Mapping[str, Callable[..., Any]]:
@@ -209,7 +209,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     return own
 
 
-@cache
+@functools.cache
 def reference(op_name: str) -> Callable[..., Any]:
     """Return the interpreter's callable for an op: the row's `ref`, by default the first of its torch names."""
     from scriptc.ir.ops import OPS
