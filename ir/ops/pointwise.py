@@ -199,6 +199,11 @@ ROWS = [
     binary("minimum", {"float": "sc_min_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"},
            dtypes=_ALL, commutes=True, ref="minimum"),
     binary("atan2", "sc_atan2_{t}({0}, {1})", dtypes=_FLOATS, ulp=2.0, traits=_FLOATING),
+    # Gradients of functions: of the gradient of the result, and the result.
+    *(OpDef(f"{n}_backward", "(Tensor grad_output, Tensor output) -> Tensor", elementwise, _TRAITS, (f"aten.{n}_backward",),
+            f"torch.ops.aten.{n}_backward", reads=_TENSOR, check="broadcast", c=c,
+            samples=Samples(BINARY_SHAPES, -0.99, 0.99, _FLOATS), errors=BROADCAST_ERRORS, tolerance_ulp=4.0)
+      for n, c in (("tanh", "({0} * (1 - {1} * {1}))"), ("sigmoid", "({0} * (1 - {1}) * {1})"))),
     *(binary(n, f"({{0}} {sign} {{1}})", f"torch.{long}", f"Tensor.{long}", dtypes=_EVERY if n in ("eq", "ne") else _ALL,
              infer=predicate, commutes=n in ("eq", "ne"))
       for n, sign, long in (("eq", "==", "eq"), ("ne", "!=", "not_equal"), ("lt", "<", "less"), ("le", "<=", "less_equal"),
