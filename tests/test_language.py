@@ -41,7 +41,7 @@ from language import (  # noqa: F401  (they list their programs)
     unions,
     unrolled,
 )
-from language.cases import LANGUAGE
+from language.cases import CONSTRUCTS, LANGUAGE, with_constructs
 from language.constructs import ACCEPTED, REFUSED
 from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted
 
@@ -75,12 +75,17 @@ def constructs(section: str) -> set[str]:
 
 
 def test_constructs_of_the_page_have_programs() -> None:
-    assert constructs("Accepted") == ACCEPTED.keys()
+    assert constructs("Accepted") == ACCEPTED.keys() | {c.name.replace("\\|", "|") for c in CONSTRUCTS}
     assert constructs("Rejected") == REFUSED.keys()
+
+
+def test_declared_constructs_are_rows_of_the_page() -> None:
+    assert PAGE.read_text() == with_constructs(PAGE.read_text()), "run PYTHONPATH=tests python -m language"
 
 
 def test_constructs_name_programs_that_exist() -> None:
     ids = {i.replace("-", ".", 1) for i in IDS}
     named = {program for programs in ACCEPTED.values() for program in programs.split()}
+    named |= {f"{p.__module__.rpartition('.')[2]}.{p.__name__}" for c in CONSTRUCTS for p in c.programs}
     assert named <= ids
     assert {i for i in ids if not re.match(r"expressions\.math_", i)} <= named | UNNAMED

@@ -1,5 +1,7 @@
 """The programs that show each construct of docs/reference/language.md, by the first cell of its row.
 
+A file whose programs alone show a construct declares the construct itself (`language.cases.construct`).
+
 A program of this folder is named MODULE.NAME, a refused program by its name in `rejected`. A comment names the
 tests of a row without programs.
 """
@@ -10,10 +12,6 @@ ACCEPTED: dict[str, str] = {
     "`:=`": (
         "statements.walrus statements.walrus_in_comprehension iterators.bound_by_generators "
         "iterators.carried_by_comprehensions"
-    ),
-    "`match`": (
-        "statements.match_literals statements.match_sequences statements.match_lists statements.match_strings "
-        "statements.match_classes"
     ),
     "annotations, also without a value": "statements.annotations",
     "augmented assignment, `//=`, `@=`": "statements.augmented statements.augmented_matmul modules.MaskedLinear",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from language.cases import cases
+from language.cases import cases, construct
 
 X = torch.arange(6.0).reshape(2, 3)
 LIMIT = 3
@@ -90,6 +90,12 @@ def match_classes(v):
             return v.sum()
         case None:
             return None
+
+
+construct(
+    "Statements", "`match`", "literals, `\\|`, sequences with `*`, captures, classes, guards, dicts with known keys",
+    match_literals, match_sequences, match_lists, match_strings, match_classes,
+)  # fmt: skip
 
 
 @cases(3, -3, 0)
