@@ -37,9 +37,10 @@ def bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
         elif isinstance(node, ast.Name):
             if not isinstance(node.ctx, ast.Load):
                 yield node.id
-        elif isinstance(node, (ast.MatchAs, ast.MatchStar)):
-            if node.name is not None:
-                yield node.name
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.MatchMapping)):
+            name = node.rest if isinstance(node, ast.MatchMapping) else node.name
+            if name is not None:
+                yield name
             yield from bindings(ast.iter_child_nodes(node))
         elif isinstance(node, ast.ExceptHandler):
             if node.name is not None:
