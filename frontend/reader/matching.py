@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from scriptc.frontend.operations.comparison import contains
+from scriptc.frontend.operations.runtime_dicts import is_dict_like
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.dispatch import runs
 from scriptc.frontend.reader.iterables import item_at
@@ -13,7 +15,8 @@ from scriptc.frontend.reader.statements import bind_name
 from scriptc.frontend.source.scope import assigned
 from scriptc.frontend.values.abstract import AbstractValue, Known, Poison
 from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.predicates import has_alternatives, has_known_keys, is_known, is_made_sequence, ssa_value
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_made_sequence, ssa_value
+from scriptc.frontend.values.verbs import python_class
 
 _CAPTURED = "·captured "  # the prefix of captured names until the whole pattern matches
 _SELF_MATCHED = (bool, bytes, dict, float, frozenset, int, list, set, str, tuple)
@@ -68,14 +71,8 @@ def matches(reader: Reader, subject: AbstractValue, pattern: ast.pattern) -> Abs
             return sequence(reader, subject, patterns)
         case ast.MatchClass():
             return instance(reader, subject, pattern)
-        case ast.MatchMapping(keys=keys, patterns=patterns, rest=None) if has_known_keys(subject):
-            items = reader.items_of(subject)
-            found = [require_known(reader, reader.evaluate(k), "the key of a pattern") for k in keys]
-            if any(k not in items for k in found):
-                return Known(False)
-            return all_of(reader, [items[k] for k in found], patterns)
-        case ast.MatchMapping(rest=None):
-            return Known(False)
+        case ast.MatchMapping():
+            return mapping(reader, subject, pattern)
     reader.reject("pattern")
 
 
@@ -128,6 +125,28 @@ def sequence(reader: Reader, subject: AbstractValue, patterns: Sequence[ast.patt
         return and_then(reader, matched, lambda: capture(reader, star.name, middle))
 
     return and_then(reader, long_enough, items)
+
+
+def mapping(reader: Reader, subject: AbstractValue, pattern: ast.MatchMapping) -> AbstractValue:
+    """Return whether a dict has the keys of a pattern, and items that match."""
+    if pattern.rest is not None:
+        reader.reject("pattern")
+    if not is_dict_like(subject):
+        if issubclass(python_class(reader, subject), Mapping):
+            reader.reject("pattern")
+        return Known(False)
+    keys = [reader.evaluate(key) for key in pattern.keys]
+
+    def items() -> AbstractValue:
+        return all_of(reader, [reader.subscript(subject, key) for key in keys], pattern.patterns)
+
+    return and_then(reader, holds_keys(reader, subject, keys), items)
+
+
+def holds_keys(reader: Reader, subject: AbstractValue, keys: Sequence[AbstractValue]) -> AbstractValue:
+    if not keys:
+        return Known(True)
+    return and_then(reader, contains(reader, subject, keys[0]), lambda: holds_keys(reader, subject, keys[1:]))
 
 
 def instance(reader: Reader, subject: AbstractValue, pattern: ast.MatchClass) -> AbstractValue:

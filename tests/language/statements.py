@@ -92,9 +92,43 @@ def match_classes(v):
             return None
 
 
+@cases(list("abca"), list("aa"), list("ac"), list("c"), [])
+def match_counts(words):
+    counts = {}
+    for word in words:
+        counts[word] = counts.get(word, 0) + 1
+    match counts:
+        case {"a": n, "b": m}:
+            return n * 10 + m
+        case {"a": 2}:
+            return 2
+        case {"a": n}:
+            return -n
+        case {}:
+            return len(counts)
+
+
+SIZES = {"wide": 3, "high": (1, 2)}
+
+
+@cases((1, X), (2, X))
+def match_dicts(n, x):
+    match {"a": n, "b": x}:
+        case {"c": _}:
+            return 1
+        case {"a": 1, "b": y}:
+            return y + 1
+    match (n, x):
+        case {"a": _}:
+            return 2
+    match SIZES:
+        case {"wide": w, "high": (_, h)}:
+            return x * w + h
+
+
 construct(
-    "Statements", "`match`", "literals, `\\|`, sequences with `*`, captures, classes, guards, dicts with known keys",
-    match_literals, match_sequences, match_lists, match_strings, match_classes,
+    "Statements", "`match`", "literals, `\\|`, sequences with `*`, captures, classes, guards, dicts",
+    match_literals, match_sequences, match_lists, match_strings, match_classes, match_counts, match_dicts,
 )  # fmt: skip
 
 

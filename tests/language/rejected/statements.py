@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
+from collections.abc import Mapping
 
 import torch
 
@@ -198,20 +199,31 @@ def deletes_an_attribute_by_name(x):
     return None
 
 
-def if_and_else(n, x):
-    d = {"a": n, "b": x}
-    if "a" in d:
-        return d["a"], d["b"]
-    return n, x
+class Doubles(Mapping):
+    """A mapping with two items."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __getitem__(self, key):
+        return self.n * 2
+
+    def __iter__(self):
+        return iter(["a", "b"])
+
+    def __len__(self):
+        return 2
 
 
-@write("pattern", if_and_else, (1, X))
-def matches_the_rest(n, x):
-    d = {"a": n, "b": x}
-    match d:  # refused
-        case {"a": a, **rest}:
-            return a, rest["b"]
-    return n, x
+def asks_for_the_item(n):
+    return Doubles(n)["a"]
+
+
+@write("pattern", asks_for_the_item, (1,))
+def matches_a_mapping(n):
+    match Doubles(n):  # refused
+        case {"a": a}:
+            return a
 
 
 class Switch:
