@@ -128,9 +128,7 @@ def sequence(reader: Reader, subject: AbstractValue, patterns: Sequence[ast.patt
 
 
 def mapping(reader: Reader, subject: AbstractValue, pattern: ast.MatchMapping) -> AbstractValue:
-    """Return whether a dict has the keys of a pattern, and items that match."""
-    if pattern.rest is not None:
-        reader.reject("pattern")
+    """Return whether a dict has the keys of a pattern, and items that match. The rest is a new dict."""
     if not is_dict_like(subject):
         if issubclass(python_class(reader, subject), Mapping):
             reader.reject("pattern")
@@ -140,7 +138,14 @@ def mapping(reader: Reader, subject: AbstractValue, pattern: ast.MatchMapping) -
     def items() -> AbstractValue:
         return all_of(reader, [reader.subscript(subject, key) for key in keys], pattern.patterns)
 
-    return and_then(reader, holds_keys(reader, subject, keys), items)
+    def others() -> AbstractValue:
+        rest = reader.call(Known(dict), [subject], {})
+        for key in keys:
+            reader.delete_item(rest, key)
+        return capture(reader, pattern.rest, rest)
+
+    matched = and_then(reader, holds_keys(reader, subject, keys), items)
+    return matched if pattern.rest is None else and_then(reader, matched, others)
 
 
 def holds_keys(reader: Reader, subject: AbstractValue, keys: Sequence[AbstractValue]) -> AbstractValue:

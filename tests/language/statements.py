@@ -126,9 +126,35 @@ def match_dicts(n, x):
             return x * w + h
 
 
+@cases(list("abca"), list("ab"), list("ca"), [])
+def match_rest_of_counts(words):
+    counts = {}
+    for word in words:
+        counts[word] = counts.get(word, 0) + 1
+    match counts:
+        case {"a": n, "b": m, **rest}:
+            rest["d"] = n + m
+            return rest, counts
+        case {**others}:
+            return others, {}
+
+
+@cases((1, X), (2, X), (3, X))
+def match_rest(n, x):
+    match {"a": n, "b": x, "c": 2}:
+        case {"a": 1, "b": y, **rest}:
+            return rest, y
+        case {"a": 2, "d": _, **rest} | {"a": 2, **rest}:
+            return len(rest), rest["b"]
+    match SIZES:
+        case {"wide": w, **rest}:
+            return rest["high"], x * w
+
+
 construct(
-    "Statements", "`match`", "literals, `\\|`, sequences with `*`, captures, classes, guards, dicts",
+    "Statements", "`match`", "literals, `\\|`, sequences with `*`, captures, classes, guards, dicts with `**`",
     match_literals, match_sequences, match_lists, match_strings, match_classes, match_counts, match_dicts,
+    match_rest_of_counts, match_rest,
 )  # fmt: skip
 
 
