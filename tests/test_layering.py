@@ -145,7 +145,15 @@ def module_imports(folder: str) -> dict[str, set[str]]:
             return None
         return next((name for name in (imported, imported.rpartition(".")[0]) if name in names), None)
 
-    found = {name: {module_behind(imported) for imported, _ in imports(path)} for name, path in names.items()}
+    def own_files(name: str) -> Iterator[str]:
+        """Yield the files that a package imports by their folder, as `frontend.kinds` does."""
+        if "pkgutil.iter_modules(__path__)" in names[name].read_text():
+            yield from (other for other in names if other.startswith(f"{name}."))
+
+    found = {
+        name: {*own_files(name), *(module_behind(imported) for imported, _ in imports(path))}
+        for name, path in names.items()
+    }
     return {name: {other for other in others if other and other != name} for name, others in found.items()}
 
 

@@ -1,24 +1,6 @@
 """Kinds of values: a file for each, which answers the verbs of `frontend.values.verbs` that the kind supports."""
 
-from scriptc.frontend.kinds import (
-    complexes,
-    dicts,
-    exceptions,
-    functions,
-    iterators,
-    known,
-    lists,
-    objects,
-    ranges,
-    records,
-    scalars,
-    tensors,
-    tuples,
-    unbound,
-    unions,
-)
+import importlib
+import pkgutil
 
-KINDS = (
-    complexes, dicts, exceptions, functions, iterators, known, lists, objects, ranges, records, scalars, tensors, tuples,
-    unbound, unions,
-)  # fmt: skip
+KINDS = tuple(importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__))
