@@ -53,7 +53,7 @@ from scriptc.frontend.values.predicates import (
 from scriptc.frontend.values.structure import identity_of, sequence_items
 from scriptc.frontend.values.user_classes import defines, is_generated
 from scriptc.frontend.values.verb import Verb
-from scriptc.frontend.values.verbs import materialize, python_class, type_of
+from scriptc.frontend.values.verbs import dict_behind, materialize, python_class, type_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType
 
 
@@ -159,8 +159,9 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
         return elementwise(reader, name, a, b)
     if is_complex_number(a) or is_complex_number(b):
         return compare_complex(reader, op, a, b)
-    if any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
-        return compare_tables(reader, op, a, b)
+    tables = dict_behind(a), dict_behind(b)
+    if any(is_dict_like(av) or is_set_like(av) for av in tables):
+        return compare_tables(reader, op, *tables)
     if is_made_sequence(a) or is_made_sequence(b):
         return compare_sequences(reader, op, a, b)
     if op in ("Eq", "NotEq") and (is_container(a) or is_container(b)):

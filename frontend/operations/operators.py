@@ -51,7 +51,7 @@ from scriptc.frontend.values.predicates import (
 )
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.user_classes import defines_outside
-from scriptc.frontend.values.verbs import class_name_of, materialize, python_class, type_of
+from scriptc.frontend.values.verbs import class_name_of, dict_behind, materialize, python_class, type_of
 from scriptc.ir.core import Value
 from scriptc.ir.types import BOOL, FLOAT, INT
 
@@ -71,8 +71,9 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
         found = call_in_python(reader, function, a.obj, b.obj)
         sites = tuple(site for av in (a, b) if isinstance(av, KnownSet) for site in av.sites)
         return KnownSet(found.obj, sites) if sites and is_known(found) else found
-    if not is_tensor(a) and not is_tensor(b) and any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
-        made = table_operator(reader, op, a, b)
+    tables = dict_behind(a), dict_behind(b)
+    if not is_tensor(a) and not is_tensor(b) and any(is_dict_like(av) or is_set_like(av) for av in tables):
+        made = table_operator(reader, op, *tables)
         return bad_operands(reader, op, a, b) if made is None else made
     if is_object(a) or is_object(b):
         return special_operator(reader, op, a, b)

@@ -20,7 +20,7 @@ from scriptc.frontend.values.alternatives import present
 from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.predicates import has_alternatives, has_known_keys, is_known, is_run_time_text
 from scriptc.frontend.values.structure import sequence_items
-from scriptc.frontend.values.verbs import describe
+from scriptc.frontend.values.verbs import describe, dict_behind
 
 _MAX_DEPTH = 200  # nested inlined calls
 
@@ -53,7 +53,9 @@ def read_arguments(reader: Reader, node: ast.Call) -> tuple[list[AbstractValue |
         value = reader.evaluate(keyword.value)
         if keyword.arg is not None:
             kwargs[keyword.arg] = value
-        elif has_known_keys(value):
+            continue
+        value = dict_behind(value)
+        if has_known_keys(value):
             kwargs |= reader.items_of(value)
         elif is_known(value) and isinstance(value.obj, dict):
             kwargs |= known_keywords(reader, value.obj)

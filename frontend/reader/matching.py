@@ -16,7 +16,7 @@ from scriptc.frontend.source.scope import assigned
 from scriptc.frontend.values.abstract import AbstractValue, Known, Poison
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.predicates import has_alternatives, is_known, is_made_sequence, ssa_value
-from scriptc.frontend.values.verbs import python_class
+from scriptc.frontend.values.verbs import dict_behind, python_class
 
 _CAPTURED = "·captured "  # the prefix of captured names until the whole pattern matches
 _SELF_MATCHED = (bool, bytes, dict, float, frozenset, int, list, set, str, tuple)
@@ -129,6 +129,7 @@ def sequence(reader: Reader, subject: AbstractValue, patterns: Sequence[ast.patt
 
 def mapping(reader: Reader, subject: AbstractValue, pattern: ast.MatchMapping) -> AbstractValue:
     """Return whether a dict has the keys of a pattern, and items that match. The rest is a new dict."""
+    subject = dict_behind(subject)
     if not is_dict_like(subject):
         if issubclass(python_class(reader, subject), Mapping):
             reader.reject("pattern")

@@ -158,6 +158,12 @@ def is_walked(sequence: AbstractValue) -> bool:
 
 
 @Question
+def dict_behind(value: AbstractValue) -> AbstractValue:
+    """Return the dict whose items a read-only mapping shows; all other values stand for themselves."""
+    return value
+
+
+@Question
 def describe(value: AbstractValue) -> str:
     """Return a description of the value for messages."""
     return f"a {type(value).__name__.removesuffix('Value').lower()}"

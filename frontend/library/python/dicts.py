@@ -25,7 +25,7 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import unpacked
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, IteratorValue, Known, Made, TupleValue, ViewValue
 from scriptc.frontend.values.predicates import has_known_keys, is_dict, is_known, is_none, made_of
-from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize
+from scriptc.frontend.values.verbs import class_name_of, dict_behind, is_run_time, materialize
 
 _OWN_COPIES = (
     Counter,
@@ -109,6 +109,7 @@ def dict_fromkeys(r: Reader, keys: AbstractValue, value: AbstractValue = Known(N
 
 def _update(r: Reader, d: AbstractValue, source: AbstractValue, items: dict[str, AbstractValue]) -> None:
     """Execute `d.update(source, **items)`."""
+    source = dict_behind(source)
     if is_dict(source) or not is_dict_like(source) and is_run_time(r, source):
         if has_known_keys(d):
             r.speculation.promote(d)
@@ -271,6 +272,7 @@ def counter_subtract(r: Reader, d: AbstractValue, source: AbstractValue) -> Abst
 
 def _count(r: Reader, d: AbstractValue, source: AbstractValue, of_counts: Any, op: str) -> None:
     """Add or subtract the numbers of a dict, or one for each item of a sequence."""
+    source = dict_behind(source)
     if is_dict(source) or is_run_time(r, source) and not is_dict_like(source):
         if has_known_keys(d):
             r.speculation.promote(d)
