@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 import torch
 
-from language.cases import cases
+from language.cases import cases, construct
 
 X = torch.arange(6.0).reshape(2, 3)
 XS = [3, 1, 2, 3, -7, 1]
@@ -444,3 +446,53 @@ def slices_as_keys(n):
     except (TypeError, KeyError):
         found.append(-2)
     return found
+
+
+@cases(X, torch.ones(2))
+def views_of_a_dict(x):
+    d = {"a": x}
+    view = MappingProxyType(d)
+    d["b"] = x + 1
+    items = dict(view), {**view, "c": 3}, view | {"d": 4}, view.copy(), list(view.items())
+    return view["b"], view.get("c", 2), "a" in view, len(view), [*view], items, bool(view), isinstance(view, Mapping)
+
+
+@cases(XS, [])
+def views_of_a_dict_with_run_time_keys(xs):
+    d = {}
+    view = MappingProxyType(d)
+    for x in xs:
+        d[x] = view.get(x, 0) + 1
+    return sum(view.values()), [k for k in view], 3 in view, view == d, f"{view} {view!r}", dict(view)
+
+
+@cases(1, 5)
+def one_of_two_views(n):
+    view = MappingProxyType({"k": n} if n > 3 else {"k": -n})
+
+    def f(k):
+        return k + 1
+
+    return f(**view), view == {"k": n}, view != {"k": n}
+
+
+@cases("a", "b", "c", "d")
+def refusals_of_views(what):
+    view = MappingProxyType({"a": 1})
+    try:
+        if what == "a":
+            view["a"] = 2
+        elif what == "b":
+            del view["a"]
+        elif what == "c":
+            view.clear()
+        else:
+            MappingProxyType([1])
+    except (TypeError, AttributeError) as e:
+        return str(e)
+
+
+construct(
+    "Dicts and sets", "`types.MappingProxyType`", "of dicts; not returned",
+    views_of_a_dict, views_of_a_dict_with_run_time_keys, one_of_two_views, refusals_of_views,
+)  # fmt: skip
