@@ -21,8 +21,6 @@ from scriptc.ir.regions import is_loop, loop_of_counter, runs_to_its_end
 from scriptc.ir.rewrite import Rewriter, rewrite
 from scriptc.ir.types import ListType, TensorType
 
-NAME = "batch_loops"
-
 
 def _source(x: Value) -> tuple[Value, Value, int] | None:
     """Return the tensor or list, the index and the dim from which an input of the product is taken."""

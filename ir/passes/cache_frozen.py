@@ -27,8 +27,6 @@ from scriptc.ir.layouts import Layouts
 from scriptc.ir.passes.prepare_weights import KEPT
 from scriptc.ir.types import PACKED, TensorType
 
-NAME = "cache_frozen"
-
 
 class _Keeper:
     def __init__(self, module: Module, func: Func):

@@ -20,8 +20,6 @@ from scriptc.ir.ranges import constant, constant_int, is_below
 from scriptc.ir.regions import ancestor_in
 from scriptc.ir.rewrite import Rewriter, rewrite
 
-NAME = "character_codes"
-
 _COMPARED = frozenset(f"str.{n}" for n in ("eq", "ne", "lt", "le", "gt", "ge"))
 _SHORT = 8  # the longest string whose characters are compared one by one
 

@@ -31,8 +31,6 @@ from scriptc.ir.printer import format_attr
 from scriptc.ir.regions import is_loop
 from scriptc.ir.types import TensorType
 
-NAME = "cse"
-
 
 def _order_is_free(op: Op) -> bool:
     """Return whether swapped operands give the same result. With two tensors of rank above 1, the first decides the

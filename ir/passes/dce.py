@@ -17,8 +17,6 @@ from collections.abc import Mapping
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.regions import Operand, RegionArgument, exits, may_run_forever, region_arguments, target
 
-NAME = "dce"
-
 
 def _has_effect(op: Op) -> bool:
     leaves = op.has("TERMINATOR") and target(op) is None

@@ -21,8 +21,6 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Func, Module
 from scriptc.ir.regions import is_loop
 
-NAME = "drop_bounds_checks"
-
 _PROVED = {"list.get": "list.at", "list.set": "list.put"}
 
 

@@ -16,8 +16,6 @@ from scriptc.ir.analysis import is_fresh
 from scriptc.ir.core import Module, Op
 from scriptc.ir.layouts import Layouts
 
-NAME = "drop_contiguous"
-
 
 def _is_on_new(op: Op) -> bool:
     """Return whether an op puts a new tensor, which has no other use, into plain order."""

@@ -27,8 +27,6 @@ from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
 from scriptc.ir.shapes import Shapes
 from scriptc.ir.types import ScalarType, TensorType, Type, join_dim
 
-NAME = "fold"
-
 _PYTHON_TYPES = {"i64": int, "f64": float, "bool": bool, "str": str}
 _LONGEST_SHIFT = 63  # a longer shift gives an int beyond i64, and may exhaust memory
 

@@ -24,8 +24,6 @@ from scriptc.ir.regions import ancestor_in
 from scriptc.ir.shapes import Shape, Shapes, broadcast, is_known, settled
 from scriptc.ir.types import TensorType
 
-NAME = "fuse"
-
 MAX_TENSORS = 16  # SC_MAX_OPERANDS: runtime/include/sc.h
 
 
@@ -135,7 +133,7 @@ def _replace(group: list[Op]) -> None:
         inner[made] = copy.result
     build.op("yield", [inner[v] for v in outputs], last.loc)
     types, names = [v.type for v in outputs], [v.name for v in outputs]
-    fuse = Builder.before(last).op(NAME, inputs, last.loc, regions=[body], names=names, types=types)
+    fuse = Builder.before(last).op("fuse", inputs, last.loc, regions=[body], names=names, types=types)
     for old, new in zip(outputs, fuse.results, strict=True):
         old.replace_all_uses(new)
     for member in reversed(group):

@@ -26,8 +26,6 @@ from scriptc.ir.analysis import (
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.regions import is_loop
 
-NAME = "licm"
-
 
 def _needs_own_object(op: Op, value: Value, loop: Op) -> bool:
     """Return whether a single object for all iterations could be told from one for each iteration."""

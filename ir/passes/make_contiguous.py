@@ -23,8 +23,6 @@ from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import is_loop, loop_of_counter
 from scriptc.ir.types import TensorType
 
-NAME = "make_contiguous"
-
 
 def _loops_around(op: Op) -> Iterator[Op]:
     """Yield the loops around an op, innermost first."""

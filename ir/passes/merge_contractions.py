@@ -27,8 +27,6 @@ from scriptc.ir.passes.prepare_weights import KEPT
 from scriptc.ir.regions import is_loop
 from scriptc.ir.types import NONE, TensorType
 
-NAME = "merge_contractions"
-
 
 @dataclass
 class _Member:

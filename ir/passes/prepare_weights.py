@@ -34,7 +34,6 @@ from scriptc.ir.regions import ancestor_in, is_loop
 from scriptc.ir.rewrite import Rewriter, Rule, rewrite
 from scriptc.ir.types import NONE, TensorType
 
-NAME = "prepare_weights"
 WEIGHT_FORMATS = ("", "bf16", "f16")  # by the option `weight_format`; "" is the dtype of the weights
 KEPT = ("pack_linear.kept", "arrange_transposed.kept")  # their results are kept; they share one count of `slot`
 

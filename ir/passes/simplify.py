@@ -27,9 +27,7 @@ from scriptc.ir.regions import ancestor_in, dominates, exits, is_loop, may_raise
 from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
 from scriptc.ir.types import TensorType, broadcasts_into
 
-NAME = "simplify"
-
-# By dtype: the dtypes of its category that hold each of its values.
+# Dtypes that hold every value of a dtype, within its category.
 _HOLDS = {
     "u8": ("i16", "i32", "i64"), "i8": ("i16", "i32", "i64"), "i16": ("i32", "i64"), "i32": ("i64",),
     "f16": ("f32", "f64"), "bf16": ("f32", "f64"), "f32": ("f64",),

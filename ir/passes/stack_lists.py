@@ -23,8 +23,6 @@ from scriptc.ir.regions import dominates, is_loop, runs_to_its_end
 from scriptc.ir.rewrite import Rewriter, rewrite
 from scriptc.ir.types import TensorType
 
-NAME = "stack_lists"
-
 _JOINS = {"stack": True, "cat": False}
 
 

@@ -20,9 +20,7 @@ from scriptc.ir.regions import dominates
 from scriptc.ir.rewrite import Rewriter, rewrite
 from scriptc.ir.types import NONE, TensorType
 
-NAME = "sum_contractions"
-
-_BIAS = {"linear_packed": 2, "linear_rows": 5}  # the index of the bias among a product's operands
+_BIAS = {"linear_packed": 2, "linear_rows": 5}  # which operand of a product is its bias
 
 
 def _is_check_of(user: Op, op: Op) -> bool:

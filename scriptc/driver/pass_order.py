@@ -17,8 +17,8 @@ class PipelinePass:
     options: tuple[str, ...] = ()
 
 
-# `clean` is fold, simplify, character_codes, cse, licm and dce, to a fixpoint.
-_CLEAN = PipelinePass("clean", "all passes expect folded constants, hoisted invariants and no dead code")
+# `clean` is the passes that ir.passes.CLEANING lists, to a fixpoint.
+_CLEAN = PipelinePass("clean", "all passes match what it leaves: constants folded, invariants hoisted, dead code gone")
 FULL = (
     _CLEAN,
     PipelinePass("prepare_weights", "hoisted weights show which products have invariant matrices", ("frozen", "weight_format")),
