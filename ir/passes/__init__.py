@@ -22,6 +22,7 @@ CLEANING = (
     "simplify",
     "character_codes",
     "cse",
+    "propagate_conditions",
     "licm",
     "dce",
 )
