@@ -41,13 +41,14 @@ _NAMES: dict[Type, str] = {INT: "SymInt", FLOAT: "Scalar"}
 
 def _row(name: str, result: Type, operands: str, ref: str, sampled: Calls, *errors: Raises, types: tuple[Type, ...] = (),
          kernel: str | None = None, c: str | None = None, emit: str | None = None,
-         traits: frozenset[str] = _PURE) -> OpDef:  # fmt: skip
-    """Return a row. operands: their names. types: those of the first operands; the others are strings."""
+         traits: frozenset[str] = _PURE, serves: tuple[str, ...] = ()) -> OpDef:  # fmt: skip
+    """Return a row. operands: their names. types: those of the first operands; the others are strings. serves: the
+    methods that need no handler."""
     names = operands.split()
     held = (*types, *(STR,) * (len(names) - len(types)))
     schema = "(" + ", ".join(f"{_NAMES.get(t, 'Value')} {n}" for t, n in zip(held, names, strict=True)) + ") -> Value"
     reads = _LIST if _STRINGS in held else frozenset()
-    return OpDef(name, schema, _rule(result, *held), traits, ref=ref, kernel=kernel, c=c, emit=emit, raises=bool(errors),
+    return OpDef(name, schema, _rule(result, *held), traits, serves, ref, kernel=kernel, c=c, emit=emit, raises=bool(errors),
                  reads=reads, samples=calls(*sampled), errors=errors)  # fmt: skip
 
 
@@ -125,6 +126,9 @@ ROWS = [
     _row("str.repr", STR, "self", "builtins.repr", _A_TEXT, kernel="sc_str_repr"),
     # ascii(x) of repr(x)
     _row("str.escaped", STR, "self", "str:escaped", _A_TEXT, kernel="sc_str_escaped"),
+    _row("float.hex", STR, "self", "float.hex",
+         ((0.0,), (-0.0,), (1.0,), (-0.1,), (5e-324,), (1.7e308,), (float("inf"),), (float("-inf"),), (float("nan"),)),
+         types=(FLOAT,), kernel="sc_float_hex", serves=("float.hex",)),
     _row("parse.int", INT, "text base", "builtins.int", ((" -42 ", 10), ("0x1f", 0), ("zz", 36), ("1_000", 10), ("٣", 10)),
          Raises("ValueError", "invalid literal for int() with base 10: '4.5'", ("4.5", 10)),
          Raises("ValueError", "int() base must be >= 2 and <= 36, or 0", ("1", 1)),

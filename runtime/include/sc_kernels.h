@@ -237,6 +237,7 @@ SC_KERNEL void sc_warn_text(sc_ctx *cx, int loc, const char *category, const cha
 SC_KERNEL sc_str *sc_str_text(sc_ctx *cx, const char *format, ...); /* a format as ir/text_formats.py describes it */
 SC_KERNEL sc_str *sc_str_repr(sc_ctx *cx, const sc_str *s);
 SC_KERNEL sc_str *sc_str_escaped(sc_ctx *cx, const sc_str *s); /* beyond ASCII as \x, \u and \U */
+SC_KERNEL sc_str *sc_float_hex(sc_ctx *cx, double x); /* x.hex() */
 /* int(s, base): ValueError, OverflowError */
 SC_KERNEL int sc_int_parse(sc_ctx *cx, const sc_str *s, int64_t base, int64_t *out);
 SC_KERNEL int sc_float_parse(sc_ctx *cx, const sc_str *s, double *out); /* float(s): ValueError */

@@ -122,6 +122,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_str *", "sc_str_text", "sc_ctx *cx, const char *format, ...", "a format as ir/text_formats.py describes it"),
         kernel("sc_str *", "sc_str_repr", "sc_ctx *cx, const sc_str *s"),
         kernel("sc_str *", "sc_str_escaped", "sc_ctx *cx, const sc_str *s", "beyond ASCII as \\x, \\u and \\U"),
+        kernel("sc_str *", "sc_float_hex", "sc_ctx *cx, double x", "x.hex()"),
         kernel("int", "sc_int_parse", "sc_ctx *cx, const sc_str *s, int64_t base, int64_t *out",
                "int(s, base): ValueError, OverflowError"),
         kernel("int", "sc_float_parse", "sc_ctx *cx, const sc_str *s, double *out", "float(s): ValueError"),

@@ -202,6 +202,21 @@ SC_KERNEL sc_str *sc_str_escaped(sc_ctx *cx, const sc_str *s) {
     return sc_utf8_made(cx, &t);
 }
 
+SC_KERNEL sc_str *sc_float_hex(sc_ctx *cx, double x) {
+    char out[32];
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const char *sign = signbit(x) && !isnan(x) ? "-" : "";
+    int exponent = (int)(bits >> 52 & 2047), n;
+    if (!isfinite(x)) n = snprintf(out, sizeof out, "%s%s", sign, isnan(x) ? "nan" : "inf");
+    else if (x == 0) n = snprintf(out, sizeof out, "%s0x0.0p+0", sign);
+    else { /* numbers too small for a leading one have the exponent of the smallest that has it */
+        n = snprintf(out, sizeof out, "%s0x%d.%013llxp%+d", sign, exponent != 0, (unsigned long long)bits & 0xfffffffffffff,
+                     exponent ? exponent - 1023 : -1022);
+    }
+    return sc_str_from_utf8(cx, out, (size_t)n);
+}
+
 /* ---- int() and float() ---- */
 
 /* Return the ASCII character that a code stands for in a number: Python accepts digits and spaces of all scripts. */
