@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from language import statements as accepted_statements  # noqa: F401  (it lists refused programs as well)
 from language.constructs import REFUSED
 from language.rejected import (  # noqa: F401
     REJECTED,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from language.cases import cases, construct
+from language.rejected import from_text, write
 
 X = torch.arange(6.0).reshape(2, 3)
 LIMIT = 3
@@ -486,3 +487,88 @@ def arguments_that_are_missing(way):
         return takes(d=1, e=2) if way == 1 else takes(1, e=1, d=2) if way == 2 else (lambda x, y, z: x)()
     except TypeError as e:
         return str(e)
+
+
+# ---- kinds of statements and expressions that are refused: the program of a kind that is read from now on becomes a case ----
+
+
+def doubled(x):
+    return x * 2
+
+
+@write("async_function", doubled, (X,))
+def awaits(x):
+    async def inner():  # refused
+        return x * 2
+
+    return inner
+
+
+def squares_in_a_list(n):
+    found = []
+    for i in range(n):
+        found.append(i * i)
+    return found
+
+
+@write("yield", squares_in_a_list, (4,), (0,))
+def yields(n):
+    def squares():  # noqa: ANN202
+        for i in range(n):
+            yield i * i  # refused
+
+    return list(squares())
+
+
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+
+def class_outside(x):
+    return Point(x).x + 1
+
+
+@write("class_inside", class_outside, (X,))
+def class_inside(x):
+    class Inner:  # refused
+        pass
+
+    return x + 1
+
+
+def extended(n):
+    found = []
+    found.extend(range(n))
+    return found
+
+
+@write("yield_from", extended, (3,), (0,))
+def yields_from(n):
+    def all_of_them():
+        yield from range(n)  # refused
+
+    return list(all_of_them())
+
+
+def chooses_by_if(n):
+    try:
+        return 1 // n
+    except ZeroDivisionError:
+        return 0
+
+
+from_text("except_star", "excepts_a_group", """
+def excepts_a_group(n):
+    try:  # refused
+        return 1 // n
+    except* ZeroDivisionError:
+        n = 3
+    return n
+""", chooses_by_if, (1,), (0,))
+
+from_text("type_statement", "names_a_type", """
+def names_a_type(n):
+    type Number = int  # refused
+    return n
+""", doubled, (1,))

@@ -16,49 +16,9 @@ X = torch.arange(3.0)
 counter = 0
 
 
-def plain(x):
-    return x * 2
-
-
-@write("async_function", lambda x: plain(x), (X,))
-def awaits(x):
-    async def inner():  # refused
-        return x * 2
-
-    return inner
-
-
-def squares_in_a_list(n):
-    found = []
-    for i in range(n):
-        found.append(i * i)
-    return found
-
-
-@write("yield", squares_in_a_list, (4,), (0,))
-def yields(n):
-    def squares():  # noqa: ANN202
-        for i in range(n):
-            yield i * i  # refused
-
-    return list(squares())
-
-
 class Point:
     def __init__(self, x):
         self.x = x
-
-
-def class_outside(x):
-    return Point(x).x + 1
-
-
-@write("class_inside", class_outside, (X,))
-def class_inside(x):
-    class Inner:  # refused
-        pass
-
-    return x + 1
 
 
 def returns_the_count(x, count):
@@ -144,20 +104,6 @@ def compared_by_value(a, b):
 @write("identity_of_strings", compared_by_value, ("ab", "c"), ("cd", "e"), ("f", "g"), ("h", "i"), ("j", "k"))
 def identity_of_strings(a, b):
     return a + b is b + a  # refused
-
-
-def extended(n):
-    found = []
-    found.extend(range(n))
-    return found
-
-
-@write("yield_from", extended, (3,), (0,))
-def yields_from(n):
-    def all_of_them():
-        yield from range(n)  # refused
-
-    return list(all_of_them())
 
 
 def holder():
@@ -416,28 +362,6 @@ def ever_larger_tuples(n):
         found = (found, found)
     return n
 
-
-def chooses_by_if(n):
-    try:
-        return 1 // n
-    except ZeroDivisionError:
-        return 0
-
-
-from_text("except_star", "excepts_a_group", """
-def excepts_a_group(n):
-    try:  # refused
-        return 1 // n
-    except* ZeroDivisionError:
-        n = 3
-    return n
-""", chooses_by_if, (1,), (0,))
-
-from_text("type_statement", "names_a_type", """
-def names_a_type(n):
-    type Number = int  # refused
-    return n
-""", counts_its_depth, (1,))
 
 CALLS = 210
 from_text("call_depth", "step_0", "".join(
