@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import torch
 
-from language.cases import cases
+from language.cases import cases, construct
 
 TEXT = "Hello, wörld! foo_2 = 3.5e-1 'ß'"
 TEXTS = (
@@ -425,3 +425,11 @@ def tensors_as_indices_of_python(t):
         except TypeError as e:
             found.append(type(e).__name__)
     return found
+
+
+@cases(0.1, -0.0, 1e-310, float("inf"), float("nan"))
+def hex_of_floats(x):
+    return x.hex(), float.hex(x * 3), (2.5).hex()
+
+
+construct("Numbers", "`f.hex()`", "", hex_of_floats)
