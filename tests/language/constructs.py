@@ -217,7 +217,8 @@ ACCEPTED: dict[str, str] = {
         "records.key_of_another_kind_that_comes records.key_on_some_paths"
     ),
     "dicts with run-time keys: all methods, `|`, comprehensions": (
-        "dicts.counts dicts.missing_keys dicts.deleted dicts.popped dicts.updated dicts.set_defaults "
+        "dicts.counts dicts.missing_keys dicts.deleted dicts.popped dicts.updated dicts.dicts_of_objects_with_keys "
+        "dicts.set_defaults "
         "dicts.global_table dicts.made_on_paths dicts.grown_by_a_loop dicts.compared "
         "dicts.known_keys_replaced_by_run_time_keys dicts.known_keys_on_one_path"
     ),

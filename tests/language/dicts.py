@@ -448,6 +448,29 @@ def slices_as_keys(n):
     return found
 
 
+class Spelled:
+    """A mapping by its methods alone, whose keys look like pairs."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def keys(self):
+        return ["ab", "cd"]
+
+    def __getitem__(self, key):
+        return self.n if key == "ab" else self.n + 1
+
+    def __iter__(self):
+        return iter(self.keys())
+
+
+@cases(1, 2)
+def dicts_of_objects_with_keys(n):
+    d = {"ef": n}
+    d.update(Spelled(n))
+    return dict(Spelled(n)), d
+
+
 @cases(X, torch.ones(2))
 def views_of_a_dict(x):
     d = {"a": x}

@@ -24,8 +24,16 @@ from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import unpacked
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, IteratorValue, Known, Made, TupleValue, ViewValue
-from scriptc.frontend.values.predicates import has_known_keys, is_dict, is_known, is_none, made_of
-from scriptc.frontend.values.verbs import class_name_of, dict_behind, is_run_time, materialize
+from scriptc.frontend.values.predicates import (
+    has_known_keys,
+    has_method,
+    is_dict,
+    is_known,
+    is_none,
+    is_object,
+    made_of,
+)
+from scriptc.frontend.values.verbs import class_name_of, dict_behind, is_run_time, materialize, python_class
 
 _OWN_COPIES = (
     Counter,
@@ -110,6 +118,8 @@ def dict_fromkeys(r: Reader, keys: AbstractValue, value: AbstractValue = Known(N
 def _update(r: Reader, d: AbstractValue, source: AbstractValue, items: dict[str, AbstractValue]) -> None:
     """Execute `d.update(source, **items)`."""
     source = dict_behind(source)
+    if is_object(source) and has_method(python_class(r, source), "keys"):
+        source = r.call(Known(dicts.pairs_of), [source], {})
     if is_dict(source) or not is_dict_like(source) and is_run_time(r, source):
         if has_known_keys(d):
             r.speculation.promote(d)

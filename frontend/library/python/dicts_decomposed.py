@@ -25,6 +25,11 @@ def pop_or(d: Any, key: Any, default: Any) -> Any:
     return pop(d, key) if key in d else default
 
 
+def pairs_of(mapping: Any) -> Any:
+    """Return the keys and items of an object that `dict` takes for a mapping, as the object has a method `keys`."""
+    return [(key, mapping[key]) for key in mapping.keys()]  # noqa: SIM118
+
+
 def store_all(d: Any, pairs: Any) -> None:
     for key, value in pairs:
         d[key] = value
