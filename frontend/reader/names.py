@@ -63,7 +63,7 @@ def bound(reader: Reader, frame: Frame, name: str) -> AbstractValue:
         unbound(reader, name, free=free)
     if may_be_unbound(av):
         reader.emit.effect("check.free" if free else "check.bound", [materialize(reader, av.flag)], name=name)
-        if frame is reader.position.frame and cell is None:
+        if frame is reader.position.frame and cell is None and not reader.position.is_reentered:
             frame.locals[name] = av.av  # the check passed, so the name is bound from here on
         return av.av
     return av

@@ -30,6 +30,14 @@ class Position:
         return self.frames[-1]
 
     @property
+    def is_reentered(self) -> bool:
+        """Return whether another frame is being read, whose generator expression or `yield` leads to the current frame.
+
+        The paths of that frame restore its own variables only, so no fact about variables of this frame may be noted.
+        """
+        return self.frame.generators > 0 or self.frame in self.frames[:-1]
+
+    @property
     def loc(self) -> Loc:
         return self.frame.source.loc(self.node, self.frame.inlined_at)
 

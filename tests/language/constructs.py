@@ -11,7 +11,7 @@ from __future__ import annotations
 ACCEPTED: dict[str, str] = {
     "`:=`": (
         "statements.walrus statements.walrus_in_comprehension iterators.bound_by_generators "
-        "iterators.carried_by_comprehensions"
+        "iterators.unbound_in_generators iterators.carried_by_comprehensions"
     ),
     "annotations, also without a value": "statements.annotations",
     "augmented assignment, `//=`, `@=`": "statements.augmented statements.augmented_matmul modules.MaskedLinear",
@@ -85,7 +85,7 @@ ACCEPTED: dict[str, str] = {
         "exceptions.manager exceptions.manager_that_lets_pass exceptions.left_from_inside exceptions.suppressed "
         "exceptions.not_suppressed exceptions.managers_that_do_nothing exceptions.generator_as_manager "
         "managers.left_by_return managers.left_by_break managers.left_in_every_way managers.two_left_at_once "
-        "managers.left_inside_finally managers.left_through_finally"
+        "managers.left_inside_finally managers.left_through_finally managers.unbound_in_managers"
     ),
     "None beside other values": (
         "optional.bound_on_a_path_that_always_raises optional.items_of_a_list_that_is_always_empty "

@@ -109,6 +109,14 @@ def bound_by_generators(n: int, xs: list[int]) -> object:
         return "unbound"
 
 
+@cases((9, []), (0, []), (9, [4, 5]), (0, [4, 5]))
+def unbound_in_generators(n: int, xs: list[int]) -> object:
+    if n > 5:
+        v = -1
+    any((w := q) > v and w > ord(f"{v:#x}"[3]) for q in xs)
+    return n
+
+
 @cases(*_LISTS)
 def carried_by_comprehensions(n: int, xs: list[int]) -> object:
     best, total, last = 0, None, n

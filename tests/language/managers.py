@@ -124,3 +124,20 @@ def left_through_finally(n: int) -> object:
                 log.append(1000)
         log.append(1)
     return log
+
+
+@contextlib.contextmanager
+def ignoring_unbound() -> Iterator[None]:
+    try:
+        yield
+    except UnboundLocalError:
+        pass
+
+
+@cases((9,), (0,))
+def unbound_in_managers(n: int) -> object:
+    if n > 5:
+        v = -1
+    with ignoring_unbound():
+        n += v
+    return n, v
