@@ -42,7 +42,7 @@ from scriptc.frontend.reader.errors import (
     UserError,
 )
 from scriptc.frontend.reader.jumps import leave_with
-from scriptc.frontend.reader.paths import identities, settle
+from scriptc.frontend.reader.paths import identities, repeated_lists, settle
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.reader import EntryReader
 from scriptc.frontend.reader.recursion import kinds_of_arguments
@@ -288,7 +288,12 @@ def _finish(reader: Reader, sites: list[ReturnSite]) -> tuple[Spec, list[Type]]:
             check_returned(reader, site.av, site.heap)
             site.av = settle(reader, site.av, site.heap)
             idents = list(identities(site.av))
-            if len(set(idents)) < len(idents):
+            shared = repeated_lists(site.av)
+            for repeated in shared:
+                reader.speculation.forget_length(repeated.site, "is twice in the result")
+            if shared:
+                reader.speculation.allow_unions()  # such a list is built at each place anew, unless it is a run-time list
+            if shared or len(set(idents)) < len(idents):
                 raise UserError(reader.position.loc, *rejection("returned_twice"))
         plan = unify([s.av for s in sites], reader.kinds, fresh=True, mark=-1)  # each path returns its own objects
         found: Spec | None = None

@@ -269,6 +269,13 @@ def lists_of_objects_in_a_list(rows, n):
     return [[one.n for one in row] for row in found]
 
 
+@again("keep_items", "forget_length", "allow_unions", "widen", given=(2,))
+def lists_of_several_kinds_in_two_places(n):
+    found = [n, "a"]
+    found.append(None)
+    return found, found
+
+
 # ---- state ----
 
 

@@ -17,6 +17,7 @@ from scriptc.frontend.values.abstract import (
     Content,
     HeapValue,
     Ident,
+    ListValue,
     Moved,
     OneOf,
     Poison,
@@ -395,6 +396,27 @@ def identities(av: AbstractValue) -> Iterator[Ident]:
         yield ident
     for part in () if isinstance(av, Content) else parts_of(av):
         yield from identities(part)
+
+
+def repeated_lists(av: AbstractValue) -> list[ListValue]:
+    """Return the lists that a value holds more than once and that exist in the compiler alone, arguments aside."""
+    seen: dict[Hashable, ListValue] = {}
+    repeated: dict[Hashable, ListValue] = {}
+
+    def visit(part: AbstractValue) -> None:
+        home = home_of(part)
+        if home is not None and home.place is not None:
+            return
+        if isinstance(part, ListValue) and part.value is None:
+            key = identity_of(part) or id(part)
+            if key in seen:
+                repeated[key] = part
+            seen[key] = part
+        for inner in () if isinstance(part, Content) else parts_of(part):
+            visit(inner)
+
+    visit(av)
+    return list(repeated.values())
 
 
 def _facts(condition: Value, truth: bool) -> Iterator[tuple[Value, int, bool]]:

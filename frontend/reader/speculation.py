@@ -240,18 +240,17 @@ class Speculation:
         self.assumptions.why_known_length |= dict.fromkeys(sites, why)
         self._read_again("keep_items", f"the length of a list must be known: {why}")
 
-    def forget_length(self, site: Any) -> None:
+    def forget_length(self, site: Any, why: str = "goes into a container or an object") -> None:
         """Let the list made at a site have any length; return where its items are not kept one by one.
 
         Assumed: the length of the list is known throughout.
-        Refuted: the list goes into a container or an object.
+        Refuted: the list goes into a container or an object, or the result holds it twice (`why`).
         Next: the list exists at run time, and so do the objects and dicts in it.
         """
         if site in self.assumptions.known_length:
             self.assumptions.run_time_lists.add(site)
             self.assumptions.known_length.discard(site)
-            why = "a list goes into a container or an object, so that its length is not known"
-            self._read_again("forget_length", why)
+            self._read_again("forget_length", f"a list {why}, so that its length is not known")
 
     def settle_lengths(self, av: KnownLengthListValue, content: AbstractValue) -> None:
         """Let the lists in a list have any length; return where there are none, or none but itself.

@@ -118,7 +118,8 @@ ACCEPTED: dict[str, str] = {
     "functions that return different types": "optional.returned_kinds",
     "lists and dicts of unknown length with values of several kinds": (
         "unions.numbers_and_texts unions.ints_and_floats unions.four_kinds unions.in_pairs unions.in_objects "
-        "unions.values_of_dicts unions.searched unions.used_as_one_kind unions.ranks"
+        "unions.values_of_dicts unions.searched unions.used_as_one_kind unions.ranks "
+        "unions.lists_returned_twice"
     ),
     "classes: inheritance, `super()`, operators, `__call__`, attributes set on some paths": (
         "objects.attributes_set_by_methods_in_a_loop objects.attribute_that_a_loop_sets "

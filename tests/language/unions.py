@@ -107,3 +107,10 @@ def ranks(x, n):
         outs.append(x)
         outs.append(x[None] + i)
     return outs, [o.dim() for o in outs], outs[-1].sum()
+
+
+@cases((1,), (3,))
+def lists_returned_twice(n: int) -> object:
+    pair, grown = [n, 2.5], [1, "a"]
+    grown.append(n)
+    return pair, (pair, n), grown, [grown]
