@@ -112,6 +112,20 @@ def test_known_numbers(number: str, dtype: str, lasting_path: Path) -> None:
     agree_on(expressions, {"T": torch.tensor([0, 1, 2, 7, 120]).to(getattr(torch, dtype))}, lasting_path)
 
 
+# Products of operands of other dtypes than the result's: eager makes them in the dtype of the result.
+SCALED = """
+    torch.add(T, U, alpha=256) | torch.sub(T, U, alpha=3) | torch.rsub(U, T, alpha=100) | T.clone().add_(U, alpha=256)
+    torch.addcmul(T, U, U) | torch.addcmul(T, U, U, value=2) | torch.addcdiv(T, U, T) | torch.addcdiv(T, T, U, value=2)
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_products_are_made_in_the_dtype_of_the_result(dtype: str, lasting_path: Path) -> None:
+    result = torch.tensor([1, 2, 5]).to(getattr(torch, dtype))
+    for other in (torch.tensor(2**62), torch.tensor([200, 3, 7], dtype=torch.uint8), torch.tensor(300, dtype=torch.float16)):
+        agree_on(statements(SCALED), {"T": result, "U": other}, lasting_path)
+
+
 def test_shifts_of_bytes() -> None:
     def shifted(x, n):
         return x >> n, x << n, n >> x

@@ -25,6 +25,10 @@ DECOMPOSITIONS: dict[Any, Any] = {}
 WIDENING: set[Any] = set()
 
 
+# Decompositions whose tensors are cast to their common dtype first, as in eager's kernels of several operands.
+PROMOTING: set[Any] = set()
+
+
 _CLASSES = frozenset(
     "Tensor aten list tuple dict set frozenset Counter OrderedDict str int float bool complex Size range".split()
 )
@@ -76,15 +80,17 @@ def serves(*targets: str | Callable[..., Any]) -> Callable[[Callable[..., Any]],
     return register
 
 
-def decomposes(*names: str, widens: bool = False) -> Callable[[Any], Any]:
+def decomposes(*names: str, widens: bool = False, promotes: bool = False) -> Callable[[Any], Any]:
     """Register a Python function that the reader reads in place of those named.
 
-    widens: see WIDENING.
+    widens: see WIDENING. promotes: see PROMOTING.
     """
 
     def register(func: Any) -> Any:
         if widens:
             WIDENING.add(func)
+        if promotes:
+            PROMOTING.add(func)
         for name in names:
             if _method(name) is not None:
                 DECOMPOSITIONS[name] = func

@@ -21,10 +21,11 @@ from scriptc.frontend.environment.pure import is_pure, is_setting
 from scriptc.frontend.environment.state import change_outside
 from scriptc.frontend.environment.watching import call_in_python, watch, watch_class_attribute, watch_function
 from scriptc.frontend.library.python.unbound_methods import CHANGES, call_unbound
-from scriptc.frontend.library.registry import DECOMPOSITIONS, FUNCTIONS, METHODS, WIDENING, library_name
+from scriptc.frontend.library.registry import DECOMPOSITIONS, FUNCTIONS, METHODS, PROMOTING, WIDENING, library_name
 from scriptc.frontend.library.torch import schemas as aten
 from scriptc.frontend.library.torch.argument_parser import check_parsed, own_names
 from scriptc.frontend.operations.attributes import known_attribute, reads_patched
+from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.comparison import is_new_and_held
 from scriptc.frontend.operations.construction import construct
 from scriptc.frontend.operations.logic import check_that, is_one_of
@@ -348,6 +349,8 @@ def call_decomposition(
         )
     kwargs = without_options(reader, function, own_names(function, kwargs))
     args, kwargs = with_numbers(reader, name, *with_tensors(reader, function, args, kwargs))
+    if function in PROMOTING:
+        args, kwargs = promoted(reader, args, kwargs)
     given = [*args, *kwargs.values()]
     halves = {tensor_type(av).dtype for av in given if is_tensor(av)} & {"f16", "bf16"}
     asked = any(is_known(av) and isinstance(av.obj, torch.dtype) for av in given)
@@ -360,6 +363,14 @@ def call_decomposition(
 
     named = {name: widened(av) for name, av in kwargs.items()}
     return round_to(reader, call_function(reader, function, [widened(av) for av in args], named), half)
+
+
+def promoted(
+    reader: Reader, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> tuple[Sequence[AbstractValue], dict[str, AbstractValue]]:  # fmt: skip
+    """Return arguments whose tensors have the dtype that eager's type promotion gives them all."""
+    dtype = dtype_of_result(reader, *(av for av in (*args, *kwargs.values()) if is_tensor(av)))
+    return [cast_to(reader, av, dtype) for av in args], {n: cast_to(reader, av, dtype) for n, av in kwargs.items()}
 
 
 def with_tensors(

@@ -29,9 +29,11 @@ def _scaled(r: Reader, other: AbstractValue, alpha: AbstractValue, input: Abstra
     """Return alpha times a tensor or number, in the dtype of its sum with `input`."""
     if is_known(alpha) and alpha.obj == 1:
         return other
-    if is_tensor(other) or is_complex_number(other) or is_complex_number(alpha):
-        return r.binary("Mult", other, alpha)
     common = dtype_of_result(r, input, other)
+    if is_tensor(other):
+        return elementwise(r, "mul", other, alpha, dtype=common)
+    if is_complex_number(other) or is_complex_number(alpha):
+        return r.binary("Mult", other, alpha)
     if common not in INTEGRAL:
         return r.binary("Mult", other if common == "bool" else r.call(Known(float), [other], {}), alpha)
     return elementwise(r, "mul", new_filled(r, (), other, "i64"), alpha)  # int64 wraps

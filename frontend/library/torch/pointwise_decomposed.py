@@ -22,12 +22,12 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     return (input - end) * (1 - part) + end  # the first operand, the input, gives the strides
 
 
-@decomposes("torch.addcmul", "Tensor.addcmul", widens=True)
+@decomposes("torch.addcmul", "Tensor.addcmul", widens=True, promotes=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     return input + (tensor1 * tensor2 if value == 1 else value * tensor1 * tensor2)
 
 
-@decomposes("torch.addcdiv", "Tensor.addcdiv", widens=True)
+@decomposes("torch.addcdiv", "Tensor.addcdiv", widens=True, promotes=True)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     return input + (tensor1 / tensor2 if value == 1 else value * tensor1 / tensor2)
 
