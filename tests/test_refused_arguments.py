@@ -63,6 +63,9 @@ PARSED = """
     k.new_tensor([[1.5], [2]]) | x.new_tensor(i) | k.new_tensor(x.t()) | u.new_tensor(n) | u.new_tensor([])
     k.new_tensor(2j) | x.new_tensor("a") | k.new_tensor([0.5], dtype=torch.float16) | torch.as_tensor(x)
     torch.as_tensor(x, dtype=k.dtype)
+    torch.nonzero(s) | torch.maximum(x, s) | torch.relu(s) | x.add(s) | torch.sum(s) | torch.sort(s) | torch.cat([x, s])
+    torch.full((2,), s) | torch.sum(x, dim=s) | torch.nonzero({n: x}) | torch.relu({n}) | torch.nonzero({}) | F.relu([s])
+    torch.nonzero(s if n > 5 else None) | x.div(2, rounding_mode=s) | x.to(dtype=s) | torch.nonzero(x).add(s)
     torch.arange(x.sum()) | torch.arange(i[1], i[0]) | torch.arange(0, n // 100, x[0, 0]) | torch.arange(x)
     x.repeat(repeats=(2, 1)) | x.permute(dims=(1, 0)) | torch.permute(input=x, dims=(1, 0)) | x.permute(foo=(1, 0))
 """
@@ -89,6 +92,7 @@ _PARAMETERS = {
     "x": torch.tensor([[0.5, -1.5, 2.0], [1.0, 0.25, -3.0], [2.5, 0.0, 1.5]]), "i": torch.tensor([2, 0, 1]),
     "k": torch.arange(9).reshape(3, 3), "u": torch.arange(9, dtype=torch.uint8).reshape(3, 3), "h": torch.ones(3, 3).half(),
     "m": torch.arange(9).reshape(3, 3) % 2 == 0, "z": torch.full((3, 3), 1 + 2j), "n": 300, "w": float("inf"), "c": 1 + 2j,
+    "s": "a",
 }  # fmt: skip
 
 

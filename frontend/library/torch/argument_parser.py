@@ -21,11 +21,19 @@ from torch.overrides import TorchFunctionMode
 from scriptc.frontend.environment.host_objects import torch_dtype
 from scriptc.frontend.library.registry import is_decomposition
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, ComplexValue, Known, ListValue, RuntimeValue, TupleValue
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    ComplexValue,
+    DictValue,
+    Known,
+    ListValue,
+    RuntimeValue,
+    TupleValue,
+)
 from scriptc.frontend.values.alternatives import is_kind
-from scriptc.frontend.values.predicates import has_alternatives, tensor_type
+from scriptc.frontend.values.predicates import has_alternatives, made_of, tensor_type
 from scriptc.frontend.values.verb import Question
-from scriptc.ir.types import BOOL, FLOAT, INT, ListType, ScalarType, TensorType, Type
+from scriptc.ir.types import BOOL, FLOAT, INT, STR, DictType, ListType, ScalarType, SetType, TensorType, Type
 
 _HOMES = (None, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft)  # None is the owner of torch's own functions
 # Keywords that torch takes too: those of NumPy and of overloads.
@@ -41,9 +49,14 @@ class _Int(int):
     """The stand-in of an int that is known only at run time."""
 
 
-_Int.__name__ = "int"  # its name in torch's messages
+class _Str(str):
+    """The stand-in of a string that is known only at run time."""
 
-_NUMBERS: dict[Type, Any] = {INT: _Int(1), FLOAT: 1.0, BOOL: True}
+
+_Int.__name__ = "int"  # their names in torch's messages
+_Str.__name__ = "str"
+
+_SCALARS: dict[Type, Any] = {INT: _Int(1), FLOAT: 1.0, BOOL: True, STR: _Str()}
 
 # Not called to see which dtypes they take: views, which depend on sizes, and functions that leave the CPU.
 _NOT_CALLED = frozenset(("cuda", "pin_memory", "to", "view", "view_copy"))
@@ -182,6 +195,13 @@ def _stand_in_of_list(value: ListValue) -> Any:
     return [_of_type(value.value.type.elem)]
 
 
+@_stand_in.of(DictValue)
+def _stand_in_of_dict(value: DictValue) -> Any:
+    if value.made.cls is not dict:
+        raise _Unknown
+    return {}  # torch looks at the class of a dict alone
+
+
 @_stand_in.of(RuntimeValue)
 def _stand_in_of_run_time_value(value: RuntimeValue) -> Any:
     return _of_type(value.type)
@@ -195,8 +215,10 @@ def _stand_in_of_tensor(value: RuntimeValue) -> Any:
 def _of_type(type: Type) -> Any:
     if isinstance(type, TensorType) and type.dims is not None:
         return _Tensor(type.dtype, len(type.dims))
-    if isinstance(type, ScalarType) and type in _NUMBERS:
-        return _NUMBERS[type]
+    if isinstance(type, ScalarType) and type in _SCALARS:
+        return _SCALARS[type]
+    if isinstance(type, DictType | SetType) and made_of(type).cls in (dict, set, frozenset):
+        return made_of(type).cls()
     raise _Unknown
 
 
@@ -279,6 +301,8 @@ def _may_be_called(function: Any, leaves: list[Any]) -> bool:
     name = function.__name__
     if name in _NOT_CALLED or name.startswith("__") or not all(isinstance(leaf, _HARMLESS) for leaf in leaves):
         return False
+    if any(isinstance(leaf, _Str) for leaf in leaves):  # which may choose what the function does
+        return False
     return _is_small(function, leaves) and any(isinstance(leaf, _Tensor) for leaf in leaves)
 
 
@@ -293,7 +317,7 @@ def _without_large(part: Any) -> Any:
     if type(part) in (list, tuple):
         return type(part)(map(_without_large, part))
     if type(part) in (int, float) and not abs(part) <= _SMALL:
-        return _NUMBERS[INT if type(part) is int else FLOAT]
+        return _SCALARS[INT if type(part) is int else FLOAT]
     return part
 
 
