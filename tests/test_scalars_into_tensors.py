@@ -112,6 +112,20 @@ def test_known_numbers(number: str, dtype: str, lasting_path: Path) -> None:
     agree_on(expressions, {"T": torch.tensor([0, 1, 2, 7, 120]).to(getattr(torch, dtype))}, lasting_path)
 
 
+FILLED = """
+    torch.full_like(T, N) | T.clone().fill_(N) | torch.fill(T, N) | T.clone().fill_(torch.tensor(N)) | T.masked_fill(T < 9, N)
+    torch.full_like(T, N, dtype=torch.float32) | y = T.clone(); y[:1].fill_(N); y | T.new_full(T.shape, N)
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("number", ["w", "-n * w", "65519.0", "70000 * n", "1e300", "math.nan"])
+def test_one_element_of_a_half_type_is_filled_without_a_check(number: str, dtype: str, lasting_path: Path) -> None:
+    expressions = [way.replace("N", f"({number})") for way in statements(FILLED)]
+    for size in (0, 1, 2):
+        agree_on(expressions, {"T": torch.zeros(size, dtype=getattr(torch, dtype)), "n": 3, "w": 1e300}, lasting_path)
+
+
 # Products of operands of other dtypes than the result's: eager makes them in the dtype of the result.
 SCALED = """
     torch.add(T, U, alpha=256) | torch.sub(T, U, alpha=3) | torch.rsub(U, T, alpha=100) | T.clone().add_(U, alpha=256)

@@ -63,15 +63,23 @@ def with_numbers(
     operands = dict(zip(types, args, strict=False)) | kwargs
     # An added number takes part in promotion, and alpha is converted to the promoted dtype.
     added = [operands["other"]] if name in _STRICT and is_plain_number(operands.get("other", Known(None))) else []
-    dtype = tensor_type(tensors[0]).dtype if name in _OF_FIRST else dtype_of_result(reader, *tensors, *added)
-    given = [as_parameter(reader, name, p, av, dtype, types) for p, av in zip(types, args, strict=False)]
-    rest = {p: as_parameter(reader, name, p, av, dtype, types) for p, av in kwargs.items()}
+    first = tensors[0]
+    dtype = tensor_type(first).dtype if name in _OF_FIRST else dtype_of_result(reader, *tensors, *added)
+    given = [as_parameter(reader, name, p, av, dtype, types, first) for p, av in zip(types, args, strict=False)]
+    rest = {p: as_parameter(reader, name, p, av, dtype, types, first) for p, av in kwargs.items()}
     return [*given, *args[len(given) :]], rest
 
 
 def as_parameter(
-    reader: Reader, name: str, parameter: str, av: AbstractValue, dtype: str, types: dict[str, str]
+    reader: Reader,
+    name: str,
+    parameter: str,
+    av: AbstractValue,
+    dtype: str,
+    types: dict[str, str],
+    first: AbstractValue,
 ) -> AbstractValue:
+    """Return an argument as ATen takes it. `first`: the first tensor of the call; `dtype`: what numbers become."""
     if types.get(parameter) == "float" and type_of(av) in (INT, BOOL):
         av = reader.call(Known(float), [av], {})
     if name in FILLING and parameter == "value" and is_tensor(av) and not tensor_type(av).rank:
@@ -93,6 +101,8 @@ def as_parameter(
         av = converted(reader, av, "i64")  # truncated toward zero
     if parameter == "eps" and dtype not in INEXACT:
         dtype = reader.environment.default_dtype
+    if name in ("fill", "fill_"):
+        return filling(reader, first, av, dtype)
     return converted(reader, av, compute_dtype(dtype) if name in _WIDE or parameter == "threshold" else dtype)
 
 
@@ -144,6 +154,20 @@ def converted(reader: Reader, number: AbstractValue, dtype: str) -> AbstractValu
         if kind == FLOAT and dtype in INTEGRAL
         else number
     )
+
+
+def filling(reader: Reader, tensor: AbstractValue, number: AbstractValue, dtype: str) -> AbstractValue:
+    """Return the number that fills a tensor. Eager fills one element of a half type without a check: with infinity."""
+    if dtype not in ("f16", "bf16") or is_complex_number(number):
+        return converted(reader, number, dtype)
+
+    def check() -> AbstractValue:
+        converted(reader, number, dtype)
+        return Known(None)
+
+    is_one = reader.compare("Eq", reader.call(reader.attribute(tensor, "numel"), [], {}), Known(1))
+    reader.choose(reader.truth(is_one), lambda: Known(None), check)
+    return number
 
 
 def fits_dtype(reader: Reader, number: AbstractValue, dtype: str) -> AbstractValue:

@@ -13,7 +13,7 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.materialize import apply_op, new_list
 from scriptc.frontend.operations.options import options
-from scriptc.frontend.operations.scalars import converted, new_filled
+from scriptc.frontend.operations.scalars import filling, new_filled
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
@@ -112,7 +112,7 @@ def full_like(
     """Return a filled tensor with the shape of the input, and strides as of a pointwise op."""
     options(r, kwargs)
     name = as_dtype(r, dtype, tensor_type(input).dtype)
-    return apply_op(r, "fill", cast_to(r, input, name), converted(r, _number(r, fill_value), name))
+    return apply_op(r, "fill", cast_to(r, input, name), filling(r, input, _number(r, fill_value), name))
 
 
 def _number(r: Reader, value: AbstractValue) -> AbstractValue:
