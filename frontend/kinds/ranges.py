@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.operations.comparison import contains
 from scriptc.frontend.operations.formatting import listed_text
-from scriptc.frontend.reader.iterables import known_bounds, known_range
+from scriptc.frontend.reader.iterables import known_bounds, known_range, length_of_range
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.subscripts import range_item
 from scriptc.frontend.values import verbs
@@ -45,14 +46,17 @@ def range_item_at(reader: Reader, owner: RangeValue, index: AbstractValue) -> Ab
 
 @verbs.truth.of(RangeValue)
 def range_truth(reader: Reader, owner: RangeValue) -> AbstractValue:
-    return reader.truth(reader.call(Known(len), [owner], {}))
+    return reader.call(Known(lists.has_items), [owner.start, owner.stop, owner.step], {})
 
 
 @verbs.length.of(RangeValue)
 def range_length(reader: Reader, owner: RangeValue) -> AbstractValue:
     bounds = known_bounds(owner)
     if bounds is not None:
-        return Known(len(range(*bounds)))
+        length = length_of_range(range(*bounds))
+        if length > sys.maxsize:
+            reader.emit.raise_error("OverflowError", "Python int too large to convert to C ssize_t")
+        return Known(length)
     return reader.call(Known(lists.range_length), [owner.start, owner.stop, owner.step], {})
 
 
@@ -64,7 +68,7 @@ def range_contains(reader: Reader, owner: RangeValue, item: AbstractValue) -> Ab
 @verbs.is_run_time.of(RangeValue)
 def is_range_run_time(reader: Reader, owner: RangeValue) -> bool:
     bounds = known_bounds(owner)
-    return bounds is None or len(range(*bounds)) > LONG
+    return bounds is None or length_of_range(range(*bounds)) > LONG
 
 
 @verbs.unrolled_ranges.of(RangeValue)
@@ -75,7 +79,7 @@ def unrolled_range(reader: Reader, owner: RangeValue) -> AbstractValue:
 @verbs.walk.of(RangeValue)
 def walk_range(reader: Reader, owner: RangeValue, site: Any) -> Walk:
     bounds = known_bounds(owner)  # None where the bounds are not known yet
-    if bounds is not None and bounds[2] and reader.assumptions.unrolls(site, len(range(*bounds))):
+    if bounds is not None and bounds[2] and reader.assumptions.unrolls(site, length_of_range(range(*bounds))):
         return Walk(items=known_range(reader, owner))
     # `len` gives the trip count, since a range may end before its start.
     length = lambda: reader.call(Known(len), [owner], {})  # noqa: E731

@@ -13,7 +13,7 @@ from scriptc.frontend.operations.materialize import new_list
 from scriptc.frontend.operations.runtime_dicts import may_table, new_dict, new_set
 from scriptc.frontend.reader.dispatch import reads
 from scriptc.frontend.reader.errors import Terminated
-from scriptc.frontend.reader.iterables import checked_iterable
+from scriptc.frontend.reader.iterables import checked_iterable, length_of_range
 from scriptc.frontend.reader.paths import restore, snapshot, splice_block
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import assign
@@ -114,7 +114,7 @@ def written_out(reader: Reader, sequence: AbstractValue) -> AbstractValue:
     """Return a short range as the tuple of its numbers."""
     if isinstance(sequence, RangeValue):
         bounds = [b.obj for b in (sequence.start, sequence.stop, sequence.step) if is_known(b)]
-        if len(bounds) == 3 and len(range(*bounds)) > _SHORT:
+        if len(bounds) == 3 and length_of_range(range(*bounds)) > _SHORT:
             return sequence
     return unrolled_ranges(reader, sequence)
 

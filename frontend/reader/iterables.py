@@ -26,6 +26,13 @@ def known_bounds(av: RangeValue) -> tuple[int, int, int] | None:
     return (bounds[0], bounds[1], bounds[2]) if len(bounds) == 3 else None
 
 
+def length_of_range(bounds: range) -> int:
+    """Return the length of a range, for which `len` raises where it takes more than 63 bits."""
+    if not bounds:
+        return 0
+    return (bounds[-1] - bounds.start) // bounds.step + 1
+
+
 def is_short(count: AbstractValue) -> bool:
     """Return whether a sequence of this length is walked item by item."""
     return is_known(count) and count.obj <= LONG
@@ -59,8 +66,8 @@ def known_range(reader: Reader, av: RangeValue) -> list[AbstractValue]:
 
 
 def known_numbers(reader: Reader, numbers: range) -> list[AbstractValue]:
-    if len(numbers) > UNROLL_LIMIT:
-        reader.reject("too_long_to_unroll", count=len(numbers))
+    if length_of_range(numbers) > UNROLL_LIMIT:
+        reader.reject("too_long_to_unroll", count=length_of_range(numbers))
     return [Known(i) for i in numbers]
 
 

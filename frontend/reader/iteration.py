@@ -17,7 +17,7 @@ from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.errors import NeedsKnown, UserError
-from scriptc.frontend.reader.iterables import known_numbers
+from scriptc.frontend.reader.iterables import known_numbers, length_of_range
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.subscripts import fetched
 from scriptc.frontend.rejections import rejection
@@ -351,6 +351,8 @@ def reversed_range(reader: Reader, av: RangeValue) -> RangeValue:
 def unrolled_walk(reader: Reader, walk: Walk, site: Any) -> Walk:
     """Return the items of a walk by an index, if its loop is unrolled and its trip count is known."""
     bounds = [b.obj for b in walk.count or () if is_known(b)]
-    if len(bounds) < 3 or walk.lists or walk.item is None or not reader.assumptions.unrolls(site, len(range(*bounds))):
+    if len(bounds) < 3 or walk.lists or walk.item is None:
+        return walk
+    if not reader.assumptions.unrolls(site, length_of_range(range(*bounds))):
         return walk
     return Walk(items=map(walk.item, known_numbers(reader, range(*bounds))), finish=walk.finish)

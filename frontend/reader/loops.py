@@ -12,7 +12,7 @@ from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.reader.comprehensions import is_filtered, stages
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.dispatch import runs
-from scriptc.frontend.reader.iterables import spend
+from scriptc.frontend.reader.iterables import length_of_range, spend
 from scriptc.frontend.reader.iteration import unrolled_walk
 from scriptc.frontend.reader.paths import (
     Env,
@@ -339,7 +339,7 @@ def unroll_instead(
     An example is a list of dims that grows. Return if this is not possible.
     """
     numbers = [b.obj for b in bounds or () if is_known(b)]
-    few = len(numbers) == 3 and len(range(*numbers)) <= _FEW
+    few = len(numbers) == 3 and length_of_range(range(*numbers)) <= _FEW
     if site is not None and (few or site in reader.speculation.decided):
         reader.speculation.unroll(site, "no type holds what a loop carries, so that it is unrolled")
 

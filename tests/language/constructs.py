@@ -269,6 +269,7 @@ ACCEPTED: dict[str, str] = {
     ),
     "`zip`, `enumerate`, `reversed`, `range` of known and unknown lengths": (
         "lists.strict_zips lists.strict_zip_of_known lists.zips lists.ranges lists.ranges_backwards_and_by_index "
+        "sequences.lengths_of_long_ranges sequences.lengths_of_known_long_ranges "
         "sequences.slices_of_ranges lists.slices_of_globals unrolled.Zipped unrolled.Cached unrolled.Residual "
         "unrolled.ResidualOfRows"
     ),

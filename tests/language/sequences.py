@@ -183,3 +183,22 @@ def slices_of_ranges(n, a, b):
         return walked, len(range(n)[::2]), list(r[a:b:-1]), range(n)[2:][0], list(r[::n])
     except (IndexError, ValueError) as e:
         return walked, str(e)
+
+
+_LEAST, _LARGEST = -(2**63), 2**63 - 1
+
+
+@cases(
+    *((start, stop, step) for start, stop in [(_LARGEST, -7), (_LEAST, _LARGEST), (-7, _LARGEST), (5, _LEAST), (3, 9)]
+      for step in (1, -1, 2, -2, 3, -3, 2**62, _LEAST, _LARGEST) if (stop - start) // step < _LARGEST),
+)  # fmt: skip
+def lengths_of_long_ranges(start: int, stop: int, step: int) -> object:
+    return bool(range(start, stop, step)), len(range(start, stop, step))
+
+
+@cases((2,), (0,))
+def lengths_of_known_long_ranges(n: int) -> object:
+    try:
+        return len(range((7, 8, 9)[n % 3], _LEAST, -1))
+    except OverflowError:
+        return len(range((7, 8, 9)[n % 3], _LEAST, -2)), bool(range(_LEAST, _LARGEST))

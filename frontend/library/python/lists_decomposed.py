@@ -361,5 +361,29 @@ def reduced(function: Any, xs: Any, initial: Any) -> Any:
 def range_length(start: int, stop: int, step: int) -> int:
     """Return the length of range(start, stop, step)."""
     if step > 0:
-        return (stop - start - 1) // step + 1 if start < stop else 0
-    return (start - stop - 1) // -step + 1 if start > stop else 0
+        return (
+            (_count_apart(start, stop - 1, step) if start < 0 < stop else (stop - start - 1) // step + 1)
+            if start < stop
+            else 0
+        )
+    return (
+        (
+            _count_apart(start, stop + 1, step)
+            if stop < 0 <= start or step < -(2**62)
+            else (start - stop - 1) // -step + 1
+        )
+        if start > stop
+        else 0
+    )
+
+
+def _count_apart(first: int, last: int, step: int) -> int:
+    """Return the number of steps from `first` to `last`, both included, where their difference may take more than 64
+    bits."""
+    fits = last % step >= first % step if step > 0 else last % step <= first % step
+    return last // step - first // step + fits
+
+
+def has_items(start: int, stop: int, step: int) -> bool:
+    """Return whether range(start, stop, step) has items. Its length may take more than 64 bits."""
+    return start < stop if step > 0 else start > stop
