@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 
 from scriptc import runtime
@@ -109,10 +111,21 @@ def _by_compile_time(source: Path) -> int:
 
 def _environment_key() -> str:
     """Return a hash of everything but the program and the flags that decides what the compiler makes."""
-    folders = (runtime.INCLUDE_DIR, runtime.SOURCE_DIR)
-    files = sorted(path for folder in folders for path in folder.glob("*") if path.suffix in (".c", ".h", ".inc"))
-    contents = [(path.name, path.read_bytes()) for path in files]
-    return cache_key(LAYOUT, find_compiler().identity, cpu_identity(), contents)
+    states = []
+    for folder in (runtime.INCLUDE_DIR, runtime.SOURCE_DIR):
+        with os.scandir(folder) as items:
+            for item in items:
+                if item.name.endswith((".c", ".h", ".inc")):
+                    info = item.stat()
+                    states.append((item.path, info.st_size, info.st_mtime_ns, info.st_ctime_ns))
+    return _hash_of_environment(find_compiler().identity, cpu_identity(), tuple(sorted(states)))
+
+
+@lru_cache(maxsize=8)
+def _hash_of_environment(compiler: str, cpu: str, states: tuple[tuple[str, int, int, int], ...]) -> str:
+    """Return the hash of a compiler, a CPU and the texts of files. `states` change when the texts do."""
+    files = [Path(path) for path, *_ in states]
+    return cache_key(LAYOUT, compiler, cpu, [(path.name, path.read_bytes()) for path in files])
 
 
 def _keep(source: Path) -> Path:

@@ -34,6 +34,7 @@ LOOK = "looked-at"  # a file whose mtime is the time of the last check of the to
 PRUNE_EVERY = 64  # new entries of a process between two checks of the total size, ...
 PRUNE_SECONDS = 3600  # ... but a process checks first only if no process has for so long, as this reads the directory
 DEFAULT_MAX_MB = 2048
+CLOCK_SECONDS = 2  # writes that are no further apart than this may leave the same time of change
 GRACE_SECONDS = 600  # an entry used this recently may be about to be loaded, so it is not pruned
 # On one of these errors, a private directory replaces the cache. Other errors are raised to the caller.
 STORAGE_ERRORS = {
@@ -209,6 +210,7 @@ class Cache:
 
 _caches: dict[str, Cache] = {}  # the cache in use, by configured directory
 _caches_lock = threading.RLock()
+_read: dict[str, tuple[int, ...]] = {}  # by path: the state and the checksum of a file that this process has read whole
 _descriptors: set[int] = set()  # files whose locks this process holds or waits for
 
 
@@ -366,8 +368,15 @@ def _is_whole(entry: Path) -> bool:
     for name, (size, digest) in meta["files"].items():
         path = f"{folder}/{name}"
         info = os.lstat(path)
-        if not is_ours(info, stat.S_IFREG) or info.st_size != size or _digest(path) != digest:
+        if not is_ours(info, stat.S_IFREG) or info.st_size != size:
             return False
+        state = (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns, digest)
+        if _read.get(path) == state:  # compiled headers have megabytes, and each build uses them
+            continue
+        if _digest(path) != digest:
+            return False
+        if time.time() - info.st_ctime > CLOCK_SECONDS:
+            _read[path] = state
     return True
 
 
