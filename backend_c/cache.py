@@ -31,8 +31,9 @@ from scriptc.backend_c.fork_safety import unforkable
 META = "meta.json"
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 LOOK = "looked-at"  # a file whose mtime is the time of the last check of the total size
-PRUNE_EVERY = 64  # new entries of a process between two checks of the total size, ...
+PRUNE_EVERY = 64  # new entries of a process, at least, between two checks of the total size, ...
 PRUNE_SECONDS = 3600  # ... but a process checks first only if no process has for so long, as this reads the directory
+PROCESSES = 8  # so many may build at a time and stay below the limit, although none checks before its share of the room is built
 DEFAULT_MAX_MB = 2048
 CLOCK_SECONDS = 2  # writes that are no further apart than this may leave the same time of change
 GRACE_SECONDS = 600  # an entry used this recently may be about to be loaded, so it is not pruned
@@ -77,6 +78,8 @@ class Cache:
         self.root = root
         self.private = private
         self._built = 0
+        self._room = 0  # the bytes that were free at the last check of the total size
+        self._added = 0  # the bytes that this process has built since
 
     def find(self, key: str) -> Path | None:
         """Return the directory of `key`, or None if there is none or it is damaged."""
@@ -101,12 +104,12 @@ class Cache:
             try:
                 temporary.mkdir(mode=0o700)
                 produce(temporary)
-                _write_meta(temporary, key)
+                self._added += _write_meta(temporary, key)
                 os.replace(temporary, path)
             except BaseException:
                 _remove(temporary)
                 raise
-        if self._built % PRUNE_EVERY == 0 and (self._built or self._unseen()):
+        if self._built % PRUNE_EVERY == 0 and (self._added >= self._room / PROCESSES if self._built else self._unseen()):
             self.prune()
         self._built += 1
         return path
@@ -138,6 +141,7 @@ class Cache:
             if self._drop(path):
                 total -= size
                 dropped += 1
+        self._room, self._added = max(0, limit - total), 0
         return dropped
 
     def _drop(self, path: Path) -> bool:
@@ -157,14 +161,15 @@ class Cache:
 
     def _entries(self) -> Iterator[tuple[float, int, Path]]:
         """Return (last use, bytes, path) of each entry, and of the leftovers of dead builders."""
-        for path in self.root.iterdir():
-            try:
-                if path.is_dir():
-                    meta = path / META
-                    used = (meta if meta.exists() else path).stat().st_mtime
-                    yield used, sum(item.stat().st_size for item in path.rglob("*") if item.is_file()), path
-            except FileNotFoundError:  # another process has removed or renamed it
-                continue
+        with os.scandir(self.root) as items:
+            for item in items:
+                try:
+                    if item.is_dir():
+                        files = {path: info for path, info in _files(item.path) if stat.S_ISREG(info.st_mode)}
+                        used = files.get(f"{item.path}/{META}", item.stat()).st_mtime
+                        yield used, sum(info.st_size for info in files.values()), Path(item.path)
+                except FileNotFoundError:  # another process has removed or renamed it
+                    continue
 
     def _use(self, path: Path) -> bool:
         """Return whether there is a whole entry at `path`, and note that it was used."""
@@ -340,15 +345,25 @@ def _max_bytes() -> int:
     return DEFAULT_MAX_MB * 2**20
 
 
-def _write_meta(directory: Path, key: str) -> None:
-    """Note the size and digest of each file of an entry. From then on its owner alone may write them."""
+def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Return the paths and states of all that a folder holds, folders included."""
+    with os.scandir(folder) as items:
+        for item in items:
+            yield item.path, item.stat()
+            if item.is_dir(follow_symlinks=False):
+                yield from _files(item.path)
+
+
+def _write_meta(directory: Path, key: str) -> int:
+    """Note the size and digest of each file of an entry. From then on its owner alone may write them. Return their bytes."""
     files = {}
-    for path in directory.rglob("*"):
-        path.chmod(path.stat().st_mode & ~OTHERS_WRITE)
-        if path.is_file():
-            files[str(path.relative_to(directory))] = [path.stat().st_size, _digest(path)]
+    for path, info in list(_files(os.fspath(directory))):
+        os.chmod(path, stat.S_IMODE(info.st_mode) & ~OTHERS_WRITE)
+        if stat.S_ISREG(info.st_mode):
+            files[os.path.relpath(path, directory)] = [info.st_size, _digest(path)]
     (directory / META).write_text(json.dumps({"key": key, "files": files}), encoding="utf-8")
     (directory / META).chmod(0o600)
+    return sum(size for size, _ in files.values())
 
 
 def _is_whole(entry: Path) -> bool:

@@ -532,6 +532,18 @@ def test_a_process_that_builds_once_prunes_where_nobody_did_lately(root: Path, m
     assert len(looks) == 2
 
 
+@pytest.mark.parametrize("megabytes, looks", [("2048", 1), ("0.001", 4)])
+def test_a_process_looks_again_when_it_built_its_share_of_the_room(
+    root: Path, monkeypatch: pytest.MonkeyPatch, megabytes: str, looks: int
+) -> None:
+    monkeypatch.setenv("SCRIPTC_CACHE_MAX_MB", megabytes)
+    seen, prune = [], cache.Cache.prune
+    monkeypatch.setattr(cache.Cache, "prune", lambda store: (seen.append(store), prune(store)))
+    for i in range(3 * cache.PRUNE_EVERY + 1):
+        cache.cached(f"key{i}", write("file"))
+    assert len(seen) == looks
+
+
 def test_prune_clears_what_a_dead_builder_left_and_spares_a_living_one(root: Path) -> None:
     store = cache.current()
     (root / "dead.tmp").mkdir()
