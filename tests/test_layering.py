@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -32,6 +33,14 @@ CODE_FOLDERS = [*PACKAGES, "tests", "benchmarks", "examples"]
 MAX_LINES = 600
 
 
+@pytest.fixture(scope="module", autouse=True)
+def forgotten_trees() -> Iterator[None]:
+    """Forget what was parsed here: the garbage collector would walk it in all later tests."""
+    yield
+    for kept in (parsed, imports, front_end_classes):
+        kept.cache_clear()
+
+
 def python_files(folder: str) -> list[Path]:
     return sorted((ROOT / folder).rglob("*.py"))
 
@@ -42,9 +51,19 @@ def module_of(path: Path) -> str:
     return ".".join([PACKAGES[relative.parts[0]], *relative.parts[1:]])
 
 
-def imports(path: Path, *, top_level: bool = False) -> Iterator[tuple[str, int]]:
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), str(path))
+
+
+@functools.cache
+def imports(path: Path, *, top_level: bool = False) -> tuple[tuple[str, int], ...]:
     """(dotted name, line) of what a file imports: all of it, or what merely importing the file imports."""
-    pending: list[ast.AST] = [ast.parse(path.read_text(), str(path))]
+    return tuple(_imports(path, top_level))
+
+
+def _imports(path: Path, top_level: bool) -> Iterator[tuple[str, int]]:
+    pending: list[ast.AST] = [parsed(path)]
     while pending:
         node = pending.pop()
         if isinstance(node, ast.Import):
@@ -194,8 +213,9 @@ def test_decompositions_import_decompositions_alone() -> None:
     assert not strangers
 
 
+@functools.cache
 def front_end_classes() -> dict[str, ast.ClassDef]:
-    trees = [ast.parse(path.read_text()) for path in python_files("frontend")]
+    trees = [parsed(path) for path in python_files("frontend")]
     return {node.name: node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
 
 
@@ -242,7 +262,7 @@ def test_few_places_outside_of_values_ask_for_the_kind_of_a_value() -> None:
     for path in python_files("frontend"):
         if path.parent == ROOT / "frontend" / "values":
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             asked: ast.AST | None = None
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
                 asked = node.args[1]
