@@ -29,7 +29,7 @@ $(INSTALLED): $(BUILT_FROM)
 demo: $(INSTALLED) ## install into .venv, then compile and run the seed RNN and compare it with eager
 	$(PY) examples/rnn.py $(ARGS)
 
-# Threads of OpenMP that wait awake, as they do by default, take half of the time of two workers on two cores.
+# Threads of OpenMP wait awake by default, and take the cores from the other worker.
 test: export OMP_WAIT_POLICY := passive
 test: $(INSTALLED) ## install and run the tests, but those that are slow by nature
 	$(PYTEST) -m "not slow" $(ARGS)
