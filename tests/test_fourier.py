@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from settings import sweep
 from three_ways import call, eager, interpreted
 
 import scriptc
@@ -67,9 +68,10 @@ PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
 
 
 @pytest.mark.filterwarnings("ignore:stft with return_complex=False", "ignore:The length of signal")
+@pytest.mark.parametrize("optimize", sweep([0, 1], 0))
 @pytest.mark.parametrize(("function", "calls"), PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
-def test_equals_eager(function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> None:
-    compiled = scriptc.compile(function, optimize=0)
+def test_equals_eager(function: Callable[..., Any], calls: list[tuple[Any, ...]], optimize: int) -> None:
+    compiled = scriptc.compile(function, optimize=optimize)
     for given in calls:
         torch.testing.assert_close(compiled(*given), function(*given), rtol=1e-4, atol=1e-4)
     found = interpreted(function, call(*calls[0]))
@@ -100,8 +102,9 @@ def test_raises_what_eager_raises(function: Callable[..., Any]) -> None:
         scriptc.compile(function, optimize=0)(X)
 
 
-def test_large_lengths_are_accurate() -> None:
+@pytest.mark.parametrize("optimize", sweep([0, 1], 0))
+def test_large_lengths_are_accurate(optimize: int) -> None:
     x = torch.randn(2, 4096, dtype=torch.float64)
     for signal, tolerance in ((x, 1e-10), (x.float(), 2e-3)):
-        made = scriptc.compile(lambda x: torch.fft.rfft(x), optimize=0)
+        made = scriptc.compile(lambda x: torch.fft.rfft(x), optimize=optimize)
         torch.testing.assert_close(made(signal), torch.fft.rfft(signal), rtol=tolerance, atol=tolerance)
