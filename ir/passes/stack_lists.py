@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from scriptc.ir.analysis import function_body, is_written
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Module, Op
+from scriptc.ir.core import Block, Module, Op
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import dominates, is_loop, runs_to_its_end
 from scriptc.ir.rewrite import Rewriter, rewrite
@@ -34,10 +34,22 @@ def _only_uses(made: Op) -> tuple[Op, Op] | None:
     return (append, join) if append is not None and join is not None and len(users) == 2 else None
 
 
+def _runs_once(op: Op, block: Block) -> bool:
+    """Return whether an op runs at most once each time that `block` runs: whether only branches are around it there."""
+    at: Op | None = op
+    while at is not None and at.parent is not block:
+        at = at.parent.parent if at.parent is not None else None
+        if at is None or at.name != "if":
+            return False
+    return at is not None
+
+
 def _loop_of(append: Op, made: Op, join: Op) -> Op | None:
     """Return the loop between the list and the join that appends once in each iteration."""
     loop = append.enclosing(is_loop)
-    if loop is None or append.parent is not loop.regions[0] or not loop.parent is made.parent is join.parent:
+    if loop is None or append.parent is not loop.regions[0] or loop.parent is not made.parent:
+        return None
+    if made.parent is None or not _runs_once(join, made.parent):
         return None
     from_zero = bool(loop.attrs["counted"]) and (constant_int(loop.operands[0]), constant_int(loop.operands[2])) == (0, 1)
     return loop if from_zero and runs_to_its_end(loop) and dominates(loop, join) else None
