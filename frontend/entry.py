@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
@@ -20,12 +20,9 @@ from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.specs import (
     ArgSpec,
-    ConstantSpec,
     Contract,
     Kept,
-    Spec,
 )
-from scriptc.frontend.environment.state import check_returned
 from scriptc.frontend.environment.state_at_entry import open_slots
 from scriptc.frontend.environment.watching import watch_defaults
 from scriptc.frontend.library.registry import is_decomposition
@@ -34,33 +31,27 @@ from scriptc.frontend.reader.assumptions import Assumptions, Reading, Reason
 from scriptc.frontend.reader.binding import bind_arguments
 from scriptc.frontend.reader.calls import guard_hooks
 from scriptc.frontend.reader.errors import (
-    Conflict,
-    ItemConflict,
     Restart,
     Terminated,
     UnsupportedArgument,
     UserError,
 )
 from scriptc.frontend.reader.jumps import leave_with
-from scriptc.frontend.reader.paths import identities, repeated_lists, settle
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.reader import EntryReader
 from scriptc.frontend.reader.recursion import kinds_of_arguments
 from scriptc.frontend.reader.statements import enter
 from scriptc.frontend.rejections import rejection
+from scriptc.frontend.returns import fill_returns
 from scriptc.frontend.source.caller_signature import signature_of
 from scriptc.frontend.source.functions import SourceError, source_of, statements_of
 from scriptc.frontend.source.stack_room import StackLeft, recursion_limit
 from scriptc.frontend.values.abstract import AbstractValue, Known
-from scriptc.frontend.values.frame import Frame, ReturnSite
-from scriptc.frontend.values.joins import unify
+from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.predicates import has_known_keys
-from scriptc.frontend.values.verbs import describe, materialize, result_of
-from scriptc.ir.builder import Builder
-from scriptc.ir.core import Func, Module, Value
+from scriptc.ir.core import Func, Module
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import Type, join
 
 _logger = logging.getLogger("scriptc")
 _MAX_READINGS = 1000
@@ -228,7 +219,7 @@ def _read_once(
         if not refused:
             _run(reader, frame)
         if not reader.diagnostics.errors and not reader.speculation.outdated:
-            found, types = _finish(reader, frame.returns)
+            found, types = fill_returns(reader, frame.returns)
     except UserError as e:
         reader.diagnostics.report(e)
     reader.speculation.settle()
@@ -277,48 +268,3 @@ def _as_given(
 def _run(reader: Reader, frame: Frame) -> None:
     if reader.run(statements_of(frame.source.node)):
         leave_with(reader, Known(None))
-
-
-def _finish(reader: Reader, sites: list[ReturnSite]) -> tuple[Spec, list[Type]]:
-    """Add the return op; return the tree of the result and the types of its leaves."""
-    if not sites:
-        return ConstantSpec(None), []
-    try:
-        for site in sites:
-            check_returned(reader, site.av, site.heap)
-            site.av = settle(reader, site.av, site.heap)
-            idents = list(identities(site.av))
-            shared = repeated_lists(site.av)
-            for repeated in shared:
-                reader.speculation.forget_length(repeated.site, "is twice in the result")
-            if shared:
-                reader.speculation.allow_unions()  # such a list is built at each place anew, unless it is a run-time list
-            if shared or len(set(idents)) < len(idents):
-                raise UserError(reader.position.loc, *rejection("returned_twice"))
-        plan = unify([s.av for s in sites], reader.kinds, fresh=True, mark=-1)  # each path returns its own objects
-        found: Spec | None = None
-        types: list[Type] = []
-        for site in sites:
-            reader.emit.builder = Builder.before(site.op)
-            av = site.av if len(sites) == 1 else plan.rebuild(_flattened(reader, plan, site.av), "")
-            spec, leaf_avs = result_of(av)
-            values = [materialize(reader, leaf) for leaf in leaf_avs]
-            if found is not None and spec != found:
-                raise Conflict(f"{describe(sites[0].av)} and {describe(site.av)}")
-            types = (
-                [v.type for v in values]
-                if found is None
-                else [join(t, v.type) for t, v in zip(types, values, strict=True)]
-            )
-            found = spec
-            site.op.set_operands(values)
-    except Conflict as e:
-        if isinstance(e, ItemConflict):
-            reader.speculation.allow_unions()
-        raise UserError(reader.position.loc, *rejection("returns_differ", why=e)) from e
-    assert found is not None
-    return found, types
-
-
-def _flattened(reader: Reader, plan: Any, av: AbstractValue) -> Iterator[Value]:
-    return iter(list(plan.flatten(reader, av)))
