@@ -1,0 +1,99 @@
+"""Find the values through which gradients flow from the inputs of a function to its outputs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from scriptc.ir.core import Func, Value
+from scriptc.ir.dtypes import INEXACT
+from scriptc.ir.gradients.rules import is_constant
+from scriptc.ir.regions import region_arguments
+from scriptc.ir.types import ListType, OptionalType, TensorType, TupleType, Type
+
+PARTIAL_VIEWS = frozenset({"select", "slice", "diagonal", "split", "chunk", "unbind"})
+VIEWS = PARTIAL_VIEWS | {"transpose", "permute", "unsqueeze", "squeeze", "view"}
+
+
+def carries(t: Type) -> bool:
+    """Return whether values of a type may carry gradients."""
+    if isinstance(t, ListType):
+        return carries(t.elem)
+    if isinstance(t, OptionalType):
+        return carries(t.item)
+    if isinstance(t, TupleType):
+        return any(map(carries, t.items))
+    return isinstance(t, TensorType) and t.dtype in INEXACT
+
+
+def root_of(value: Value) -> Value:
+    """Return the tensor that a tensor is a view of, by ops whose view of a gradient is the gradient of the view."""
+    while (parent := viewed(value)) is not None:
+        value = parent
+    return value
+
+
+def viewed(value: Value) -> Value | None:
+    """Return the tensor, or the tuple of views, from which one op of `VIEWS` makes a view."""
+    op = value.op
+    if op is None or not op.operands:
+        return None
+    if op.name in VIEWS:
+        return op.operands[0]
+    if op.has("FETCHES") and isinstance(op.operands[0].type, ListType):
+        parts = op.operands[0].op
+        return op.operands[0] if parts is not None and parts.name in VIEWS else None
+    return None
+
+
+def active_values(func: Func, inputs: Iterable[Value], outputs: Iterable[Value]) -> set[Value]:
+    """Return the values that depend on `inputs`, and on which `outputs` depend, in a way that may be differentiated."""
+    ahead: dict[Value, set[Value]] = defaultdict(set)
+    back: dict[Value, set[Value]] = defaultdict(set)
+
+    def edge(source: Value, to: Value) -> None:
+        if source is not to and carries(source.type) and carries(to.type):
+            ahead[source].add(to)
+            back[to].add(source)
+
+    for op in func.body.walk():
+        if op.regions:
+            for argument in region_arguments(op):
+                for user, i in argument.into_inner:
+                    if argument.inner is not None:
+                        edge(user.operands[i], argument.inner)
+                for user, i in argument.into_result:
+                    if argument.result is not None:
+                        edge(user.operands[i], argument.result)
+        elif op.has("TERMINATOR") or is_constant(op):
+            continue
+        elif op.defn.writes & {"tensor", "list", "cell"} and op.operands:
+            written = op.operands[0]
+            for source in op.operands[1:]:
+                edge(source, written)
+            while (parent := _aliased(written)) is not None:
+                edge(written, parent)
+                edge(parent, written)
+                written = parent
+        else:
+            for source in op.operands:
+                for result in op.results:
+                    edge(source, result)
+    return _reached(inputs, ahead) & _reached(outputs, back)
+
+
+def _aliased(value: Value) -> Value | None:
+    """Return the tensor, or the tuple of views, of which a tensor is a view by any op."""
+    op = value.op
+    return op.operands[0] if op is not None and op.operands and op.has("VIEW") else viewed(value)
+
+
+def _reached(starts: Iterable[Value], edges: dict[Value, set[Value]]) -> set[Value]:
+    seen: set[Value] = set()
+    todo = [v for v in starts if carries(v.type)]
+    while todo:
+        value = todo.pop()
+        if value not in seen:
+            seen.add(value)
+            todo += edges[value]
+    return seen

@@ -1,0 +1,186 @@
+"""The gradients of forward values in backward code: where they are, and how more is added to them.
+
+A tensor that is read through partial views, or written, has a *buffer*: a tensor of its gradients of which the same views are
+taken. A tensor that is taken apart into tiles gets its gradient by joining theirs. Any other value has an SSA value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scriptc.ir.analysis import may_be_undefined
+from scriptc.ir.builder import Builder
+from scriptc.ir.cloning import clone_op
+from scriptc.ir.core import Block, Func, Op, Value
+from scriptc.ir.gradients.activity import PARTIAL_VIEWS, active_values, root_of, viewed
+from scriptc.ir.gradients.levels import Level, loc_of
+from scriptc.ir.gradients.rules import not_differentiable
+from scriptc.ir.gradients.tiles import dim_of_tiles, find_stacked, find_tiles
+from scriptc.ir.loc import Loc
+from scriptc.ir.regions import region_argument_of
+from scriptc.ir.types import ListType, OptionalType, ScalarType, TensorType, Type, join, list_of
+
+
+class Adjoints:
+    """The gradients of the values of one function.
+
+    active: the values that have gradients. written: the tensors that forward code writes to. buffered: the tensors that have
+    buffers. tiles: the parts of tensors that are taken apart. stacked: lists that are only stacked, with the op that does.
+    """
+
+    def __init__(self, func: Func, inputs: Sequence[Value], outputs: Sequence[Value]):
+        self.active = active_values(func, inputs, outputs)
+        writers = [op for op in func.body.walk() if "tensor" in op.defn.writes and op.operands]
+        self.written = frozenset(root_of(op.operands[0]) for op in writers)
+        parts = {v for v in self.active if _is_part(v)}
+        self.tiles = find_tiles({root_of(v) for v in parts} - self.written)
+        self.tile_values = {tile for tiles in self.tiles.values() for tile in tiles}
+        self.buffered = {root_of(v) for v in parts - self.tile_values} | (self.written & self.active)
+        self.stacked = find_stacked(func, self.active)
+        for op in writers:
+            if root_of(op.operands[0]) in self.active:
+                _refuse_aliases(op)
+
+    # ---- adding ----
+
+    def accumulate(self, level: Level, value: Value, gradient: Value) -> None:
+        """Add to the gradient of a value."""
+        if value not in self.active:
+            return
+        loc, builder = loc_of(value), level.builder
+        if root_of(value) in self.buffered:
+            part = self.part(level, value)
+            builder.op("copy_", [part, added(builder, part, gradient, loc)], loc)
+            return
+        have = level.gradients.get(value)
+        level.gradients[value] = gradient if have is None else added(builder, have, gradient, loc)
+
+    def buffer(self, level: Level, root: Value) -> Value:
+        """Return the buffer of a tensor, made where backward code first needs it."""
+        home = level
+        while root.block is not home.forward:
+            assert home.outer is not None
+            home = home.outer
+        if root not in home.buffers:
+            home.buffers[root] = home.zero(root)
+        return home.buffers[root]
+
+    def part(self, level: Level, value: Value) -> Value:
+        """Return the view of a buffer that `value` is of its root."""
+        parent, op = viewed(value), value.op
+        if parent is None or op is None:
+            return self.buffer(level, value)
+        operands = [self.part(level, parent), *(level.get(v) for v in op.operands[1:])]
+        return clone_op(level.builder, op, {}, operands=operands).results[op.results.index(value)]
+
+    # ---- taking ----
+
+    def take(self, level: Level, value: Value) -> Value | None:
+        """Return the gradient of a value where backward code reaches its definition; None: no gradient has reached it."""
+        if root_of(value) is value and value in self.buffered:
+            return level.buffers.get(value)
+        return self._joined(level, value) if value in self.tiles else level.gradients.get(value)
+
+    def take_defined(self, level: Level, value: Value) -> Value | None:
+        """Return the gradient of the result of an op that has run, as `take` does, but never as an optional."""
+        gradient = self.take(level, value)
+        if gradient is None or not isinstance(gradient.type, OptionalType):
+            return gradient
+        then, orelse, loc, builder = Block(), Block(), loc_of(value), level.builder
+        given = Builder(then).build("optional.unwrap", [gradient], loc)
+        Builder(then).op("yield", [given], loc)
+        missing = level.zero(value, Builder(orelse))
+        Builder(orelse).op("yield", [missing], loc)
+        condition = builder.build("optional.present", [gradient], loc)
+        types = [join(given.type, missing.type)]
+        return builder.op("if", [condition], loc, regions=[then, orelse], types=types).result
+
+    def nothing(self, level: Level, value: Value) -> Value:
+        """Return the gradient of a value that no gradient has reached: zeros, or None for one that may be undefined."""
+        missing = isinstance(value.type, OptionalType) or may_be_undefined(value, ())
+        return level.builder.const(None, loc_of(value)) if missing else level.zero(value)
+
+    def take_or_nothing(self, level: Level, value: Value) -> Value:
+        gradient = self.take(level, value)
+        return self.nothing(level, value) if gradient is None else gradient
+
+    def _joined(self, level: Level, value: Value) -> Value | None:
+        """Return the gradient of a tensor from those of its tiles."""
+        tiles = self.tiles[value]
+        whole, found = level.gradients.get(value), [level.gradients.get(v) for v in tiles]
+        if all(g is None for g in found):
+            return whole
+        builder, loc = level.builder, loc_of(value)
+        items = [level.zero(v) if g is None else g for v, g in zip(tiles, found, strict=True)]
+        made = builder.op("list.new", items, loc, types=[list_of(_join_all(items))]).result
+        gradient = builder.op("cat", [made], loc, dim=dim_of_tiles(tiles[0]), types=[value.type]).result
+        return gradient if whole is None else added(builder, whole, gradient, loc)
+
+
+def gradient_type(value: Value) -> Type:
+    """Return the type of the gradients of a value."""
+    is_optional = isinstance(value.type, OptionalType)
+    return OptionalType(value.type) if may_be_undefined(value, ()) and not is_optional else value.type
+
+
+def around(level: Level, value: Value) -> Value | None:
+    """Return the gradient of a value as far as the levels around have come."""
+    at: Level | None = level
+    while at is not None:
+        if value in at.gradients:
+            return at.gradients[value]
+        at = at.outer
+    return None
+
+
+def added(builder: Builder, have: Value, more: Value, loc: Loc) -> Value:
+    """Return the sum of two gradients, of which each may be None at run time."""
+    for one, other in ((have, more), (more, have)):
+        if isinstance(one.type, OptionalType):
+            then, orelse = Block(), Block()
+            inner = Builder(then)
+            total = added(inner, inner.build("optional.unwrap", [one], loc), other, loc)
+            inner.op("yield", [total], loc)
+            Builder(orelse).op("yield", [other], loc)
+            condition = builder.build("optional.present", [one], loc)
+            return builder.op("if", [condition], loc, regions=[then, orelse], types=[join(total.type, other.type)]).result
+    return builder.build("add", [have, more], loc)
+
+
+def _is_part(value: Value) -> bool:
+    """Return whether a tensor is a partial view, such as a row of a matrix."""
+    parent, op = viewed(value), value.op
+    if parent is None or op is None or not isinstance(value.type, TensorType):
+        return False
+    return op.name in PARTIAL_VIEWS or isinstance(parent.type, ListType)
+
+
+def _refuse_aliases(op: Op) -> None:
+    """Refuse a write to a tensor of which another value may be the same tensor."""
+    root = root_of(op.operands[0])
+    made = root.op
+    while made is not None and made.has("VIEW"):  # a view that is not taken of gradients
+        source = made.operands[0]
+        if any(user is not made and _is_alias(user) for user in source.users()):
+            raise not_differentiable(op, f"a write through `{made.name}`", "write to a clone of it")
+        root = root_of(source)
+        made = root.op
+    if made is None and root.block.parent is None or made is not None and made.has("FETCHES"):
+        raise not_differentiable(op, "a write to a tensor from outside of the function", "write to a clone of it")
+    argument = region_argument_of(root)
+    for user, i in argument.into_inner + argument.into_result if argument is not None else ():
+        source = user.operands[i]
+        if len(source.users()) > 1 and argument is not None and source not in (argument.inner, argument.result):
+            raise not_differentiable(op, "a write to a tensor that may be one of several", "write to a clone of it")
+
+
+def _is_alias(user: Op) -> bool:
+    """Return whether a user of a tensor does more than read its sizes."""
+    return not user.results or any(not isinstance(r.type, ScalarType) for r in user.results)
+
+
+def _join_all(values: Sequence[Value]) -> Type:
+    found = values[0].type
+    for value in values[1:]:
+        found = join(found, value.type)
+    return found

@@ -1,0 +1,102 @@
+"""How forward code keeps the values of a block for backward code."""
+
+from __future__ import annotations
+
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.gradients.levels import Level, loc_of
+from scriptc.ir.ranges import constant_int
+from scriptc.ir.regions import runs_to_its_end
+from scriptc.ir.types import TensorType, list_of
+
+
+class KeptOfFunction:
+    """Values of the function's own block: results of the forward function, parameters of the backward one."""
+
+    def __init__(self, backward: Block):
+        self.backward = backward
+        self.values: list[Value] = []
+
+    def keep(self, value: Value, builder: Builder) -> Value:
+        self.values.append(value)
+        arg = Value(value.type, self.backward, value.name)
+        self.backward.args.append(arg)
+        return arg
+
+
+class KeptOfLoop:
+    """Values of the body of a loop of the function: tensors and lists with an item for each iteration.
+
+    index: the iteration that backward code runs through.
+    """
+
+    def __init__(self, loop: Op, outer: Level, index: Value):
+        self.loop = loop
+        self.outer = outer
+        self.index = index
+
+    def keep(self, value: Value, builder: Builder) -> Value:
+        kept = _new_list(value, Builder.before(self.loop))
+        loc = loc_of(value)
+        insert_at_end(value.block).op("list.append", [kept, value], loc)
+        if not self.is_stacked(value):
+            return builder.op("list.at", [self.outer.get(kept), self.index], loc, types=[value.type]).result
+        stacked = self.outer.get(self.stack(kept, value))
+        return builder.op("select", [stacked, self.index], loc, dim=0, types=[value.type], proved=True).result
+
+    def is_stacked(self, value: Value) -> bool:
+        """Return whether the value is a tensor of the same sizes in all iterations, whose number is known from the start."""
+        t, loop = value.type, self.loop
+        if not isinstance(t, TensorType) or t.dims is None or None in t.dims or not loop.attrs["counted"]:
+            return False
+        return (constant_int(loop.operands[0]), constant_int(loop.operands[2])) == (0, 1) and runs_to_its_end(loop)
+
+    def stack(self, kept: Value, value: Value) -> Value:
+        """Stack the items of a list behind the loop, if there are any."""
+        assert self.loop.parent is not None and isinstance(value.type, TensorType) and value.type.dims is not None
+        loc = loc_of(value)
+        builder = Builder(self.loop.parent, self.loop.parent.ops.index(self.loop) + 1)
+        none = builder.const(0, loc)
+        some = builder.build("int.gt", [self.loop.operands[1], none], loc)
+        then, orelse = Block(), Block()
+        t = TensorType(value.type.dtype, (None, *value.type.dims))
+        Builder(then).op("yield", [Builder(then, 0).op("stack", [kept], loc, dim=0, types=[t]).result], loc)
+        inner = Builder(orelse)
+        shape = inner.build("tuple", [inner.const(0, loc)] * len(t.dims or ()), loc)
+        empty = inner.op("full", [shape, inner.const(0.0, loc)], loc, dtype=t.dtype, types=[t]).result
+        inner.op("yield", [empty], loc)
+        return builder.op("if", [some], loc, regions=[then, orelse], names=[kept.name], types=[t]).result
+
+
+class KeptOnStack:
+    """Values of any other block: stacks, from which backward code takes what forward code put there last."""
+
+    def __init__(self, function: Level):
+        self.function = function
+
+    def keep(self, value: Value, builder: Builder) -> Value:
+        loc = loc_of(value)
+        start = Builder(self.function.forward, 0)
+        stack = _new_list(value, start)
+        insert_at_end(value.block).op("list.append", [stack, value], loc)
+        outer, given = self.function.builder, self.function.get(stack)
+        # a copy, as another backward of the same call needs the stack as it is
+        bounds = [outer.const(0, loc), outer.build("list.len", [given], loc), outer.const(1, loc)]
+        found = outer.op("list.slice", [given, *bounds], loc, types=[given.type]).result
+        last = builder.build("int.sub", [builder.build("list.len", [found], loc), builder.const(1, loc)], loc)
+        taken = builder.op("list.at", [found, last], loc, types=[value.type]).result
+        builder.op("list.delete", [found, last], loc)
+        return taken
+
+
+def _new_list(value: Value, builder: Builder) -> Value:
+    return builder.op("list.new", [], loc_of(value), names=[f"kept_{value.name}"], types=[list_of(value.type)]).result
+
+
+def insert_at_end(block: Block) -> Builder:
+    """Return a builder that builds at the end of a block: in front of what may leave it."""
+    index = len(block.ops) - 1
+    leaving = block.ops[index - 1] if index else None
+    if leaving is not None and leaving.name == "if" and leaving.regions[0].ops[-1].name == "break":
+        index -= 1
+    return Builder(block, index)

@@ -1,0 +1,284 @@
+"""Differentiate a function: a forward function that keeps what the backward function needs, and that backward function.
+
+    func @f(%x, %w) {              func @f(%x, %w) {                 func @f.backward(%y, %w, %x, %g) {
+      %h = matmul(%x, %w)            %h = matmul(%x, %w)               %gh = ... (of tanh, from %y and %g)
+      %y = tanh(%h)           =>     %y = tanh(%h)                     %gx = ... (of matmul, from %w and %gh)
+      return(%y)                     return(%y, %y, %w, %x)            %gw = ... (of matmul, from %x and %gh)
+    }                              }                                   return(%gx, %gw)
+                                                                     }
+
+Backward code mirrors forward code block by block. A loop becomes a loop over its iterations from the last to the first, an
+`if` an `if` on the same condition. Gradients of carried values are carried, as are those of loop-invariant values, which are
+sums. docs/internals/gradients.md gives the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Block, Func, Module, Op, Value
+from scriptc.ir.gradients import lists, writes
+from scriptc.ir.gradients.activity import carries, root_of
+from scriptc.ir.gradients.adjoints import Adjoints, around, gradient_type
+from scriptc.ir.gradients.keeping import KeptOfFunction, KeptOfLoop, KeptOnStack
+from scriptc.ir.gradients.levels import Level
+from scriptc.ir.gradients.ops import reverse_op
+from scriptc.ir.gradients.reversal import REVERSES, Reversal
+from scriptc.ir.gradients.rules import Derivatives, not_differentiable
+from scriptc.ir.loc import Loc
+from scriptc.ir.passes import single_exit
+from scriptc.ir.regions import counter, is_loop
+from scriptc.ir.types import INT, ListType, OptionalType, TensorType, Type, join
+
+_REGISTERED = (lists, writes)  # imported for the ops that they register
+
+
+@dataclass(frozen=True)
+class Differentiated:
+    """What `differentiate` made.
+
+    kept: how many values the forward function returns behind its own results. arrives: for each input whether the backward
+    function returns its gradient, which it does where a gradient reaches the input.
+    """
+
+    forward: Func
+    backward: Func
+    kept: int
+    arrives: tuple[bool, ...]
+
+
+def differentiate(
+    module: Module, name: str, arguments: Sequence[int], params: Sequence[str], derivatives: Derivatives
+) -> Differentiated:
+    """Split an entry of a module into a forward and a backward function, in place.
+
+    The backward function takes the kept values, then a gradient for each result that `is_differentiable`. It returns the
+    gradients of the arguments, by index, then of the params, by name.
+
+    Raises CompileError where the gradient of an op is needed and not supported.
+    """
+    func = module.funcs[name]
+    single_exit.run(module, {})
+    hoisted = _hoist_params(func, params)
+    inputs = [*(func.body.args[i] for i in arguments), *(hoisted.get(p) for p in params)]
+    last = func.body.ops[-1]
+    results = [v for v in last.operands if is_differentiable(v.type)]
+    adjoints = Adjoints(func, [v for v in inputs if v is not None], results)
+    reversal, block = Reversal(adjoints, derivatives), Block()
+    kept = KeptOfFunction(block)
+    level = Level(func.body, Builder(block), None, kept, adjoints.written)
+    gradients = [Value(v.type, block, f"grad_{v.name}") for v in results]
+    for value, gradient in zip(results, gradients, strict=True):
+        if isinstance(value.type, ListType):
+            lists.start(level, value, gradient)
+        else:
+            adjoints.accumulate(level, value, gradient)
+    _Blocks(reversal, level).reverse(level)
+    found = [None if v is None else _gradient_of_input(adjoints, level, v) for v in inputs]
+    values = [v for v in found if v is not None]
+    level.builder.op("return", values, last.loc)
+    block.args += gradients
+    backward = Func(f"{func.name}.backward", block, [v.type for v in values], func.loc)
+    last.set_operands([*last.operands, *kept.values])
+    func.results = [*func.results, *(v.type for v in kept.values)]
+    module.funcs[backward.name] = backward
+    module.entries.append(backward.name)
+    return Differentiated(func, backward, len(kept.values), tuple(v is not None for v in found))
+
+
+def _gradient_of_input(adjoints: Adjoints, level: Level, value: Value) -> Value | None:
+    return level.shadows.get(value) if isinstance(value.type, ListType) else adjoints.take_defined(level, value)
+
+
+def is_differentiable(t: Type) -> bool:
+    """Return whether a result of this type takes a gradient: a tensor, or a list of tensors."""
+    return isinstance(t.elem if isinstance(t, ListType) else t, TensorType) and carries(t)
+
+
+def _is_tensor_or_none(t: Type) -> bool:
+    return isinstance(t.item if isinstance(t, OptionalType) else t, TensorType)
+
+
+def _hoist_params(func: Func, params: Sequence[str]) -> dict[str, Value]:
+    """Read each param once, at the start of the function."""
+    found: dict[str, Value] = {}
+    for op in list(func.body.walk()):
+        if op.name != "param" or op.attrs["name"] not in params:
+            continue
+        known = found.get(op.attrs["name"])
+        if known is None:
+            op.detach()
+            func.body.insert(0, op)
+            found[op.attrs["name"]] = op.result
+        else:
+            op.replace_with([known])
+    return found
+
+
+class _Blocks:
+    """Builds backward code of blocks, branches and loops. top: the level of the function's own block."""
+
+    def __init__(self, reversal: Reversal, top: Level):
+        self.reversal = reversal
+        self.adjoints = reversal.adjoints
+        self.top = top
+
+    def reverse(self, level: Level) -> None:
+        """Build the backward code of the block of a level."""
+        active = self.adjoints.active
+        for op in reversed(list(level.forward.ops)):
+            if op.has("TERMINATOR"):
+                continue
+            if op.regions:
+                self.reverse_regions(level, op)
+            elif op.operands and (op.defn.writes & {"tensor", "list"} or any(r in active for r in op.results)):
+                handler = REVERSES.get(op.name)
+                if handler is not None:
+                    handler(self.reversal, level, op)
+                elif op.results:
+                    reverse_op(self.reversal, level, op)
+                elif op.operands[0] in active:
+                    raise not_differentiable(op, f"`{op.name}`")
+
+    def reverse_regions(self, level: Level, op: Op) -> None:
+        if not {v for inner in op.walk() for v in (*inner.operands, *inner.results)} & self.adjoints.active:
+            return
+        if op.name not in ("if", "loop"):
+            raise not_differentiable(op, f"`{op.name}`")
+        self.prepare(level, op)
+        if is_loop(op):
+            self.reverse_loop(level, op)
+        else:
+            self.reverse_if(level, op)
+
+    def prepare(self, level: Level, op: Op) -> None:
+        """Make the buffers and lists of gradients of a block that code nested in `op` adds to."""
+        adjoints = self.adjoints
+        for value in {v for inner in op.walk() for v in inner.operands}:
+            root = root_of(value)
+            if root in adjoints.buffered and root.block is level.forward:
+                adjoints.buffer(level, root)
+            is_list = isinstance(value.type, ListType) and value in adjoints.active and value not in adjoints.stacked
+            if is_list and value.block is level.forward:
+                lists.shadow(self.reversal, level, value)
+
+    def captured(self, op: Op) -> list[Value]:
+        """Return the values from outside of an op whose gradients its regions add to."""
+        own = {v for inner in op.walk() for v in inner.results}
+        own |= {arg for inner in op.walk() for region in inner.regions for arg in region.args}
+        used = dict.fromkeys(v for inner in op.walk() if inner is not op for v in inner.operands)
+        inherited = [v for v in used if v in self.adjoints.active and v not in own and _is_tensor_or_none(v.type)]
+        return [v for v in inherited if root_of(v) not in self.adjoints.buffered]
+
+    def reverse_if(self, level: Level, op: Op) -> None:
+        adjoints, loc = self.adjoints, op.loc
+        outputs = [(i, g) for i, r in enumerate(op.results) if r in adjoints.active and (g := adjoints.take(level, r))]
+        before = {v: around(level, v) for v in self.captured(op)}
+        condition = level.get(op.operands[0])
+        children = [self.reverse_branch(level, region, outputs, before) for region in op.regions]
+        changed = [v for v, gradient in before.items() if any(c.gradients.get(v) is not gradient for c in children)]
+        types: list[Type] = []
+        for child in children:
+            values = [child.gradients.get(v) or adjoints.nothing(child, v) for v in changed]
+            child.builder.op("yield", values, loc)
+            types = [join(a, v.type) for a, v in zip(types or [v.type for v in values], values, strict=True)]
+        regions = [child.builder.block for child in children]
+        if changed or any(len(region.ops) > 1 for region in regions):
+            new = level.builder.op("if", [condition], loc, regions=regions, types=types)
+            level.gradients.update(zip(changed, new.results, strict=True))
+
+    def reverse_branch(
+        self, level: Level, region: Block, outputs: list[tuple[int, Value]], before: dict[Value, Value | None]
+    ) -> Level:
+        """Build the backward code of a branch. outputs: gradients of the results of the `if`, by their numbers."""
+        child = Level(region, Builder(Block()), level, KeptOnStack(self.top), self.adjoints.written)
+        child.gradients = {v: gradient for v, gradient in before.items() if gradient is not None}
+        last = region.ops[-1]
+        if last.name == "yield":
+            for i, gradient in outputs:
+                self.adjoints.accumulate(child, last.operands[i], gradient)
+            self.reverse(child)
+        return child
+
+    def reverse_loop(self, level: Level, op: Op) -> None:
+        adjoints, (region,), loc = self.adjoints, op.regions, op.loc
+        count = _trip_count(level, op)
+        skip = 3 if op.attrs["counted"] else 0
+        inits, args = op.operands[skip:], region.args[1 if skip else 0 :]
+        carried = [i for i, (a, r) in enumerate(zip(args, op.results, strict=True)) if {a, r} & adjoints.active]
+        for i in carried:
+            if not _is_tensor_or_none(args[i].type):
+                raise not_differentiable(op, f"a value of the type {args[i].type} that a loop carries")
+        captured = self.captured(op)
+        starts = [adjoints.take_or_nothing(level, op.results[i]) for i in carried]
+        starts += [around(level, v) or adjoints.nothing(level, v) for v in captured]
+        types = [join(gradient_type(v), g.type) for v, g in zip([*(args[i] for i in carried), *captured], starts, strict=True)]
+        block = Block([(INT, "k"), *((t, f"grad_{v.name}") for t, v in zip(types, starts, strict=True))])
+        child = self.iteration(level, op, block, count)
+        child.gradients = dict(zip(captured, block.args[1 + len(carried) :], strict=True))
+        last = region.ops[-1]
+        for i, gradient in zip(carried, block.args[1:], strict=False):
+            adjoints.accumulate(child, last.operands[i], gradient)
+        self.reverse(child)
+        ends = [adjoints.take_or_nothing(child, args[i]) for i in carried]
+        ends += [child.gradients[v] for v in captured]
+        child.builder.op("yield", ends, loc)
+        for arg, end in zip(block.args[1:], ends, strict=True):
+            arg.type = join(arg.type, end.type)
+        builder = level.builder
+        bounds = [builder.const(0, loc), count, builder.const(1, loc)]
+        types = [arg.type for arg in block.args[1:]]
+        label = self.reversal.label()
+        new = builder.op("loop", [*bounds, *starts], loc, regions=[block], types=types, label=label, counted=True)
+        level.gradients.update(zip(captured, new.results[len(carried) :], strict=True))
+        for i, result in zip(carried, new.results, strict=False):
+            adjoints.accumulate(level, inits[i], result)
+
+    def iteration(self, level: Level, op: Op, block: Block, count: Value) -> Level:
+        """Return the level of the body of a loop. block: the backward body, whose first argument counts the iterations."""
+        loc, (region,) = op.loc, op.regions
+        builder = Builder(block)
+        last = builder.build("int.sub", [count, builder.const(1, loc)], loc)
+        index = builder.build("int.sub", [last, block.args[0]], loc)
+        keeper = KeptOfLoop(op, level, index) if level is self.top else KeptOnStack(self.top)
+        child = Level(region, builder, level, keeper, self.adjoints.written)
+        child.index = index
+        if (number := counter(op)) is not None:
+            start, step = level.get(op.operands[0]), level.get(op.operands[2])
+            steps = builder.build("int.mul", [index, step], loc)
+            child.known[number] = builder.build("int.add", [start, steps], loc)
+        return child
+
+
+def _trip_count(level: Level, op: Op) -> Value:
+    """Return how many iterations of a loop ran, in backward code; forward code counts them if a `break` may end the loop."""
+    loc, region = op.loc, op.regions[0]
+    leaves = [t for t in region.walk() if t.name == "break" and t.attrs["to"] == op.attrs["label"]]
+    if op.attrs["counted"] and not leaves:
+        start, stop, step = (level.get(v) for v in op.operands[:3])
+        return _range_length(level.builder, start, stop, step, loc)
+    zero = Builder.before(op).const(0, loc)
+    arg = Value(INT, region, "count")
+    region.args.append(arg)
+    last = region.ops[-1]
+    leaving = leaves[0].parent.parent if leaves and leaves[0].parent is not None else None
+    builder = Builder.before(leaving if leaving is not None else last)
+    more = builder.build("int.add", [arg, builder.const(1, loc)], loc)
+    for terminator in (last, *leaves):
+        terminator.set_operands([*terminator.operands, more])
+    op.set_operands([*op.operands, zero])
+    op.results.append(Value(INT, op, "count"))
+    return level.get(op.results[-1])
+
+
+def _range_length(builder: Builder, start: Value, stop: Value, step: Value, loc: Loc) -> Value:
+    """Return the number of values in a range: -((start - stop) // step), or 0."""
+    made = step.op
+    if made is not None and made.name == "const" and made.attrs["value"] == 1:
+        length = builder.build("int.sub", [stop, start], loc)
+    else:
+        span = builder.build("int.floordiv", [builder.build("int.sub", [start, stop], loc), step], loc)
+        length = builder.build("int.neg", [span], loc)
+    return builder.build("int.max", [length, builder.const(0, loc)], loc)

@@ -1,0 +1,29 @@
+"""The derivatives of ops, which another layer provides as functions of the tensor IR."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from scriptc.ir.core import Func, Op
+from scriptc.ir.errors import CompileError, Diagnostic
+
+
+class Derivatives(Protocol):
+    """What gives the gradients of operands."""
+
+    def parameters(self, op: str, operand: str) -> list[str] | None:
+        """Return the names of what the gradient of an operand is computed from, None if the op has none for it."""
+
+    def read(self, op: str, operand: str, arguments: Mapping[str, Any]) -> Func:
+        """Return the function that computes the gradient of an operand from `arguments`: IR types, and known values."""
+
+
+def is_constant(op: Op) -> bool:
+    """Return whether the results of an op have zero gradients with respect to all its operands."""
+    return op.defn.gradient == ()
+
+
+def not_differentiable(op: Op, what: str, hint: str = "") -> CompileError:
+    """Return the error of an op whose gradient is needed and cannot be computed."""
+    return CompileError(Diagnostic(op.loc, f"the gradient of {what} is not supported in compiled code", hint or None))
