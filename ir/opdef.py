@@ -167,6 +167,8 @@ class OpDef:
     reads, writes: classes of memory ("tensor", "list", "state", "random", "io") that running the op reads or writes.
     raises: whether running the op may raise. check: name of the `check` kind that guards it, after which it cannot.
     errors: the errors that the op or its check raises.
+    gradient: the operands whose gradients `@derives` functions of the library give; () if all gradients are zero; None if
+    gradients are not supported, or are computed by ir/gradients itself (partial views, writes, lists).
     takes: of an elementwise op, the dtypes that it computes in; by default those of its samples.
     phases: those in whose modules the op may stand.
     One of these says how C is made, or `emit` chooses between the two others: `c` (a per-element or scalar C expression
@@ -189,6 +191,7 @@ class OpDef:
     emit: str | None = None
     samples: Samples | None = None
     errors: tuple[Raises, ...] = ()
+    gradient: tuple[str, ...] | None = None
     tolerance_ulp: float = 0.0
     takes: tuple[str, ...] = ()
     phases: tuple[str, ...] = TENSOR

@@ -29,6 +29,10 @@ WIDENING: set[Any] = set()
 PROMOTING: set[Any] = set()
 
 
+# Derivatives by op and operand: ("mul", "self").
+DERIVATIVES: dict[tuple[str, str], Any] = {}
+
+
 _CLASSES = frozenset(
     "Tensor aten list tuple dict set frozenset Counter OrderedDict str int float bool complex Size range".split()
 )
@@ -96,6 +100,20 @@ def decomposes(*names: str, widens: bool = False, promotes: bool = False) -> Cal
                 DECOMPOSITIONS[name] = func
             elif (target := resolve(name)) is not None:
                 DECOMPOSITIONS[target] = func
+        return func
+
+    return register
+
+
+def derives(op: str, *operands: str) -> Callable[[Any], Any]:
+    """Register the Python function that gives the gradient of operands of an op (ir/gradients/rules.py).
+
+    The function's parameters are named after operands and attributes of the op's schema, and `result` and `grad`, or
+    `result0`, `grad0`, ... if the op has several results.
+    """
+
+    def register(func: Any) -> Any:
+        DERIVATIVES.update({(op, operand): func for operand in operands})
         return func
 
     return register

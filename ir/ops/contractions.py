@@ -74,7 +74,8 @@ def _linear_rows(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 ROWS = [
-    OpDef("matmul", "(Tensor self, Tensor other) -> Tensor", _matmul, _PLAIN, torch=("torch.matmul", "Tensor.matmul"),
+    OpDef("matmul", "(Tensor self, Tensor other) -> Tensor", _matmul, _PLAIN, gradient=("self", "other"),
+          torch=("torch.matmul", "Tensor.matmul"),
           reads=_TENSOR, check="matmul", kernel="sc_matmul", tolerance_ulp=64,
           samples=Samples((((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((2, 3, 4), (4, 5)),
                            ((2, 1, 3, 4), (5, 4, 2)), ((3, 0), (0, 2))), dtypes=("f32", "f64", "i64", "bf16")),
@@ -83,7 +84,8 @@ ROWS = [
                   Raises("RuntimeError", "inconsistent tensor size, expected tensor [4] and src [5] to have the same number "
                          "of elements, but got 4 and 5 elements respectively", shapes=((4,), (5,))))),
     OpDef("linear", "(Tensor input, Tensor weight, Tensor? bias) -> Tensor", _linear, _PLAIN,
-          ref="torch.nn.functional.linear", reads=_TENSOR, check="linear", kernel="sc_linear", samples=_LINEAR,
+          gradient=("input", "weight", "bias"), ref="torch.nn.functional.linear", reads=_TENSOR, check="linear",
+          kernel="sc_linear", samples=_LINEAR,
           tolerance_ulp=64,
           errors=(Raises("RuntimeError", "mat1 and mat2 shapes cannot be multiplied (3x5 and 6x4)",
                          shapes=((3, 5), (4, 6), (4,))),

@@ -71,7 +71,7 @@ _ONES = ((1, 1), (0, 0), (1, 1), 1)  # strides, no padding, dilations, one group
 _PADDED = "pad should be at most half of effective kernel size, but got pad=2, kernel_size=2 and dilation=1"
 ROWS = [
     OpDef("conv2d", "(Tensor input, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
-          "int[2] dilation, SymInt groups) -> Tensor", _conv2d, _PURE, ref="torch.conv2d",
+          "int[2] dilation, SymInt groups) -> Tensor", _conv2d, _PURE, gradient=("input", "weight", "bias"), ref="torch.conv2d",
           reads=_TENSOR, raises=True, emit="conv2d", tolerance_ulp=128,
           samples=Samples((((2, 4, 9, 8), (6, 4, 3, 3), (6,)), ((4, 5, 5), (2, 4, 1, 2), (2,))),
                           dtypes=("f32", "f64"), extra=(((1, 1), (0, 0), (1, 1), 1), ((2, 1), (1, 2), (2, 1), 1))),
@@ -86,7 +86,8 @@ ROWS = [
     # `arranged` is the result of `arrange_transposed` with the same attributes, or None.
     OpDef("conv_transpose2d", "(Tensor input, Tensor weight, Tensor? bias, Value? arranged, int[2] stride, int[2] padding, "
           "int[2] output_padding, int groups, int[2] dilation) -> Tensor", _conv_transpose2d, _PURE,
-          ref="conv_transpose2d", reads=_TENSOR, raises=True, emit="conv_transpose2d", tolerance_ulp=128,
+          gradient=("input", "weight", "bias"), ref="conv_transpose2d", reads=_TENSOR, raises=True, emit="conv_transpose2d",
+          tolerance_ulp=128,
           samples=Samples((((2, 4, 5, 3), (4, 3, 3, 2), (3,)), ((2, 4, 4), (2, 1, 1, 2), (1,))), dtypes=("f32", "f64"),
                           extra=((None, (1, 1), (0, 0), (0, 0), 1, (1, 1)), (None, (2, 3), (1, 0), (1, 2), 1, (2, 1)))),
           errors=(Raises("RuntimeError", "Given transposed=1, weight of size [4, 3, 3, 2], expected input[2, 3, 5, 3] to have "
@@ -106,7 +107,7 @@ ROWS = [
           "(Tensor weight, int[2] stride, int[2] padding, int groups, int[2] dilation, int slot) -> Value", fixed(PACKED),
           _PURE, reads=_TENSOR, ref="arrange_transposed", kernel="sc_arrange_transposed_kept", phases=MADE_BY_PASSES),
     OpDef("max_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, "
-          "bool ceil_mode) -> Tensor", _pool, _PURE, ref="torch.max_pool2d",
+          "bool ceil_mode) -> Tensor", _pool, _PURE, gradient=("self",), ref="torch.max_pool2d",
           reads=_TENSOR, raises=True, emit="max_pool2d",
           samples=Samples(_IMAGES, extra=(((2, 2), (2, 2), (0, 0), (1, 1), False),
                                           ((3, 2), (2, 1), (1, 1), (1, 2), True))),
@@ -115,12 +116,13 @@ ROWS = [
                          "small", shapes=((2, 3, 1, 1),), extra=((2, 2), (2, 2), (0, 0), (1, 1), False)))),
     OpDef("avg_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, "
           "bool count_include_pad, int? divisor_override) -> Tensor",
-          _pool, _PURE, ref="torch.nn.functional.avg_pool2d", reads=_TENSOR, raises=True, emit="avg_pool2d",
+          _pool, _PURE, gradient=("self",), ref="torch.nn.functional.avg_pool2d", reads=_TENSOR, raises=True, emit="avg_pool2d",
           tolerance_ulp=4, samples=Samples(_IMAGES, extra=(((2, 2), (2, 2), (0, 0), False, True, None),
                                                            ((3, 2), (2, 1), (1, 1), True, False, None))),
           errors=(Raises("RuntimeError", _PADDED, shapes=_IMAGES[0], extra=((2, 2), (2, 2), (2, 0), False, True, None)),)),
     # Along `dim`, element i is the sum over t of weight[t, i] times the element at index[t, i].
-    OpDef("resample", "(Tensor self, Tensor index, Tensor weight, int dim) -> Tensor", _resample, _PURE, ref="resample",
+    OpDef("resample", "(Tensor self, Tensor index, Tensor weight, int dim) -> Tensor", _resample, _PURE, gradient=("self",),
+          ref="resample",
           reads=_TENSOR, raises=True, kernel="sc_resample", tolerance_ulp=16,
           samples=Samples((((3, 4), (2, 5), (2, 5)), ((3, 3, 3), (4, 2), (4, 2))), 0.0, 2.9, dtypes=("f32", "f64"),
                           kinds=("", "i64", ""), extra=((0,), (1,))),

@@ -42,7 +42,7 @@ _SCATTERED = (((3, 4), (2, 3), (3, 4)), ((5,), (4,), (4,)))
 _DTYPES = ("f32", "i64", "bool", "bf16", "f64")
 
 ROWS = [
-    OpDef("gather", "(Tensor self, int dim, Tensor index) -> Tensor", _gather, _ANY, ref="torch.gather",
+    OpDef("gather", "(Tensor self, int dim, Tensor index) -> Tensor", _gather, _ANY, gradient=("self",), ref="torch.gather",
           reads=_TENSOR, raises=True, kernel="sc_gather",
           samples=Samples((((3, 4), (3, 2)), ((3, 4), (0, 2)), ((5,), (3,))), 0.0, 2.9, dtypes=_DTYPES, extra=((0,),),
                           kinds=_INDEX),
@@ -51,12 +51,12 @@ ROWS = [
                   Raises("RuntimeError", "Index tensor must have the same number of dimensions as input tensor",
                          shapes=((3, 4), (2,)), extra=(0,)))),
     OpDef("index_select", "(Tensor self, int dim, Tensor index) -> Tensor", _index_select, _ANY,
-          ref="torch.index_select", reads=_TENSOR, raises=True, kernel="sc_index_select",
+          gradient=("self",), ref="torch.index_select", reads=_TENSOR, raises=True, kernel="sc_index_select",
           samples=Samples((((3, 4), (5,)), ((3, 4), (0,))), 0.0, 2.9, dtypes=_DTYPES, extra=((0,), (1,)), kinds=_INDEX),
           errors=(Raises("IndexError", "index out of range in self", shapes=((3, 4), (2,)), extra=(0,), value=5.0),)),
     # Copies self and writes src into the copy. If `include_self`, the elements of self take part in the reduction.
     OpDef("scatter", "(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self) -> Tensor",
-          _scatter, _ANY, ref="scatter", reads=_TENSOR, raises=True, emit="scatter", tolerance_ulp=4,
+          _scatter, _ANY, gradient=("self", "src"), ref="scatter", reads=_TENSOR, raises=True, emit="scatter", tolerance_ulp=4,
           samples=Samples(_SCATTERED, 0.0, 2.9, dtypes=("f32", "i64", "f64", "i8"), kinds=(*_INDEX, ""),
                           extra=tuple((0, r, s) for r in REDUCTIONS for s in (True, False))),
           errors=(Raises("RuntimeError", "index 5 is out of bounds for dimension 0 with size 3",

@@ -100,26 +100,29 @@ def _not_square(function: str, shapes: Shapes, extra: tuple[Any, ...]) -> Raises
 _RIGHT = (((3, 3), (3, 2)), ((2, 1, 3, 3), (4, 3, 5)), ((37, 37), (37, 20)), ((3, 3), (3, 0)), ((0, 0), (0, 2)))
 ROWS = [
     # Returns both factors in one matrix, LAPACK's pivots, and the number of the first zero pivot, counted from 1, or 0.
-    OpDef("linalg.lu", "(Tensor A) -> (Tensor, Tensor, Tensor)", _lu, _PURE, ref="torch.linalg.lu_factor_ex",
+    OpDef("linalg.lu", "(Tensor A) -> (Tensor, Tensor, Tensor)", _lu, _PURE, gradient=("A",), ref="torch.linalg.lu_factor_ex",
           reads=_TENSOR, raises=True, kernel="sc_linalg_lu", tolerance_ulp=256,
           samples=Samples((*_SQUARE, *_ANY), dtypes=_FLOATS), errors=(OUT_OF_MEMORY,)),
     # Solves A x = B, or A^T x = B if `adjoint`.
     OpDef("linalg.lu_solve", "(Tensor LU, Tensor pivots, Tensor B, *, bool adjoint) -> Tensor", _lu_solve, _PURE,
-          ref="torch.linalg.lu_solve", reads=_TENSOR, raises=True, kernel="sc_linalg_lu_solve", tolerance_ulp=256,
+          gradient=("LU", "B"), ref="torch.linalg.lu_solve", reads=_TENSOR, raises=True, kernel="sc_linalg_lu_solve",
+          tolerance_ulp=256,
           samples=Samples((((3, 3), (3,), (3, 2)), ((2, 1, 3, 3), (2, 1, 3), (4, 3, 5)), ((0, 0), (0,), (0, 2))),
                           1.0, 2.9, dtypes=_FLOATS, kinds=("", "i32", ""), extra=((False,), (True,))),
           errors=(_not_square("torch.linalg.lu_solve", ((3, 4), (3,), (3, 2)), (False,)),
                   Raises("RuntimeError", "linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B (3x3 and "
                          "4x2)", shapes=((3, 3), (3,), (4, 2)), extra=(False,)))),
     OpDef("linalg.triangle", "(Tensor A, Tensor B, *, bool upper, bool unitriangular) -> Tensor", _triangle, _PURE,
-          ref="torch.linalg.solve_triangular", reads=_TENSOR, raises=True, kernel="sc_linalg_triangle", tolerance_ulp=256,
+          gradient=("A", "B"), ref="torch.linalg.solve_triangular", reads=_TENSOR, raises=True, kernel="sc_linalg_triangle",
+          tolerance_ulp=256,
           samples=Samples(_RIGHT, 1.0, 1.1, dtypes=_FLOATS, extra=((True, False), (False, True), (False, False))),
           errors=(_not_square("linalg.solve_triangular", ((3, 4), (3, 2)), (True, False)),
                   Raises("RuntimeError", "linalg.solve_triangular: Incompatible shapes of A and B for the equation AX = B "
                          "(3x3 and 4x2)", shapes=((3, 3), (4, 2)), extra=(True, False)))),
     # Factors a matrix by its lower triangle. Also returns the order of the first leading minor that is not positive, or
     # 0.
-    OpDef("linalg.cholesky", "(Tensor A) -> (Tensor, Tensor)", _cholesky, _PURE, ref="torch.linalg.cholesky_ex",
+    OpDef("linalg.cholesky", "(Tensor A) -> (Tensor, Tensor)", _cholesky, _PURE, gradient=("A",),
+          ref="torch.linalg.cholesky_ex",
           reads=_TENSOR, raises=True, kernel="sc_linalg_cholesky", tolerance_ulp=256,
           samples=Samples((((1, 1),), ((3, 1, 1),), ((0, 0),)), 1.0, 3.0, dtypes=_FLOATS),
           errors=(_not_square("linalg.cholesky", ((3, 4),), ()),)),
@@ -128,7 +131,8 @@ ROWS = [
           reads=_TENSOR, raises=True, kernel="sc_linalg_geqrf", tolerance_ulp=1024,
           samples=Samples((*_SQUARE, *_ANY), dtypes=_FLOATS), errors=(OUT_OF_MEMORY,)),
     OpDef("linalg.householder", "(Tensor A, Tensor tau) -> Tensor", _householder, _PURE,
-          ref="torch.linalg.householder_product", reads=_TENSOR, raises=True, kernel="sc_linalg_q", tolerance_ulp=1024,
+          gradient=("A", "tau"), ref="torch.linalg.householder_product", reads=_TENSOR, raises=True, kernel="sc_linalg_q",
+          tolerance_ulp=1024,
           samples=Samples((((5, 3), (3,)), ((2, 40, 36), (2, 34)), ((3, 3), (0,)), ((0, 0), (0,))), 0.0, 0.2,
                           dtypes=_FLOATS),
           errors=(Raises("RuntimeError", "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
@@ -137,13 +141,14 @@ ROWS = [
                          "tau.shape[-1]", shapes=((4, 3), (5,))))),
     # Returns eigenvalues, eigenvectors (none without `vectors`) and a code, which is not 0 if the iteration does not
     # converge. Reads the lower triangle. Samples test the values alone, since the vectors are unique only up to signs.
-    OpDef("linalg.eigh", "(Tensor A, *, bool vectors) -> (Tensor, Tensor, Tensor)", _eigh, _PURE, ref="linalg:eigh",
+    OpDef("linalg.eigh", "(Tensor A, *, bool vectors) -> (Tensor, Tensor, Tensor)", _eigh, _PURE, gradient=("A",),
+          ref="linalg:eigh",
           reads=_TENSOR, raises=True, kernel="sc_linalg_eigh", tolerance_ulp=1024,
           samples=Samples(_SQUARE, dtypes=_FLOATS, extra=((False,),)),
           errors=(_not_square("linalg.eigh", ((3, 4),), (False,)),)),
     # Returns left vectors, values, right vectors and a code as of linalg.eigh, -4 for a NaN. If `full`, the matrices of
     # vectors are square.
     OpDef("linalg.svd", "(Tensor A, *, bool vectors, bool full) -> (Tensor, Tensor, Tensor, Tensor)", _svd, _PURE,
-          ref="linalg:svd", reads=_TENSOR, raises=True, kernel="sc_linalg_svd", tolerance_ulp=1024,
+          gradient=("A",), ref="linalg:svd", reads=_TENSOR, raises=True, kernel="sc_linalg_svd", tolerance_ulp=1024,
           samples=Samples((*_SQUARE, *_ANY), dtypes=_FLOATS, extra=((False, False),)), errors=(OUT_OF_MEMORY,)),
 ]  # fmt: skip

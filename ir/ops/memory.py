@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import nan
 
-from scriptc.ir.opdef import OpDef, Raises, Samples
+from scriptc.ir.opdef import MADE_BY_PASSES, OpDef, Raises, Samples
 from scriptc.ir.ops.rules import Attrs, Operands, fixed, own_dim, same_type, tensor, with_dtype
 from scriptc.ir.types import BOOL, FLOAT, INT, Type
 
@@ -26,6 +26,9 @@ def _size(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 ROWS = [
     OpDef("size", "(Tensor self, int dim) -> SymInt", _size, _PURE, emit="size", ref="Tensor.size",
           samples=Samples(shapes=(((3, 4),),), extra=((1,), (-2,)))),
+    # 0 where the tensor is undefined.
+    OpDef("size_or_zero", "(Tensor self, SymInt dim) -> SymInt", fixed(INT), _PURE, ref="size_or_zero",
+          c="({0} ? {0}->size[{1}] : 0)", phases=MADE_BY_PASSES, samples=Samples(shapes=(((3, 4),),), extra=((1,), (0,)))),
     OpDef("stride", "(Tensor self, SymInt dim) -> SymInt", fixed(INT), _PURE, ref="Tensor.stride",
           c="{0}->stride[{1}]", samples=Samples(shapes=(((3, 4),),), extra=((0,), (1,)))),
     OpDef("is_contiguous", "(Tensor self) -> Value", fixed(BOOL), _PURE, ref="Tensor.is_contiguous",
@@ -47,16 +50,16 @@ ROWS = [
           errors=(Raises("RuntimeError", "Boolean value of Tensor with more than one value is ambiguous", shapes=((3, 4),)),
                   Raises("RuntimeError", "Boolean value of Tensor with no values is ambiguous", shapes=((0,),)))),
     OpDef("clone", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "ALLOCATES"}) | _ANY, reads=_TENSOR,
-          torch=("Tensor.clone", "torch.clone"), kernel="sc_clone", samples=_SHAPES),
+          gradient=("self",), torch=("Tensor.clone", "torch.clone"), kernel="sc_clone", samples=_SHAPES),
     # Returns the tensor itself if it is contiguous, so the result may alias.
     OpDef("contiguous", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "VIEW"}), reads=_TENSOR,
-          torch=("Tensor.contiguous",), kernel="sc_contiguous", samples=_SHAPES),
+          gradient=("self",), torch=("Tensor.contiguous",), kernel="sc_contiguous", samples=_SHAPES),
     # As contiguous, but dims of size 1 must have the strides of a new tensor as well.
     OpDef("plain", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "VIEW", "PLAIN"}), reads=_TENSOR,
-          ref="plain", kernel="sc_plain", samples=_SHAPES),
+          gradient=("self",), ref="plain", kernel="sc_plain", samples=_SHAPES),
     # Always makes a new tensor. The front end builds no cast to the dtype that the tensor has.
     OpDef("cast", "(Tensor self, ScalarType dtype) -> Tensor", with_dtype, frozenset({"PURE", "ELEMENTWISE"}) | _ANY,
-          reads=_TENSOR, ref="Tensor.to", c="cast",
+          reads=_TENSOR, gradient=("self",), ref="Tensor.to", c="cast",
           samples=Samples(shapes=(((3, 4),), ((),)), low=0.0, high=3.0,
                           dtypes=("f32", "f64", "i64", "u8", "bool", "bf16", "c64", "c128"),
                           extra=(("f32",), ("i32",), ("bool",), ("f16",), ("f64",), ("c64",), ("c128",)))),

@@ -18,7 +18,8 @@ def _same(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 def _softmax(name: str) -> OpDef:
     return OpDef(
-        name, "(Tensor self, int dim, *, ScalarType dtype) -> Tensor", with_dtype, _PURE, ref=f"torch.{name}",
+        name, "(Tensor self, int dim, *, ScalarType dtype) -> Tensor", with_dtype, _PURE, gradient=("self",),
+        ref=f"torch.{name}",
         reads=_TENSOR, raises=True, kernel=f"sc_{name}", tolerance_ulp=64,
         samples=Samples((((3, 5),), ((2, 130),), ((4, 0),), ((70, 3),)), dtypes=_FLOATS, extra=((0,), (1,))),
         errors=(Raises("NotImplementedError", f"\"{name}_kernel_impl\" not implemented for 'Long'", shapes=((3, 4),),
@@ -31,7 +32,8 @@ ROWS = [
     _softmax("log_softmax"),
     # Normalizes over the last dims, of sizes `normalized_shape`; weight and bias have that shape.
     OpDef("layer_norm", "(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, Scalar eps) -> Tensor",
-          _same, _PURE, ref="torch.layer_norm", reads=_TENSOR, raises=True, kernel="sc_layer_norm", tolerance_ulp=256,
+          _same, _PURE, gradient=("input", "weight", "bias"), ref="torch.layer_norm", reads=_TENSOR, raises=True,
+          kernel="sc_layer_norm", tolerance_ulp=256,
           samples=Samples((((3, 5), (5,), (5,)), ((0, 5), (5,), (5,))), dtypes=("f32", "f64"), extra=(((5,), 1e-3),)),
           errors=(Raises("RuntimeError", "Given normalized_shape=[5], expected input with shape [*, 5], but got input of "
                          "size[3, 4]", shapes=((3, 4), (5,), (5,)), extra=((5,), 1e-3)),
@@ -39,7 +41,8 @@ ROWS = [
                          "[4] and normalized_shape = [5]", shapes=((3, 5), (4,), (5,)), extra=((5,), 1e-3)))),
     # Normalizes over `num_groups` groups of the channels of [N, C, ...]; weight and bias have C elements.
     OpDef("group_norm", "(Tensor input, SymInt num_groups, Tensor? weight, Tensor? bias, Scalar eps) -> Tensor",
-          _same, _PURE, ref="torch.group_norm", reads=_TENSOR, raises=True, kernel="sc_group_norm", tolerance_ulp=256,
+          _same, _PURE, gradient=("input", "weight", "bias"), ref="torch.group_norm", reads=_TENSOR, raises=True,
+          kernel="sc_group_norm", tolerance_ulp=256,
           samples=Samples((_NORM, ((3, 6), (6,), (6,))), dtypes=("f32", "f64"), extra=((2, 1e-3), (6, 1e-3))),
           errors=(Raises("RuntimeError", "Expected number of channels in input to be divisible by num_groups, but got input "
                          "of shape [2, 5, 3] and num_groups=2", shapes=((2, 5, 3), (5,), (5,)), extra=(2, 1e-3)),

@@ -52,14 +52,14 @@ def _names(name: str, *more: str, method: bool = True) -> tuple[str, ...]:
 def unary(
     name: str, c: str | Mapping[str, str], *more: str, low: float = -3.0, high: float = 3.0,
     dtypes: tuple[str, ...] = _FLOATS, infer: Infer = elementwise, ulp: float = 4.0, method: bool = True,
-    floating: bool = False, finite: bool = False, takes: tuple[str, ...] = (),
+    floating: bool = False, finite: bool = False, takes: tuple[str, ...] = (), gradient: tuple[str, ...] | None = None,
 ) -> OpDef:  # fmt: skip
     """Return a function of one tensor. A mapping in `c` gives expressions for the kinds float, int and bool."""
     samples = Samples(UNARY_SHAPES, low, high, dtypes, finite=finite)
     return OpDef(
         name, "(Tensor self) -> Tensor", infer, _TRAITS | {"FLOATING"} if floating else _TRAITS,
         _names(name, *more, method=method), reads=_TENSOR, c=c, samples=samples, tolerance_ulp=ulp,
-        takes=takes,
+        takes=takes, gradient=gradient,
     )  # fmt: skip
 
 
@@ -67,18 +67,20 @@ def binary(
     name: str, c: str | Mapping[str, str], *more: str, dtypes: tuple[str, ...] = _NUMBERS, infer: Infer = elementwise,
     commutes: bool = False, low: float = -3.0, high: float = 3.0, ulp: float = 0.0, method: bool = True,
     ref: str | None = None, traits: frozenset[str] = frozenset(), takes: tuple[str, ...] = (),
+    gradient: tuple[str, ...] | None = None,
 ) -> OpDef:  # fmt: skip
     """Return a function of two tensors, or of a tensor and a number in either order."""
     return OpDef(
         name, "(Operand self, Operand other) -> Tensor", infer, (_COMMUTES if commutes else _TRAITS) | traits,
         _names(name, *more, method=method), ref, reads=_TENSOR, check="broadcast", c=c,
         samples=Samples(BINARY_SHAPES, low, high, dtypes), errors=BROADCAST_ERRORS, tolerance_ulp=ulp, takes=takes,
+        gradient=gradient,
     )  # fmt: skip
 
 
 def _float(names: str, dtypes: tuple[str, ...] = _INEXACT, **options: float) -> list[OpDef]:
     """Return rows of functions that sc_math.h and sc_complex.h compute under the same name."""
-    return [unary(n, f"sc_{n}_{{t}}({{0}})", floating=True, dtypes=dtypes, **options)  # type: ignore[arg-type]
+    return [unary(n, f"sc_{n}_{{t}}({{0}})", floating=True, dtypes=dtypes, gradient=("self",), **options)  # type: ignore[arg-type]
             for n in names.split()]  # fmt: skip
 
 
@@ -107,18 +109,21 @@ ROWS = [
     *_float("erf", _FLOATS, low=-0.99, high=0.99),
     *_float("log log2 log10 sqrt rsqrt", low=0.01, high=9.0),
     # Complex elements are not sampled: eager uses several formulas, which differ at infinities.
-    unary("log1p", "sc_log1p_{t}({0})", dtypes=_FLOATS, takes=_INEXACT, low=0.01, high=9.0, floating=True),
+    unary("log1p", "sc_log1p_{t}({0})", dtypes=_FLOATS, takes=_INEXACT, low=0.01, high=9.0, floating=True,
+          gradient=("self",)),
     *_float("acosh", low=1.0, high=9.0),
-    *(unary(n, {"float": f"sc_{n}_{{t}}({{0}})", "int": "{0}"}, dtypes=_NUMBERS, ulp=0.0)
+    *(unary(n, {"float": f"sc_{n}_{{t}}({{0}})", "int": "{0}"}, dtypes=_NUMBERS, ulp=0.0,
+             gradient=())
       for n in ("floor", "ceil", "trunc", "round")),
-    unary("reciprocal", {"float": "(1 / {0})", "complex": "sc_div_{t}(1, {0})"}, dtypes=_INEXACT, low=0.5, floating=True),
+    unary("reciprocal", {"float": "(1 / {0})", "complex": "sc_div_{t}(1, {0})"}, dtypes=_INEXACT, low=0.5, floating=True,
+          gradient=("self",)),
     unary("neg", {"float": "-{0}", "int": "sc_wrap_neg({0})", "complex": "-{0}"},
-          "torch.negative", "Tensor.negative", dtypes=(*_NUMBERS, *_COMPLEX), ulp=0.0),
+          "torch.negative", "Tensor.negative", gradient=("self",), dtypes=(*_NUMBERS, *_COMPLEX), ulp=0.0),
     unary("abs", {"float": "sc_abs_{t}({0})", "int": "sc_wrap_abs({0})", "complex": "sc_abs_{t}({0})"},
-          "torch.absolute", "Tensor.absolute", dtypes=(*_NUMBERS, *_COMPLEX), infer=real_part, ulp=0.0),
-    unary("relu", {"float": "({0} < 0 ? 0 : {0})", "int": "({0} > 0 ? {0} : 0)"}, dtypes=_NUMBERS, ulp=0.0),
+          "torch.absolute", "Tensor.absolute", dtypes=(*_NUMBERS, *_COMPLEX), infer=real_part, ulp=0.0, gradient=("self",)),
+    unary("relu", {"float": "({0} < 0 ? 0 : {0})", "int": "({0} > 0 ? {0} : 0)"}, gradient=("self",), dtypes=_NUMBERS, ulp=0.0),
     unary("sign", {"float": "(({0} > 0) - ({0} < 0))", "int": "(({0} > 0) - !(({0} > 0) | ({0} == 0)))", "bool": "{0}"},
-          dtypes=_ALL, ulp=0.0),
+          dtypes=_ALL, ulp=0.0, gradient=()),
     unary("isnan", {"float": "({0} != {0})", "int": "false", "bool": "false", "complex": "({0} != {0})"},
           dtypes=_EVERY, infer=predicate, ulp=0.0),
     unary("isinf", {"float": "(sc_abs_{t}({0}) == (1.0f / 0.0f))", "int": "false", "bool": "false",
@@ -133,72 +138,84 @@ ROWS = [
           dtypes=_ALL, infer=predicate, ulp=0.0),
     unary("isneginf", {"float": "({0} == (-1.0f / 0.0f))", "int": "false", "bool": "false"},
           dtypes=_ALL, infer=predicate, ulp=0.0),
-    unary("frac", "({0} - sc_trunc_{t}({0}))", ulp=0.0),
-    unary("deg2rad", "({0} * ({T})0.017453292519943295)", floating=True),
-    unary("rad2deg", "({0} * ({T})57.29577951308232)", floating=True),
+    unary("frac", "({0} - sc_trunc_{t}({0}))", ulp=0.0, gradient=("self",)),
+    unary("deg2rad", "({0} * ({T})0.017453292519943295)", floating=True, gradient=("self",)),
+    unary("rad2deg", "({0} * ({T})57.29577951308232)", floating=True, gradient=("self",)),
     unary("angle", {"float": "({0} != {0} ? {0} : {0} < 0 ? ({T})3.141592653589793 : 0)", "complex": "sc_angle_{t}({0})"},
-          dtypes=_INEXACT, infer=real_part, floating=True),
-    unary("sgn", {"complex": "sc_sgn_{t}({0})"}, dtypes=_COMPLEX, finite=True),  # for real elements, the op is `sign`
-    unary("conj_physical", {"complex": "~{0}"}, dtypes=_COMPLEX, ulp=0.0),  # real elements stay as they are
+          dtypes=_INEXACT, infer=real_part, floating=True, gradient=("self",)),
+    unary("sgn", {"complex": "sc_sgn_{t}({0})"}, dtypes=_COMPLEX, finite=True, gradient=("self",)),  # of others it is `sign`
+    unary("conj_physical", {"complex": "~{0}"}, dtypes=_COMPLEX, ulp=0.0,
+          gradient=("self",)),  # of others the tensor itself
     # Eager returns a view that conjugates at each read. The front end rejects programs that write to either tensor.
     OpDef("conj", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="torch.conj_physical", reads=_TENSOR, c="~{0}",
-          samples=Samples(UNARY_SHAPES, dtypes=_COMPLEX)),
+          samples=Samples(UNARY_SHAPES, dtypes=_COMPLEX), gradient=("self",)),
     OpDef("complex", "(Tensor self, Tensor other) -> Tensor", _complex, _TRAITS, ref="torch.complex", reads=_TENSOR,
           check="broadcast", c="__builtin_complex({0}, {1})", samples=Samples(BINARY_SHAPES, dtypes=("f32", "f64")),
-          errors=BROADCAST_ERRORS),
+          errors=BROADCAST_ERRORS, gradient=("self", "other")),
     unary("sinc", {"float": "({0} == 0 ? 1 : sc_sin_{t}({0} * ({T})3.141592653589793) / ({0} * ({T})3.141592653589793))",
-                   "complex": "sc_sinc_{t}({0})"}, "torch.special.sinc", dtypes=_INEXACT, floating=True),
+                   "complex": "sc_sinc_{t}({0})"}, "torch.special.sinc", dtypes=_INEXACT, floating=True,
+          gradient=("self",)),
     # frexp(x) is mantissa * 2 ** exponent. Returns the exponent as a whole number in x's dtype.
     OpDef("frexp.exponent", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="frexp_exponent", reads=_TENSOR,
-          c="sc_exponent_{t}({0})", samples=Samples(UNARY_SHAPES, dtypes=_FLOATS)),
+          c="sc_exponent_{t}({0})", samples=Samples(UNARY_SHAPES, dtypes=_FLOATS), gradient=()),
     OpDef("frexp.mantissa", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="frexp_mantissa", reads=_TENSOR,
-          c="sc_mantissa_{t}({0})", samples=Samples(UNARY_SHAPES, dtypes=_FLOATS)),
+          c="sc_mantissa_{t}({0})", samples=Samples(UNARY_SHAPES, dtypes=_FLOATS), gradient=("self",)),
     binary("add", {"float": "({0} + {1})", "int": "sc_wrap_add({0}, {1})", "bool": "({0} | {1})",
-            "complex": "sc_add_{t}({0}, {1}, 1)"}, method=False, dtypes=_EVERY, commutes=True),
+            "complex": "sc_add_{t}({0}, {1}, 1)"}, method=False, dtypes=_EVERY, commutes=True,
+           gradient=("self", "other")),
     binary("sub", {"float": "({0} - {1})", "int": "sc_wrap_sub({0}, {1})", "complex": "sc_add_{t}({0}, {1}, -1)"}, method=False,
-           dtypes=(*_NUMBERS, *_COMPLEX)),
+           gradient=("self", "other"), dtypes=(*_NUMBERS, *_COMPLEX)),
     binary("mul", {"float": "({0} * {1})", "int": "sc_wrap_mul({0}, {1})", "bool": "({0} & {1})",
             "complex": "sc_mul_{t}({0}, {1})"}, "torch.multiply", "Tensor.multiply", dtypes=_EVERY, commutes=True,
-           traits=_WIDE),
+           traits=_WIDE, gradient=("self", "other")),
     binary("div", {"float": "({0} / {1})", "complex": "sc_div_{t}({0}, {1})"}, method=False, dtypes=_INEXACT,
-           traits=_WIDE | _FLOATING),
+           traits=_WIDE | _FLOATING, gradient=("self", "other")),
     binary("remainder", {"float": "sc_remainder_{t}({0}, {1})", "int": "sc_wrap_mod({0}, {1})"},
-           dtypes=_FLOATS, takes=_NUMBERS, ulp=1.0),
-    binary("fmod", {"float": "sc_fmod_{t}({0}, {1})", "int": "sc_wrap_rem({0}, {1})"}, dtypes=_FLOATS, takes=_NUMBERS),
+           dtypes=_FLOATS, takes=_NUMBERS, ulp=1.0, gradient=("self", "other")),
+    binary("fmod", {"float": "sc_fmod_{t}({0}, {1})", "int": "sc_wrap_rem({0}, {1})"}, dtypes=_FLOATS, takes=_NUMBERS,
+           gradient=("self", "other")),
     binary("floor_div", {"float": "sc_floordiv_{t}({0}, {1})", "int": "sc_wrap_floordiv({0}, {1})"}, method=False,
-           dtypes=_FLOATS, takes=_NUMBERS, ref="torch.floor_divide", traits=_WIDE),
+           dtypes=_FLOATS, takes=_NUMBERS, ref="torch.floor_divide", traits=_WIDE, gradient=()),
     binary("trunc_div", {"float": "sc_trunc_{t}({0} / {1})", "int": "sc_wrap_div({0}, {1})"}, method=False,
-           dtypes=_FLOATS, takes=_NUMBERS, ref="trunc_div", traits=_WIDE),
-    binary("copysign", "__builtin_copysign({0}, {1})", dtypes=_FLOATS, traits=_FLOATING),
+           dtypes=_FLOATS, takes=_NUMBERS, ref="trunc_div", traits=_WIDE, gradient=()),
+    binary("copysign", "__builtin_copysign({0}, {1})", dtypes=_FLOATS, traits=_FLOATING, gradient=("self", "other")),
     binary("fmax", {"float": "sc_fmax_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"},
-           dtypes=_ALL, ulp=1.0),
+           dtypes=_ALL, ulp=1.0, gradient=("self", "other")),
     binary("fmin", {"float": "sc_fmin_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"},
-           dtypes=_ALL, ulp=1.0),
-    binary("hypot", "({T})hypot((double){0}, (double){1})", dtypes=_FLOATS, ulp=2.0),
-    binary("nextafter", {"float": "sc_nextafter_{t}({0}, {1})"}, dtypes=("f32", "f64")),
+           dtypes=_ALL, ulp=1.0, gradient=("self", "other")),
+    binary("hypot", "({T})hypot((double){0}, (double){1})", dtypes=_FLOATS, ulp=2.0, gradient=("self", "other")),
+    binary("nextafter", {"float": "sc_nextafter_{t}({0}, {1})"}, dtypes=("f32", "f64"), gradient=("self", "other")),
     binary("heaviside", {"float": "({0} == 0 ? {1} : {0} > 0 ? 1 : 0)", "int": "({0} == 0 ? {1} : {0} > 0 ? 1 : 0)",
            "bool": "({0} | {1})"}, dtypes=_ALL, ref="heaviside"),
-    binary("logaddexp", "sc_logaddexp_{t}({0}, {1})", dtypes=_FLOATS, ulp=8.0),
-    binary("logaddexp2", "sc_logaddexp2_{t}({0}, {1})", dtypes=_FLOATS, ulp=8.0),
+    binary("logaddexp", "sc_logaddexp_{t}({0}, {1})", dtypes=_FLOATS, ulp=8.0, gradient=("self", "other")),
+    binary("logaddexp2", "sc_logaddexp2_{t}({0}, {1})", dtypes=_FLOATS, ulp=8.0, gradient=("self", "other")),
     binary("xlogy", "({1} != {1} ? {1} : {0} == 0 ? 0 : {0} * sc_log_{t}({1}))", "torch.special.xlogy", dtypes=_FLOATS,
-           low=0.1, ulp=4.0, traits=_FLOATING),
+           low=0.1, ulp=4.0, traits=_FLOATING, gradient=("self", "other")),
     binary("xlog1py", "({1} != {1} ? {1} : {0} == 0 ? 0 : {0} * sc_log1p_{t}({1}))", "torch.special.xlog1py",
-           dtypes=_FLOATS, low=0.1, ulp=4.0, traits=_FLOATING, method=False, ref="torch.special.xlog1py"),
+           dtypes=_FLOATS, low=0.1, ulp=4.0, traits=_FLOATING, method=False, ref="torch.special.xlog1py",
+           gradient=("self", "other")),
     binary("bitwise_left_shift", {"int": "sc_wrap_shl({0}, {1})"}, "Tensor.__lshift__", dtypes=_INTS[:-1], low=0.0),
     binary("bitwise_right_shift", {"int": "sc_wrap_shr({0}, {1})"}, "Tensor.__rshift__", dtypes=_INTS[:-1], low=0.0),
     binary("gcd", {"int": "sc_wrap_gcd({0}, {1})"}, dtypes=_INTS[:-1], commutes=True),
     binary("lcm", {"int": "sc_wrap_lcm({0}, {1})"}, dtypes=_INTS[:-1], commutes=True),
     binary("pow", {"float": "sc_pow_{t}({0}, {1})", "int": "sc_wrap_pow({0}, {1})", "complex": "sc_pow_{t}({0}, {1})"},
-           dtypes=_INEXACT, takes=(*_NUMBERS, *_COMPLEX), low=0.1, ulp=2.0, ref="power"),
+           dtypes=_INEXACT, takes=(*_NUMBERS, *_COMPLEX), low=0.1, ulp=2.0, ref="power",
+           gradient=("self", "other")),
     # For a run-time number. Eager takes a root for the exponent 0.5, which differs at -0 and infinities.
     OpDef("pow.number", "(Tensor self, Scalar exponent) -> Tensor", elementwise, _TRAITS, ref="torch.pow", reads=_TENSOR,
           c="sc_pow_number_{t}({0}, {1})", tolerance_ulp=2.0,
-          samples=Samples(UNARY_SHAPES, low=0.1, dtypes=("f32", "f64", "bf16"), extra=((0.5,), (-0.5,), (2.5,)))),
+          samples=Samples(UNARY_SHAPES, low=0.1, dtypes=("f32", "f64", "bf16"), extra=((0.5,), (-0.5,), (2.5,))),
+          gradient=("self",)),
     binary("maximum", {"float": "sc_max_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"},
-           dtypes=_ALL, commutes=True, ref="maximum"),
+           dtypes=_ALL, commutes=True, ref="maximum", gradient=("self", "other")),
     binary("minimum", {"float": "sc_min_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"},
-           dtypes=_ALL, commutes=True, ref="minimum"),
-    binary("atan2", "sc_atan2_{t}({0}, {1})", dtypes=_FLOATS, ulp=2.0, traits=_FLOATING),
+           dtypes=_ALL, commutes=True, ref="minimum", gradient=("self", "other")),
+    # Bounds of `clamp`, which give way to equal elements in gradients.
+    binary("clamp.min", {"float": "sc_max_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"},
+           dtypes=_ALL, method=False, ref="maximum", gradient=("self", "other")),
+    binary("clamp.max", {"float": "sc_min_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"},
+           dtypes=_ALL, method=False, ref="minimum", gradient=("self", "other")),
+    binary("atan2", "sc_atan2_{t}({0}, {1})", dtypes=_FLOATS, ulp=2.0, traits=_FLOATING, gradient=("self", "other")),
     # Gradients of functions: of the gradient of the result, and the result.
     *(OpDef(f"{n}_backward", "(Tensor grad_output, Tensor output) -> Tensor", elementwise, _TRAITS, (f"aten.{n}_backward",),
             f"torch.ops.aten.{n}_backward", reads=_TENSOR, check="broadcast", c=c,
@@ -215,10 +232,10 @@ ROWS = [
       for n, sign in (("and", "&"), ("or", "|"), ("xor", "^"))),
     # Returns the number in the shape and strides of the tensor.
     OpDef("fill", "(Tensor self, Scalar value) -> Tensor", elementwise, _TRAITS, ref="torch.full_like", c="{1}",
-          samples=Samples((((3, 5),), ((),), ((0, 2),)), dtypes=_EVERY, extra=((1,), (0.0,)))),
+          samples=Samples((((3, 5),), ((),), ((0, 2),)), dtypes=_EVERY, extra=((1,), (0.0,))), gradient=()),
     # `dtype` is the result's dtype if both values are numbers.
     OpDef("where", "(Tensor condition, Operand self, Operand other, *, ScalarType dtype) -> Tensor", _where, _TRAITS,
-          ref="where", reads=_TENSOR, check="broadcast", c="({0} ? {1} : {2})",
+          gradient=("self", "other"), ref="where", reads=_TENSOR, check="broadcast", c="({0} ? {1} : {2})",
           samples=Samples((((3, 4), (4,), (3, 1)), ((), (2,), (2,))), dtypes=_EVERY, kinds=("bool",)),
           errors=(Raises("RuntimeError",
                          "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 0",

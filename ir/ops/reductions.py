@@ -9,6 +9,7 @@ from scriptc.ir.types import Dim, TensorType, Type
 _PURE = frozenset({"PURE"})
 _TENSOR = frozenset({"tensor"})
 _FLOATS = ("f32", "f64", "f16", "bf16")
+_FIRST = ", bool first=False"  # whether the gradient goes to the first of equal extremes, or is shared by all
 _DIMS = (((0,), False), ((1,), True), ((0, 1), False), ((0, 1), True))
 
 
@@ -31,16 +32,17 @@ def _arg(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 def _row(
-    name: str, dtypes: tuple[str, ...], *, raises: bool = False, ulp: float = 0.0, traits: frozenset[str] = frozenset()
+    name: str, dtypes: tuple[str, ...], *, raises: bool = False, ulp: float = 0.0, traits: frozenset[str] = frozenset(),
+    gradient: tuple[str, ...] | None = None, more: str = "",
 ) -> OpDef:  # fmt: skip
     """Return the row of a reduction. raises: an empty reduction has no value."""
-    schema = "(Tensor self, int[] dim, bool keepdim, *, ScalarType dtype) -> Tensor"
+    schema = f"(Tensor self, int[] dim, bool keepdim, *, ScalarType dtype{more}) -> Tensor"
     samples = Samples((((3, 5),), ((4, 130),)), dtypes=dtypes, extra=_DIMS)
     message = f"{name}(): Expected reduction dim 0 to have non-zero size."
     errors = (Raises("IndexError", message, shapes=((0, 3),), extra=((0,), False)),) if raises else ()
     return OpDef(
         name, schema, _reduce, _PURE | {"PLAIN"} | traits, ref=f"reduce:{name}", reads=_TENSOR, raises=raises, emit="reduce",
-        samples=samples, errors=errors, tolerance_ulp=ulp,
+        samples=samples, errors=errors, tolerance_ulp=ulp, gradient=gradient,
     )  # fmt: skip
 
 
@@ -59,12 +61,12 @@ def _arg_row(name: str) -> OpDef:
 
 
 ROWS = [
-    _row("sum", (*_FLOATS, "i64"), ulp=64),
-    _row("mean", _FLOATS, ulp=64),
-    _row("sum_squares", _FLOATS, ulp=64),
-    _row("prod", ("f32", "f64", "i64"), ulp=64),
-    _row("amax", (*_FLOATS, "i64", "u8"), raises=True),
-    _row("amin", (*_FLOATS, "i64", "u8"), raises=True),
+    _row("sum", (*_FLOATS, "i64"), ulp=64, gradient=("self",)),
+    _row("mean", _FLOATS, ulp=64, gradient=("self",)),
+    _row("sum_squares", _FLOATS, ulp=64, gradient=("self",)),
+    _row("prod", ("f32", "f64", "i64"), ulp=64, gradient=("self",)),
+    _row("amax", (*_FLOATS, "i64", "u8"), raises=True, gradient=("self",), more=_FIRST),
+    _row("amin", (*_FLOATS, "i64", "u8"), raises=True, gradient=("self",), more=_FIRST),
     _row("all", ("bool",), traits=frozenset({"ANY_DTYPE"})),
     _row("any", ("bool",), traits=frozenset({"ANY_DTYPE"})),
     _arg_row("argmax"),

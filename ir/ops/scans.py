@@ -44,6 +44,7 @@ def _scan(name: str, dtypes: tuple[str, ...]) -> OpDef:
     return OpDef(
         name, "(Tensor self, int dim, *, ScalarType dtype) -> Tensor", _scanned, _PURE, ref=f"scan:{name}",
         reads=_TENSOR, emit="scan", samples=Samples(_SHAPES, dtypes=dtypes, extra=((0,), (1,))), tolerance_ulp=64,
+        gradient=("self",),
     )  # fmt: skip
 
 
@@ -54,7 +55,8 @@ ROWS = [  # ORDER SCAN: sc_ops.h
     # The running extreme; among equal elements the latest.
     OpDef("extreme_scan", "(Tensor self, int dim, bool largest) -> Tensor", _values, _PURE, ref="extreme_scan", reads=_TENSOR,
           kernel="sc_extreme_scan",
-          samples=Samples(_SHAPES, dtypes=("f32", "i64", "f64", "bf16"), extra=((0, True), (1, False)))),
+          samples=Samples(_SHAPES, dtypes=("f32", "i64", "f64", "bf16"), extra=((0, True), (1, False))),
+          gradient=("self",)),
     # The position of the running extreme.
     OpDef("arg_scan", "(Tensor self, int dim, bool largest) -> Tensor", _positions, _PURE, ref="arg_scan", reads=_TENSOR,
           kernel="sc_arg_scan", samples=Samples(_SHAPES, dtypes=("f32", "i64"), extra=((0, True), (1, False)))),

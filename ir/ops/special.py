@@ -14,24 +14,25 @@ _HALF_TOO = (*_DTYPES, "f16", "bf16")
 
 def _unary(
     name: str, c: str, *names: str, low: float = -3.0, high: float = 3.0, finite: bool = False,
-    takes: tuple[str, ...] = _DTYPES,
+    takes: tuple[str, ...] = _DTYPES, gradient: tuple[str, ...] | None = None,
 ) -> OpDef:  # fmt: skip
     return OpDef(
         name, "(Tensor self) -> Tensor", elementwise, _TRAITS, names or (f"torch.special.{name}",), reads=_TENSOR,
         c=f"({{T}}){c}((double){{0}})", samples=Samples(UNARY_SHAPES, low, high, _DTYPES, finite=finite),
-        tolerance_ulp=16, takes=takes,
+        tolerance_ulp=16, takes=takes, gradient=gradient,
     )  # fmt: skip
 
 
 def _binary(
     name: str, c: str, *names: str, low: float = -3.0, high: float = 3.0, finite: bool = False,
     takes: tuple[str, ...] = _DTYPES, traits: frozenset[str] = _TRAITS,
+    gradient: tuple[str, ...] | None = None,
 ) -> OpDef:  # fmt: skip
     return OpDef(
         name, "(Operand self, Operand other) -> Tensor", elementwise, traits, names or (f"torch.special.{name}",),
         reads=_TENSOR, check="broadcast", c=f"({{T}}){c}((double){{0}}, (double){{1}})",
         samples=Samples(BINARY_SHAPES, low, high, _DTYPES, finite=finite), errors=BROADCAST_ERRORS, tolerance_ulp=16,
-        takes=takes,
+        takes=takes, gradient=gradient,
     )  # fmt: skip
 
 
@@ -46,18 +47,30 @@ def _polynomial(name: str, c: str) -> OpDef:
 
 
 ROWS = [
-    _unary("lgamma", "sc_lgamma", *_aliases("lgamma", "gammaln"), low=0.1, high=9.0, takes=_HALF_TOO),
-    _unary("digamma", "sc_digamma", *_aliases("digamma", "digamma", "psi"), low=0.1, high=9.0, takes=_HALF_TOO),
-    _unary("erfinv", "sc_erfinv", *_aliases("erfinv", "erfinv"), low=-0.99, high=0.99, takes=_HALF_TOO),
-    _unary("erfc", "erfc", *_aliases("erfc", "erfc"), takes=_HALF_TOO),
-    _unary("i0", "sc_bessel_i0", *_aliases("i0", "i0"), takes=_HALF_TOO),
-    _unary("i0e", "sc_bessel_i0e", takes=_HALF_TOO),
-    _unary("i1", "sc_bessel_i1", takes=_HALF_TOO),
-    _unary("i1e", "sc_bessel_i1e", takes=_HALF_TOO),
-    _unary("ndtr", "sc_ndtr", takes=_HALF_TOO),
-    _unary("ndtri", "sc_ndtri", low=0.01, high=0.99),
-    _unary("log_ndtr", "sc_log_ndtr"),
-    _unary("erfcx", "sc_erfcx"),
+    _unary(
+        "lgamma", "sc_lgamma", *_aliases("lgamma", "gammaln"), low=0.1, high=9.0, takes=_HALF_TOO, gradient=("self",)
+    ),
+    _unary(
+        "digamma",
+        "sc_digamma",
+        *_aliases("digamma", "digamma", "psi"),
+        low=0.1,
+        high=9.0,
+        takes=_HALF_TOO,
+        gradient=("self",),
+    ),
+    _unary(
+        "erfinv", "sc_erfinv", *_aliases("erfinv", "erfinv"), low=-0.99, high=0.99, takes=_HALF_TOO, gradient=("self",)
+    ),
+    _unary("erfc", "erfc", *_aliases("erfc", "erfc"), takes=_HALF_TOO, gradient=("self",)),
+    _unary("i0", "sc_bessel_i0", *_aliases("i0", "i0"), takes=_HALF_TOO, gradient=("self",)),
+    _unary("i0e", "sc_bessel_i0e", takes=_HALF_TOO, gradient=("self",)),
+    _unary("i1", "sc_bessel_i1", takes=_HALF_TOO, gradient=("self",)),
+    _unary("i1e", "sc_bessel_i1e", takes=_HALF_TOO, gradient=("self",)),
+    _unary("ndtr", "sc_ndtr", takes=_HALF_TOO, gradient=("self",)),
+    _unary("ndtri", "sc_ndtri", low=0.01, high=0.99, gradient=("self",)),
+    _unary("log_ndtr", "sc_log_ndtr", gradient=("self",)),
+    _unary("erfcx", "sc_erfcx", gradient=("self",)),
     _unary("airy_ai", "sc_airy_ai", low=-9.0, high=9.0, finite=True),
     _unary("bessel_j0", "sc_bessel_j0"),
     _unary("bessel_j1", "sc_bessel_j1"),
@@ -69,7 +82,7 @@ ROWS = [
     _unary("modified_bessel_k1", "sc_bessel_k1", low=0.1),
     _unary("scaled_modified_bessel_k0", "sc_bessel_k0e", low=0.1),
     _unary("scaled_modified_bessel_k1", "sc_bessel_k1e", low=0.1),
-    _binary("zeta", "sc_zeta", low=1.1, high=6.0),
+    _binary("zeta", "sc_zeta", low=1.1, high=6.0, gradient=("other",)),
     _binary(
         "igamma",
         "sc_igamma",
@@ -79,6 +92,7 @@ ROWS = [
         finite=True,
         takes=_HALF_TOO,
         traits=_TRAITS - {"FLOATING"},
+        gradient=("other",),
     ),
     _binary(
         "igammac",
@@ -89,6 +103,7 @@ ROWS = [
         finite=True,
         takes=_HALF_TOO,
         traits=_TRAITS - {"FLOATING"},
+        gradient=("other",),
     ),
     *(_polynomial(f"chebyshev_polynomial_{k}", f"chebyshev_{k}") for k in "tuvw"),
     _polynomial("hermite_polynomial_h", "hermite_h"),
