@@ -31,7 +31,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     import torch
 
     def reduce(name: str) -> Callable[..., Any]:
-        def run(x: Any, dim: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
+        def run(x: Any, dim: tuple[int, ...], keepdim: bool, dtype: Any, first: bool = False) -> Any:
             if name == "prod":
                 x = x.to(dtype, copy=True)
                 for d in sorted(dim, reverse=True):
@@ -183,6 +183,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "slice": slice_, "select": select, "empty": empty, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
         "linked": lambda x, sources: x,
+        "size_or_zero": lambda x, dim: x.size(dim) if isinstance(x, torch.Tensor) else 0,
         "topk": topk, "kthvalue": kthvalue, "resample": resample, "conv_transpose2d": conv_transpose2d,
         "arrange_transposed": lambda w, *how: w.clone(),
         "stacked_put": stacked_put, "stacked_join": stacked_join,

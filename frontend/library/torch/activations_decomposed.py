@@ -32,7 +32,8 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 @decomposes("torch._C._nn.softplus", widens=True)
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     scaled = input * beta
-    return torch.where(scaled > threshold, input, torch.log1p(torch.exp(scaled)) / beta)
+    near = torch.where(scaled > threshold, 0.0, scaled)  # an infinite exponential would make a NaN of the gradient 0
+    return torch.where(scaled > threshold, input, torch.log1p(torch.exp(near)) / beta)
 
 
 @decomposes("torch._C._nn.leaky_relu")
@@ -42,12 +43,22 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
 
 @decomposes("torch._C._nn.elu", widens=True)
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
-    return torch.where(input < 0, alpha * torch.expm1(input), input)
+    # the gradient at 0 is alpha; an infinite alpha would make a NaN of the value
+    below = input <= 0 if abs(alpha) <= torch.finfo(input.dtype).max else input < 0
+    return torch.where(below, alpha * torch.expm1(torch.clamp(input, max=0)), input)
 
 
 @decomposes("torch.relu_")
 def relu_(input: Tensor) -> Tensor:
     return input.copy_(torch.relu(input))
+
+
+def _bounded(x: Tensor, low: float, high: float) -> Tensor:
+    """Clamp a tensor. The gradient at the bounds is 0, where that of `clamp` is 1."""
+    if not x.is_floating_point():
+        return torch.clamp(x, low, high)
+    outside = torch.where(x >= high, high, torch.where(x <= low, low, math.nan))
+    return torch.where((x > low) & (x < high), x, outside)
 
 
 @decomposes("torch._C._nn.hardtanh")
@@ -56,27 +67,28 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if input.dtype == torch.uint8 and (min_val < 0 or max_val < 0):
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return torch.clamp(input, min_val, max_val).to(input.dtype)
+    return _bounded(input, min_val, max_val).to(input.dtype)
 
 
 @decomposes("torch._C._nn.relu6")
 def relu6(input: Tensor) -> Tensor:
-    return torch.clamp(input, 0, 6)
+    return _bounded(input, 0, 6)
 
 
 @decomposes("torch._C._nn.hardsigmoid", widens=True)
 def hardsigmoid(input: Tensor) -> Tensor:
-    return torch.clamp(input + 3, 0, 6) / 6
+    return _bounded(input + 3, 0, 6) / 6
 
 
 @decomposes("torch._C._nn.hardswish", widens=True)
 def hardswish(input: Tensor) -> Tensor:
-    return input * torch.clamp(input + 3, 0, 6) / 6
+    return input * _bounded(input + 3, 0, 6) / 6
 
 
 @decomposes("torch._C._nn.log_sigmoid", widens=True)
 def log_sigmoid(input: Tensor) -> Tensor:
-    return torch.clamp(input, max=0) - torch.log1p(torch.exp(-torch.abs(input)))
+    # the gradient at 0 is that of the second branches
+    return torch.where(input < 0, input, 0.0) - torch.log1p(torch.exp(torch.where(input < 0, input, -input)))
 
 
 @decomposes("torch._C._nn.mish", widens=True)
@@ -108,13 +120,13 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return torch.where(input < 0, alpha * torch.expm1(input / alpha), input)
+    return torch.where(input < 0, alpha * torch.expm1(torch.clamp(input, max=0) / alpha), input)
 
 
 @decomposes("torch.selu", widens=True)
 def selu(input: Tensor) -> Tensor:
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-    return scale * torch.where(input > 0, input, alpha * torch.expm1(input))
+    return scale * torch.where(input <= 0, alpha * torch.expm1(torch.clamp(input, max=0)), input)
 
 
 @decomposes("torch.prelu", "Tensor.prelu", widens=True)

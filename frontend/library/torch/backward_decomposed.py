@@ -32,22 +32,28 @@ def avg_pool2d_backward(
 ) -> Tensor:  # fmt: skip
     k, p = each(kernel_size, 2), each(padding, 2)
     s = k if len(stride) == 0 else each(stride, 2)
-    h, w = input.size(-2), input.size(-1)
-    rows, columns = grad_output.size(-2), grad_output.size(-1)
+    return spread_means(grad_output, input.shape, k, s, p, ceil_mode, count_include_pad, divisor_override)
+
+
+def spread_means(
+    grad: Tensor, sizes: tuple[int, ...], k: tuple[int, ...], s: tuple[int, ...], p: tuple[int, ...], ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None,
+) -> Tensor:  # fmt: skip
+    """Return the gradient of an input of `sizes` whose means over windows have the gradient `grad`."""
+    h, w = sizes[-2], sizes[-1]
+    rows, columns = grad.size(-2), grad.size(-1)
     if divisor_override is not None:
-        shares = grad_output / divisor_override
+        shares = grad / divisor_override
     else:
-        counted = torch.ones(1, 1, h, w, dtype=input.dtype)
+        counted = torch.ones(1, 1, h, w, dtype=grad.dtype)
         counted = torch.nn.functional.avg_pool2d(counted, k, s, p, ceil_mode, count_include_pad, 1)
         if count_include_pad:
-            inside = torch.nn.functional.pad(
-                torch.ones(1, 1, h, w, dtype=input.dtype), [p[1], p[1], p[0], p[0]], value=1.0
-            )
+            inside = torch.nn.functional.pad(torch.ones(1, 1, h, w, dtype=grad.dtype), [p[1], p[1], p[0], p[0]], value=1.0)
             counted = torch.nn.functional.avg_pool2d(inside, k, s, 0, ceil_mode, True, 1)[..., :rows, :columns]
-        shares = grad_output / counted.reshape(rows, columns)
-    lead = tuple(input.shape[:-2])
+        shares = grad / counted.reshape(rows, columns)
+    lead = tuple(sizes[:-2])
     wide = torch.zeros(
-        *lead, max((rows - 1) * s[0] + k[0], h + p[0]), max((columns - 1) * s[1] + k[1], w + p[1]), dtype=input.dtype
+        *lead, max((rows - 1) * s[0] + k[0], h + p[0]), max((columns - 1) * s[1] + k[1], w + p[1]), dtype=grad.dtype
     )
     for i in range(k[0]):
         for j in range(k[1]):
@@ -78,36 +84,47 @@ def convolution_backward(
             of_input = torch.convolution(grad_output, weight, None, s, p, d, False, (0,) * count, groups)
         else:
             whole = torch.convolution(grad_output, weight, None, s, (0,) * count, d, True, (0,) * count, groups)
-            of_input = _cut(whole, input, p, count)
+            of_input = cut_padding(whole, input.shape[2:], p)
     if output_mask[1]:
         x, y = (grad_output, input) if transposed else (input, grad_output)
-        of_weight = _kernel_gradient(x, y, weight, s, p, d, groups, count)
+        of_weight = kernel_gradient(x, y, weight.shape[2:], s, p, d, groups)
     if output_mask[2]:
         of_bias = torch.sum(grad_output, (0, *range(2, 2 + count)))
     return of_input, of_weight, of_bias
 
 
-def _cut(whole: Tensor, input: Tensor, padding: tuple[int, ...], count: int) -> Tensor:
-    """Return `whole` without its padding, and zeros where no window reached the input's end."""
+def cut_padding(whole: Tensor, sizes: tuple[int, ...], padding: tuple[int, ...]) -> Tensor:
+    """Return `whole` without its padding, and zeros where no window reached the input's end.
+
+    sizes: of the last dims, each of which has a padding.
+    """
+    count = len(sizes)
     for i in range(count):
-        missing = max(0, padding[i] + input.size(2 + i) - whole.size(2 + i))
-        whole = torch.constant_pad_nd(whole, (0, 0) * (count - 1 - i) + (0, missing))
-        whole = whole.narrow(2 + i, padding[i], input.size(2 + i))
-    return whole
+        dim = whole.dim() - count + i
+        missing = padding[i] + sizes[i] - whole.size(dim)
+        if missing > 0:
+            more = torch.zeros(*whole.shape[:dim], missing, *whole.shape[dim + 1 :], dtype=whole.dtype)
+            whole = torch.cat([whole, more], dim)
+        whole = torch.ops.aten.slice(whole, dim, padding[i], padding[i] + sizes[i])
+    return whole.contiguous()
 
 
-def _kernel_gradient(
-    x: Tensor, y: Tensor, weight: Tensor, stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
-    groups: int, count: int,
+def kernel_gradient(
+    x: Tensor, y: Tensor, sizes: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
+    dilation: tuple[int, ...], groups: int,
 ) -> Tensor:  # fmt: skip
-    """Return the convolution of x by y over the batch, with stride and dilation exchanged."""
+    """Return the convolution of x by y over the batch, with stride and dilation exchanged.
+
+    sizes: of the kernel.
+    """
+    count = len(sizes)
     rest = tuple(range(3, 3 + count))
     batch, c, o = x.size(0), x.size(1) // groups, y.size(1) // groups
     x = x.reshape(batch, groups, c, *x.shape[2:]).permute(2, 1, 0, *rest).reshape(c, groups * batch, *x.shape[2:])
     y = y.reshape(batch, groups, o, *y.shape[2:]).permute(1, 2, 0, *rest).reshape(groups * o, batch, *y.shape[2:])
     result = torch.convolution(x, y, None, dilation, padding, stride, False, (0,) * count, groups)
     for i in range(count):
-        result = result.narrow(2 + i, 0, weight.size(2 + i))
+        result = torch.ops.aten.slice(result, 2 + i, 0, sizes[i])
     return result.transpose(0, 1).contiguous()
 
 
@@ -135,7 +152,7 @@ def native_layer_norm_backward(
     normal = (input - mean) * rstd
     of_input, of_weight, of_bias = None, None, None
     if output_mask[0]:
-        of_input = _through_norm(grad_out if weight is None else grad_out * weight, normal, rstd, inner)
+        of_input = through_norm(grad_out if weight is None else grad_out * weight, normal, rstd, inner)
     if output_mask[1] and weight is not None:
         of_weight = torch.sum(grad_out * normal, outer)
     if output_mask[2] and bias is not None:
@@ -154,7 +171,7 @@ def native_group_norm_backward(
     of_input, of_weight, of_bias = None, None, None
     if output_mask[0]:
         scaled = grad if weight is None else grad * weight.reshape(group, C // group, 1)
-        of_input = _through_norm(scaled, normal, rstd, (2, 3)).reshape(input.shape)
+        of_input = through_norm(scaled, normal, rstd, (2, 3)).reshape(input.shape)
     if output_mask[1]:
         of_weight = torch.sum(grad * normal, (0, 3)).reshape(C)
     if output_mask[2]:
@@ -162,7 +179,7 @@ def native_group_norm_backward(
     return of_input, of_weight, of_bias
 
 
-def _through_norm(grad: Tensor, normal: Tensor, rstd: Tensor, dims: tuple[int, ...]) -> Tensor:
+def through_norm(grad: Tensor, normal: Tensor, rstd: Tensor, dims: tuple[int, ...]) -> Tensor:
     """Return the gradient of an input that was normalized over `dims`."""
     level = torch.mean(grad, dims, keepdim=True)
     return rstd * (grad - level - normal * torch.mean(grad * normal, dims, keepdim=True))

@@ -148,8 +148,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 @decomposes("torch.linalg.vander", "torch.linalg_vander")
 def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:
-    if x.dim() == 0:
-        return torch.linalg.vander(x.reshape(1), N)
+    x = x.reshape(1) if x.dim() == 0 else x
     count = x.size(-1) if N is None else N
     ones = torch.ones_like(x).unsqueeze(-1)
     if count == 1:

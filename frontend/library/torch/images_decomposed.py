@@ -280,7 +280,9 @@ def _max(count: int) -> None:
         steps = kernel if stride is None or (not isinstance(stride, int) and len(stride) == 0) else each(stride, count)
         lowest = -math.inf if input.is_floating_point() else torch.iinfo(input.dtype).min
         seen = windows(input, kernel, steps, each(padding, count), each(dilation, count), ceil_mode, lowest, count)
-        return torch.amax(seen, tuple(range(-count, 0)))
+        for _ in tuple(range(count)):  # the gradient goes to the first of equal elements of a window
+            seen = torch.max(seen, -1)[0]
+        return seen
 
 
 for _count in (1, 2, 3):

@@ -197,7 +197,11 @@ def argwhere(input: Tensor) -> Tensor:
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
-    return torch.index_select(weight, 0, indices.reshape(-1)).reshape(*indices.shape, weight.size(1))
+    places = indices.reshape(-1)
+    rows = torch.index_select(weight, 0, places)
+    if padding_idx >= 0:  # no gradient reaches that row
+        rows = torch.where((places == padding_idx).unsqueeze(1), rows.detach(), rows)
+    return rows.reshape(*indices.shape, weight.size(1))
 
 
 @decomposes("torch.select_scatter", "Tensor.select_scatter")
@@ -227,9 +231,15 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None = None
 ) -> Tensor:
-    result = input.clone()
-    result.as_strided(size, stride, storage_offset).copy_(src)
-    return result
+    if not input.is_contiguous():
+        result = input.clone()
+        result.as_strided(size, stride, storage_offset).copy_(src)
+        return result
+    places = torch.full((), 0 if storage_offset is None else storage_offset, dtype=torch.int64)
+    for i in range(len(size)):
+        places = places.unsqueeze(-1) + torch.arange(size[i]) * stride[i]
+    flat = torch.scatter(input.reshape(-1), 0, places.reshape(-1), src.reshape(-1))
+    return flat.reshape(input.shape)
 
 
 @decomposes("torch.isin")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch.pointwise_decomposed import root
 
 
 def reduced(loss: Tensor, reduction: int) -> Tensor:
@@ -39,7 +40,8 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: int = 1, beta: floa
     distance = torch.abs(input - target)
     if beta == 0:
         return reduced(distance, reduction)
-    return reduced(torch.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta), reduction)
+    near = torch.where(distance >= beta, 0.0, distance)  # the square of an infinite distance would make a NaN of the gradient 0
+    return reduced(torch.where(distance < beta, 0.5 * near * near / beta, distance - 0.5 * beta), reduction)
 
 
 @decomposes("torch._C._nn.huber_loss")
@@ -47,8 +49,8 @@ def huber_loss(input: Tensor, target: Tensor, reduction: int = 1, delta: float =
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     distance = torch.abs(input - target)
-    near = 0.5 * distance * distance
-    return reduced(torch.where(distance <= delta, near, delta * (distance - 0.5 * delta)), reduction)
+    near = torch.where(distance > delta, 0.0, distance)
+    return reduced(torch.where(distance <= delta, 0.5 * near * near, delta * (distance - 0.5 * delta)), reduction)
 
 
 @decomposes("torch._C._nn.soft_margin_loss")
@@ -68,7 +70,8 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 1
 ) -> Tensor:
-    softplus = torch.clamp(-input, min=0) + torch.log1p(torch.exp(-torch.abs(input)))
+    # the gradient at 0 is that of the second branches
+    softplus = torch.where(input < 0, -input, 0.0) + torch.log1p(torch.exp(torch.where(input < 0, input, -input)))
     if pos_weight is None:
         loss = (1 - target) * input + softplus
     else:
@@ -122,7 +125,7 @@ def cosine_embedding_loss(
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     if not eps >= 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
-    norms = [torch.sqrt(torch.sum(x * x, dim, keepdim=True)) for x in (x1, x2)]
+    norms = [root(torch.sum(x * x, dim, keepdim=True)) for x in (x1, x2)]
     return torch.sum(x1 / torch.clamp(norms[0], min=eps) * (x2 / torch.clamp(norms[1], min=eps)), dim)
 
 
@@ -235,6 +238,12 @@ def _shifted(alpha: Tensor, by: int) -> Tensor:
     return torch.constant_pad_nd(alpha, [by, -by], -math.inf)
 
 
+def _log_sum(a: Tensor, b: Tensor) -> Tensor:
+    """Return `logaddexp` of log probabilities. If both are of impossible events, their gradients are 0."""
+    possible = (a > -math.inf) | (b > -math.inf)
+    return torch.where(possible, torch.logaddexp(torch.where(possible, a, 0.0), torch.where(possible, b, 0.0)), -math.inf)
+
+
 @decomposes("torch.ctc_loss")
 def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor | list[int], target_lengths: Tensor | list[int],
@@ -262,12 +271,15 @@ def ctc_loss(
     skips[:, 3::2] = labels[:, 1:] != labels[:, :-1]
     alpha = torch.where(torch.arange(2 * longest + 1) < 2, torch.gather(logs[0], 1, states), -math.inf)
     for t in range(1, logs.size(0)):
-        ways = torch.logaddexp(alpha, _shifted(alpha, 1))
-        ways = torch.logaddexp(ways, torch.where(skips, _shifted(alpha, 2), -math.inf))
+        ways = _log_sum(alpha, _shifted(alpha, 1))
+        ways = _log_sum(ways, torch.where(skips, _shifted(alpha, 2), -math.inf))
         alpha = torch.where((t < steps).unsqueeze(1), ways + torch.gather(logs[t], 1, states), alpha)
     last = 2 * sizes.unsqueeze(1)
     ends = torch.gather(alpha, 1, last), torch.gather(alpha, 1, torch.clamp(last - 1, min=0))
-    loss = -torch.where(last > 0, torch.logaddexp(ends[0], ends[1]), ends[0]).squeeze(1)
+    loss = -torch.where(last > 0, _log_sum(ends[0], ends[1]), ends[0]).squeeze(1)
+    # eager's gradient is that of a loss of unnormalized log probabilities: a term that is 0 adds their total's
+    chances = torch.where(torch.arange(logs.size(0)).unsqueeze(1) < steps, torch.sum(torch.exp(logs), -1), 0.0)
+    loss = loss + torch.sum(chances - chances.detach(), 0)
     loss = torch.where(steps > 0, loss, torch.where(sizes > 0, math.inf, 0.0))
     if zero_infinity:
         loss = torch.where(loss == math.inf, 0.0, loss)

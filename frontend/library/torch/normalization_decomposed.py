@@ -98,7 +98,8 @@ def native_layer_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     dims = tuple(range(-len(normalized_shape), 0))
     variance, mean = torch.var_mean(input, dims, correction=0, keepdim=True)
-    return torch.layer_norm(input, normalized_shape, weight, bias, eps), mean, torch.rsqrt(variance + eps)
+    result = torch.layer_norm(input, normalized_shape, weight, bias, eps)
+    return result, mean.detach(), torch.rsqrt(variance + eps).detach()
 
 
 @decomposes("torch.native_group_norm")
@@ -119,7 +120,7 @@ def native_batch_norm(
         return result, torch.zeros(0, dtype=input.dtype), torch.zeros(0, dtype=input.dtype)
     variance, mean = torch.var_mean(input, (0, *range(2, input.dim())), correction=0)
     result = torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
-    return result, mean, torch.rsqrt(variance + eps)
+    return result, mean.detach(), torch.rsqrt(variance + eps).detach()
 
 
 @decomposes("torch._weight_norm")

@@ -75,7 +75,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) ->
     if isinstance(value, Tensor):
         if value.dim() > 0:
             raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor")
-        return in_strides_of(input, torch.scatter(input, d, places, value.to(input.dtype).expand(places.shape)))
+        filled = torch.zeros(n, dtype=torch.bool).scatter(0, wrapped.reshape(-1), True)
+        shape = (n,) + (1,) * (input.dim() - 1 - d) if input.dim() > 0 else ()
+        return in_strides_of(input, torch.where(filled.reshape(shape), value.to(input.dtype), input))
     return in_strides_of(input, torch.scatter(input, d, places, value))
 
 

@@ -167,7 +167,7 @@ def _branch(r: Reader, value: AbstractValue, dtype: str) -> AbstractValue:
 
 @serves("torch.clamp", "Tensor.clamp", "torch.clip", "Tensor.clip")
 def clamp(r: Reader, input: AbstractValue, min: AbstractValue = _NONE, max: AbstractValue = _NONE) -> AbstractValue:
-    bounds = [(n, b) for n, b in (("maximum", min), ("minimum", max)) if not is_none(b)]
+    bounds = [(n, b) for n, b in (("clamp.min", min), ("clamp.max", max)) if not is_none(b)]
     if not bounds:
         r.emit.raise_error("RuntimeError", "torch.clamp: At least one of 'min' or 'max' must not be None")
     dtype = dtype_of_result(r, input, *(b for _, b in bounds))

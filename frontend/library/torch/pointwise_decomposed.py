@@ -37,6 +37,11 @@ def inexact(input: Tensor) -> Tensor:
     return input if input.is_floating_point() or input.is_complex() else input.to(torch.get_default_dtype())
 
 
+def root(x: Tensor) -> Tensor:
+    """Return the square root of a sum of squares, whose gradient at 0 is 0, as that of a norm is."""
+    return torch.sqrt(torch.where(x == 0, 0.0, x))
+
+
 @decomposes("torch.nan_to_num", "Tensor.nan_to_num")
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from scriptc.frontend.library.registry import serves
@@ -56,12 +58,12 @@ def _complex(
 
 
 def reduce(
-    r: Reader, name: str, input: AbstractValue, dim: AbstractValue, keepdim: AbstractValue, dtype: str
+    r: Reader, name: str, input: AbstractValue, dim: AbstractValue, keepdim: AbstractValue, dtype: str, **more: Any
 ) -> AbstractValue:
     if dtype in COMPLEX and name in ("sum", "mean", "prod"):
         return _complex(r, name, input, dim, keepdim, dtype)
     return apply_op(
-        r, name, input, dim=axes(r, input, dim), keepdim=bool(require_known(r, keepdim, "keepdim")), dtype=dtype
+        r, name, input, dim=axes(r, input, dim), keepdim=bool(require_known(r, keepdim, "keepdim")), dtype=dtype, **more
     )
 
 
@@ -179,7 +181,7 @@ def _extreme(name: str) -> None:
         if not is_known(along):
             return elementwise(r, f"{name}imum", input, along)
         keep = bool(require_known(r, keepdim, "keepdim"))
-        values = reduce(r, f"a{name}", input, along, keepdim, tensor_type(input).dtype)
+        values = reduce(r, f"a{name}", input, along, keepdim, tensor_type(input).dtype, first=True)
         numbers = cast_to(r, input, "u8") if tensor_type(input).dtype == "bool" else input
         indices = apply_op(r, f"arg{name}", numbers, dim=axis(r, input, along), keepdim=keep)
         return TupleValue([values, indices], getattr(torch.return_types, name))

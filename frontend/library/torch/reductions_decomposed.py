@@ -9,7 +9,7 @@ from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
 from scriptc.frontend.library.torch.linalg_decomposed import are_floating
-from scriptc.frontend.library.torch.pointwise_decomposed import inexact
+from scriptc.frontend.library.torch.pointwise_decomposed import inexact, root
 
 _LARGEST_FLOAT = float.fromhex("0x1.fffffep127")
 
@@ -52,7 +52,7 @@ def std(
     input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
     correction: float | None = None,
 ) -> Tensor:  # fmt: skip
-    return torch.sqrt(torch.var_mean(input, dim, unbiased, keepdim, correction=correction)[0])
+    return root(torch.var_mean(input, dim, unbiased, keepdim, correction=correction)[0])
 
 
 @decomposes("torch.std_mean", widens=True)
@@ -61,7 +61,7 @@ def std_mean(
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     variance, mean = torch.var_mean(input, dim, unbiased, keepdim, correction=correction)
-    return torch.sqrt(variance), mean
+    return root(variance), mean
 
 
 @decomposes("torch.logsumexp", "Tensor.logsumexp", "torch.special.logsumexp", widens=True)
@@ -122,12 +122,14 @@ def vector_norm(
     if ord == -math.inf:
         return torch.amin(values, tuple(range(x.dim())) if dim is None else dim, keepdim)
     if ord == 0:
-        return torch.sum(values != 0, dim, keepdim).to(values.dtype)
+        return torch.sum(torch.where(values == 0, torch.sign(values), 1.0), dim, keepdim)
     if ord == 1:
         return torch.sum(values, dim, keepdim)
     if ord == 2:
-        return torch.sqrt(sum_of_squares(values, dim, keepdim))
-    return torch.pow(torch.sum(torch.pow(values, ord), dim, keepdim), 1.0 / ord)
+        return root(sum_of_squares(values, dim, keepdim))
+    # the gradient is 0 where an element is 0, or all are: the powers have infinite slopes there
+    total = torch.sum(torch.pow(torch.where(values == 0, 0.0, values), ord), dim, keepdim)
+    return torch.pow(torch.where(total == 0, 0.0, total), 1.0 / ord)
 
 
 @decomposes("torch.norm", "torch.functional.norm", "Tensor.norm")
@@ -186,6 +188,8 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, ignore_nan: bool) -> 
         place = torch.where(valid == x.size(d), place, first_nan)
     index = torch.gather(order, d, place)
     value = torch.gather(x, d, index)
+    if dim is None and x.is_floating_point():  # all elements equal to the median share the gradient
+        return torch.amax(torch.where((x == value) | (missing & torch.isnan(value)), x, -math.inf)), index.select(d, 0)
     if dim is None or (not keepdim or input.dim() == 0):
         return value.select(d, 0), index.select(d, 0)
     return value, index
@@ -276,7 +280,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, T
     line = x.movedim(d, -1)
     places = torch.where(line == best, torch.arange(line.size(-1)), -1)
     index = torch.amax(places, -1, True)
-    value, index = best.movedim(-1, d), index.movedim(-1, d)
+    value, index = torch.gather(line, -1, index).movedim(-1, d), index.movedim(-1, d)
     if not keepdim or input.dim() == 0:
         value, index = value.select(d, 0), index.select(d, 0)
     return torch.return_types.mode((value, index))

@@ -74,7 +74,11 @@ def _copy(name: str, view: str) -> None:
 for _view in ("expand", "permute", "transpose", "squeeze", "unsqueeze", "diagonal", "narrow", "as_strided", "view", "unfold",
               "t", "detach"):  # fmt: skip
     _copy(f"{_view}_copy", _view)
-_copy("alias_copy", "detach")
+
+
+@decomposes("torch.alias_copy")
+def alias_copy(input: Tensor) -> Tensor:
+    return input.clone()
 
 
 @decomposes("torch.unbind_copy")
