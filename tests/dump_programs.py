@@ -138,7 +138,8 @@ def compiled(call: Call, options: tuple[dict[str, Any], ...]) -> str:
         except CompileError as error:
             texts = [f"{shown(d.loc.file)}:{d.loc.line}: {d.message}" for d in error.diagnostics]
         else:
-            texts = ([] if parts else [made.source_ir]) + [print_module(made.entry.module), made.program.source]
+            read = [] if parts else [print_module(parse_module(made.source_ir))]
+            texts = [*read, print_module(made.entry.module), made.program.source]
         parts += [f"// ---- {chosen}", *texts]
     return "\n".join(parts)
 

@@ -43,13 +43,13 @@ class Inspection:
 
         Raises RuntimeError if nothing is compiled yet, and ValueError if no pass of that name ran.
         """
-        variant = self._variant(signature)
-        if after == "read":
-            return variant.source_ir
         from scriptc.driver.pipeline import run_passes
         from scriptc.ir.parser import parse_module
         from scriptc.ir.printer import print_module
 
+        variant = self._variant(signature)
+        if after == "read":
+            return print_module(parse_module(variant.source_ir))
         if after is None:
             return print_module(variant.translated.entry.module)
         texts: dict[str, str] = {}

@@ -1,7 +1,4 @@
-"""Mark results that would require grad in eager, so that autograd is never cut silently.
-
-Backward is not supported yet.
-"""
+"""Run calls that autograd must see: results require grad as in eager, and their gradients are computed by compiled code."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from typing import Any
 
 import torch
 
+from scriptc.dispatch.gradient_calls import GradientCall, GradientCalls, Saved, is_differentiable
 from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.target import Target
 from scriptc.frontend.environment.results import Chooser, is_value_of
@@ -29,22 +27,39 @@ from scriptc.frontend.environment.specs import (
 from scriptc.frontend.values.user_classes import is_plain
 
 
+class _Differentiable(torch.autograd.Function):
+    """Runs a forward entry, and its backward entry when gradients arrive."""
+
+    @staticmethod
+    def forward(ctx: Any, saved: Saved, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        ctx.saved = saved
+        ctx.save_for_backward(*saved.tensors)
+        outputs, saved.tensors, saved.outputs = tuple(saved.outputs), [], []  # autograd holds them without cycles
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        if torch.is_grad_enabled():
+            raise NotImplementedError(
+                "gradients of gradients of compiled functions are not supported; call backward() or torch.autograd.grad() "
+                "without create_graph=True"
+            )
+        return None, *ctx.saved.call.run_backward(ctx.saved, ctx.saved_tensors, grads)
+
+
 class _Compiled(torch.autograd.Function):
-    """Marks results as differentiable. Its backward raises NotImplementedError."""
+    """Marks results as differentiable. Its backward raises NotImplementedError, with the reason."""
 
     @staticmethod
     def forward(
-        ctx: Any, name: str, run: Callable[[], list[torch.Tensor]], *inputs: torch.Tensor
+        ctx: Any, reason: str, run: Callable[[], list[torch.Tensor]], *inputs: torch.Tensor
     ) -> tuple[torch.Tensor, ...]:
-        ctx.name = name
+        ctx.reason = reason
         return tuple(run())
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> Any:
-        raise NotImplementedError(
-            f"backward through {ctx.name}, which scriptc compiled, is not supported yet; "
-            "train the original module, or call the compiled one under torch.no_grad()"
-        )
+        raise NotImplementedError(ctx.reason)
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
@@ -96,7 +111,7 @@ def _hold(store: WriteBack, value: Any) -> None:
 
 
 def call_with_grad(
-    target: Target, contract: Contract, gradients: Dependencies,
+    target: Target, contract: Contract, gradients: Dependencies, calls: GradientCalls,
     run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
     """Run a call that autograd must see.
@@ -114,6 +129,9 @@ def call_with_grad(
     lists = [inputs[i] for i, g in gradients.lists.items() if g & requires]
     if not any(differentiable) and not stores and not lists:
         return run(*args, **kwargs)
+    call = _gradient_call(target, contract, calls, requires, differentiable, inputs, changes=bool(stores or lists))
+    if isinstance(call, GradientCall):
+        return _run_differentiable(call, differentiable, inputs, args, kwargs)
     given = {id(t) for value in inputs for t in _tensors(value)}
     box: list[Any] = []
     raised: list[BaseException] = []
@@ -133,7 +151,7 @@ def call_with_grad(
         return marked
 
     sources = [t for i in sorted(requires) for t in _tensors(inputs[i])]
-    outputs = _Compiled.apply(target.name, once, *sources)
+    outputs = _Compiled.apply(call, once, *sources)
     replaced = {id(old): new for old, new in zip(marked, outputs, strict=True)}
     for store in stores:
         held = _held(store)
@@ -144,6 +162,43 @@ def call_with_grad(
     if raised:
         raise raised[0]
     return _rebuild(box[0], replaced)
+
+
+def _gradient_call(
+    target: Target, contract: Contract, calls: GradientCalls, requires: set[int], differentiable: list[bool],
+    inputs: list[Any], *, changes: bool,
+) -> GradientCall | str:  # fmt: skip
+    """Return the entries that compute gradients, or why backward is not supported. changes: the call sets state."""
+    about = f"backward through {target.name}, which scriptc compiled, is not supported"
+    if changes:
+        return f"{about}: the call stores tensors that require grad outside of itself"
+    if not all(isinstance(inputs[i], torch.Tensor) or _is_list_of_tensors(inputs[i]) for i in requires):
+        return f"{about}: tensors in an object or a nested container that is an argument require grad"
+    flagged = [leaf for leaf, requires_grad in zip(leaves(contract.result), differentiable, strict=True) if requires_grad]
+    if not all(map(is_differentiable, flagged)):
+        return f"{about}: it returns an object or a nested container with tensors that require grad"
+    call = calls.get(frozenset(requires), len(inputs))
+    return call if isinstance(call, GradientCall) else f"{about}:\n{call}"
+
+
+def _is_list_of_tensors(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(item, torch.Tensor) for item in value)
+
+
+def _run_differentiable(
+    call: GradientCall, differentiable: list[bool], inputs: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Run a forward entry, and let the results that require grad have the backward entry as their `grad_fn`."""
+    given = [t for v in inputs for t in _tensors(v)]
+    sources = [inputs[i] for i in call.inputs]
+    counts = [None if isinstance(v, torch.Tensor) else len(v) for v in sources]
+    flat = [t for v in sources for t in _tensors(v)]  # before the call, which may append to lists
+    value, saved = call.run_forward(args, kwargs, differentiable, given)
+    saved.counts = counts
+    saved.tensors += call.weights(inputs)
+    old = list(saved.outputs)
+    new = _Differentiable.apply(saved, *flat)
+    return _rebuild(value, {id(a): b for a, b in zip(old, new, strict=True)})
 
 
 def _marked(spec: Spec, value: Any, flags: Iterator[bool]) -> Iterator[Any]:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from scriptc.dispatch.fork_handlers import Lock
 from scriptc.dispatch.parameters import binder, keyword_only_from, parameters
-from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.options import Options
 from scriptc.driver.target import Target, target_of
 from scriptc.driver.variant import Variant
 from scriptc.frontend.environment import specs
 from scriptc.frontend.environment.host_objects import is_of_library
-from scriptc.frontend.environment.specs import Contract, Guard
+from scriptc.frontend.environment.specs import Guard
 from scriptc.runtime import bridge, tensors
 from scriptc.runtime.bridge import GuardSpec, VariantSpec
 from scriptc.warm_start.variant_cache import RecordRefused, VariantCache
@@ -194,7 +193,7 @@ class Dispatcher:
             bind=binder(self.target),
             exceptions=entry.exceptions
             | {s.name: s.owner for s in entry.write_backs if isinstance(s.owner, specs.Raised)},
-            grad_call=_grad_call(self.target, entry, variant.gradients) if variant.gradients.any() else None,
+            grad_call=_grad_call(self.target, variant, self.spec) if variant.gradients.any() else None,
         )
 
 
@@ -202,16 +201,22 @@ def _refuse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     raise AssertionError("a probe is not called")
 
 
-def _grad_call(target: Target, contract: Contract, gradients: Dependencies) -> Callable[..., Any]:
+def _grad_call(
+    target: Target, variant: Variant, spec: Callable[[Variant], VariantSpec]
+) -> Callable[..., Any]:
     """Return the function that runs a call which autograd must see.
 
     Its first call imports what it needs.
     """
+    calls: list[Any] = []
 
     def call(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from scriptc.dispatch.autograd import call_with_grad
+        from scriptc.dispatch.gradient_calls import GradientCalls
 
-        return call_with_grad(target, contract, gradients, run, args, kwargs)
+        if not calls:
+            calls.append(GradientCalls(variant, spec))
+        return call_with_grad(target, variant.contract, variant.gradients, calls[0], run, args, kwargs)
 
     return call
 

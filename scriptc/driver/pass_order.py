@@ -37,10 +37,17 @@ FULL = (
     PipelinePass("cse", "the last passes build checks and lengths twice"),
     PipelinePass("dce", "their operands may be dead"),
 )
+# In front of `FULL` on forward and backward code. Elsewhere batch_sums would keep the operands of all iterations.
+GRADIENTS = (
+    PipelinePass("clean", "derivatives are inlined, and most of what they test is known"),
+    PipelinePass("batch_sums", "it takes sums of products, before others take the products"),
+)
 OPT_LEVELS: dict[int, tuple[PipelinePass, ...]] = {0: (), 1: (_CLEAN,), 2: FULL, 3: FULL}
 
 
-def passes_of(options: Options) -> list[Step]:
-    """Return the passes of a compilation, in order."""
+def passes_of(options: Options, *, gradients: bool = False) -> list[Step]:
+    """Return the passes of a compilation, in order. gradients: of forward and backward code."""
     given = {"frozen": int(options.freeze), "weight_format": WEIGHTS.index(options.weights)}
-    return [(each.name, {name: given[name] for name in each.options}) for each in OPT_LEVELS[options.optimize]]
+    level = OPT_LEVELS[options.optimize]
+    first = GRADIENTS if gradients and level is FULL else ()
+    return [(each.name, {name: given[name] for name in each.options}) for each in (*first, *level)]

@@ -31,7 +31,7 @@ from scriptc.runtime.bridge import stack_left
 class Translated:
     """One specialization as IR and C.
 
-    source_ir: the text of the IR before the passes; `entry.module` is the IR after them.
+    source_ir: the text of the IR before the passes, with locations; `entry.module` is the IR after them.
     gradients: the inputs from which gradients would flow to each output.
     random: whether the code draws random numbers.
     """
@@ -81,7 +81,7 @@ def translated_again(contract: Contract, source_ir: str, options: Options) -> Tr
 
 
 def _translated(entry: Entry, options: Options, stages: Stages, path: Callable[[str], str] = str) -> Translated:
-    source_ir = print_module(entry.module)
+    source_ir = print_module(entry.module, locs=True)
     gradients = dependencies(entry.module)
     try:
         # tensor IR to better tensor IR

@@ -21,7 +21,7 @@ class Variant:
     contract: Contract
     gradients: Dependencies
     random: bool
-    source_ir: str  # the IR before the passes
+    source_ir: str  # the IR before the passes, with locations
     library: Path
     options: Options
     _translated: Translated | None = None

@@ -1,0 +1,86 @@
+"""Compile the gradients of a variant: a library with a forward entry that keeps values, and a backward entry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scriptc.backend_c.build import build_library
+from scriptc.backend_c.emit import emit_program
+from scriptc.driver.garbage_collector import collector_paused
+from scriptc.driver.pass_order import passes_of
+from scriptc.driver.variant import Variant
+from scriptc.frontend.derivatives import LibraryDerivatives
+from scriptc.frontend.environment.results import spec_of_type
+from scriptc.frontend.environment.specs import Spec
+from scriptc.ir.core import Func, Module
+from scriptc.ir.errors import CompileError, Diagnostic, InternalError
+from scriptc.ir.gradients.reverse import differentiate
+from scriptc.ir.gradients.rules import not_differentiable
+from scriptc.ir.parser import parse_module
+from scriptc.ir.passes.manager import run_pipeline
+from scriptc.ir.phases import OPTIMIZED
+from scriptc.ir.types import OptionalType, TupleType, Type
+from scriptc.ir.verifier import verify
+
+FORWARD, BACKWARD = 0, 1  # the numbers of the entries
+
+
+@dataclass(frozen=True)
+class GradientCode:
+    """The library that computes a variant and its gradients.
+
+    kept: the specs of the values that the forward entry returns behind its results. cotangents: the specs of the gradients
+    that the backward entry takes behind these. gradients: the specs of what it returns. arrives: for each input whether its
+    gradient is among these; no gradient reaches the others. reads: the numbers of the params that the backward entry reads.
+    """
+
+    library: Path
+    module: Module
+    c_source: str
+    kept: tuple[Spec, ...]
+    cotangents: tuple[Spec, ...]
+    gradients: tuple[Spec, ...]
+    arrives: tuple[bool, ...]
+    reads: tuple[int, ...]
+
+
+@collector_paused()
+def compile_gradients(variant: Variant, arguments: Sequence[int], params: Sequence[int]) -> GradientCode:
+    """Compile the gradients of a variant with respect to some of its arguments and params, by number.
+
+    Raises CompileError where an op of the program has no gradient.
+    """
+    module = parse_module(variant.source_ir)
+    (name,) = module.entries
+    if (op := next((op for op in module.walk() if op.name == "linked"), None)) is not None:  # which `clean` would drop
+        raise not_differentiable(op, "an autograd.Function", "write its forward as a function without a backward of its own")
+    run_pipeline(module, "clean")
+    names = list(module.params)
+    made = differentiate(module, name, arguments, [names[i] for i in params], LibraryDerivatives())
+    verify(module, OPTIMIZED)
+    own = len(made.forward.results) - made.kept
+    kept = tuple(_spec_of_kept(t, made.forward) for t in made.forward.results[own:])
+    cotangents = tuple(spec_of_type(a.type) for a in made.backward.body.args[made.kept :])
+    gradients = tuple(map(spec_of_type, made.backward.results))
+    read = {op.attrs["name"] for op in made.backward.body.walk() if op.name == "param"}
+    options = variant.options
+    try:
+        run_pipeline(module, passes_of(options, gradients=True))
+        program = emit_program(module, debug=options.debug, flush_denormals=options.flush_denormals)
+    except InternalError:
+        raise
+    except Exception as e:
+        raise InternalError(f"{type(e).__name__}: {e}", made.forward.loc) from e
+    library = build_library(
+        program.source, f"{module.name}.gradients", optimize=options.optimize, debug=options.debug, kernels=program.kernels
+    )
+    return GradientCode(library, module, program.source, kept, cotangents, gradients, made.arrives,
+                        tuple(i for i, name in enumerate(names) if name in read))  # fmt: skip
+
+
+def _spec_of_kept(t: Type, forward: Func) -> Spec:
+    if isinstance(t, (OptionalType, TupleType)):
+        raise CompileError(Diagnostic(forward.loc, f"a gradient needs a value of the type {t}, which is not kept"))
+    return spec_of_type(t)

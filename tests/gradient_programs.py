@@ -1,0 +1,201 @@
+"""Functions and modules with loops, branches, views, writes and lists, whose gradients the tests compare with eager's."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+Sequence = list[Tensor]
+
+
+def straight(x: Tensor, w: Tensor, n: int) -> Tensor:
+    return torch.tanh(x * w) * x
+
+
+def counted(x: Tensor, w: Tensor, n: int) -> Tensor:
+    h = x
+    for i in range(n):
+        h = torch.tanh(h * w) + x
+        if i % 2 == 0:
+            h = h * w
+    return h
+
+
+def left_by_break(x: Tensor, w: Tensor, n: int) -> Tensor:
+    h, i = x, 0
+    while True:
+        h = torch.tanh(h * w) + x
+        i += 1
+        if i > n:
+            break
+        h = h * h
+    return h
+
+
+def left_by_return(x: Tensor, w: Tensor, n: int) -> Tensor:
+    h = x
+    for _ in range(n):
+        h = torch.tanh(h * w)
+        if h.sum() > 0.5:
+            return h * 2
+    return h
+
+
+def skips(x: Tensor, w: Tensor, n: int) -> Tensor:
+    total = x * 0
+    for i in range(n):
+        if i % 3 == 1:
+            continue
+        total = total + torch.sigmoid(x * w * i)
+    return total
+
+
+def nested(x: Tensor, w: Tensor, n: int) -> Tensor:
+    total = x * 0
+    for i in range(n):
+        h = x
+        for j in range(i):
+            h = torch.tanh(h * w)
+            if j == 2:
+                break
+        total = total + h * h
+    return total
+
+
+def down_a_range(x: Tensor, w: Tensor, n: int) -> Tensor:
+    h = x
+    for i in range(2 * n, 0, -2):
+        h = torch.tanh(h * w * i)
+    return h
+
+
+def starts_as_none(x: Tensor, w: Tensor, n: int) -> Tensor:
+    h = None
+    for _ in range(n):
+        h = torch.tanh((x if h is None else h) * w)
+    return x * 2 if h is None else h
+
+
+def writes_rows(x: Tensor, w: Tensor, n: int) -> Tensor:
+    y = torch.zeros(x.shape)
+    for t in range(x.shape[0]):
+        y[t] = x[t] * w
+    y[0] = y[1].clone() * w
+    return y * y
+
+
+def adds_in_place(x: Tensor, w: Tensor, n: int) -> Tensor:
+    h = x * 1
+    for _ in range(n):
+        h += torch.tanh(h.clone() * w)
+    return h
+
+
+def writes_in_a_branch(x: Tensor, w: Tensor, n: int) -> Tensor:
+    if n > 2:
+        y = x * w
+        y[0] = y[1] * 2
+    else:
+        y = x + w
+    return y * y
+
+
+def reads_rows(x: Tensor, w: Tensor, n: int) -> Tensor:
+    out: Sequence = []
+    h = w
+    for t in range(x.shape[0]):
+        h = torch.tanh(h * w) + x[t]
+        out.append(h)
+    return torch.stack(out)
+
+
+def list_of_steps(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    steps = [x * w]
+    for _ in range(n):
+        steps.append(torch.tanh(steps[-1] * w))
+    return torch.cat(steps, 0), steps[0]
+
+
+def returns_a_list(x: Tensor, w: Tensor, n: int) -> Sequence:
+    out: Sequence = []
+    for _ in range(n + 1):
+        x = torch.tanh(x * w)
+        out.append(x)
+    return out
+
+
+def returns_a_dict(x: Tensor, w: Tensor, n: int) -> dict[str, Tensor]:
+    a, b = x, x * w
+    for _ in range(n):
+        a, b = b, a * w
+    return {"a": a, "b": b * 1}
+
+
+def of_a_list(xs: Sequence, w: Tensor, n: int) -> Tensor:
+    h = w * 0
+    for x in xs:
+        h = torch.tanh(h * w + x)
+    return h * xs[0] * n
+
+
+def stops_gradients(x: Tensor, w: Tensor, n: int) -> Tensor:
+    h = x
+    for _ in range(n):
+        with torch.no_grad():
+            scale = h.abs().max()
+        h = torch.tanh(h.detach() * w) / (1 + scale)
+    return h + x * 0.5
+
+
+FUNCTIONS = [
+    straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows,
+    adds_in_place, writes_in_a_branch, reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
+]  # fmt: skip
+
+
+class Elman(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.i2h, self.h2o = nn.Linear(9, 5), nn.Linear(5, 3)
+
+    def forward(self, xs: Tensor) -> tuple[Tensor, Tensor]:
+        hidden, outs = torch.zeros(xs.shape[1], 5), []
+        for x in xs:
+            hidden = torch.tanh(self.i2h(torch.cat([x, hidden], 1)))
+            outs.append(self.h2o(hidden))
+        return torch.stack(outs), hidden
+
+
+class Lstm(nn.Module):
+    def __init__(self, units: int = 5) -> None:
+        super().__init__()
+        self.x, self.u, self.units = nn.Linear(4, 4 * units), nn.Linear(units, 4 * units, bias=False), units
+
+    def forward(self, xs: Tensor) -> Tensor:
+        h = c = torch.zeros(xs.shape[1], self.units)
+        outs = []
+        for t in range(xs.shape[0]):
+            i, f, g, o = (self.x(xs[t]) + self.u(h)).chunk(4, 1)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+            outs.append(h)
+        return torch.stack(outs)
+
+
+class Cells(nn.Module):
+    def __init__(self, cell: nn.Module) -> None:
+        super().__init__()
+        self.cell = cell
+
+    def forward(self, xs: Tensor) -> Tensor:
+        h = torch.zeros(xs.shape[1], 5)
+        for x in xs.unbind(0):
+            h = self.cell(x, h)
+        return h
+
+
+MODULES = {
+    "Elman": Elman, "Lstm": Lstm, "RNNCell": lambda: Cells(nn.RNNCell(4, 5)), "GRUCell": lambda: Cells(nn.GRUCell(4, 5)),
+    "nn.RNN": lambda: nn.RNN(4, 5), "nn.LSTM": lambda: nn.LSTM(4, 5, 2), "nn.GRU": lambda: nn.GRU(4, 5, 2),
+    "nn.Linear": lambda: nn.Linear(4, 3),
+}  # fmt: skip

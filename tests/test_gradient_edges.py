@@ -1,0 +1,57 @@
+"""Gradients where formulas are delicate: at ties, zeros, bounds and where exponentials overflow."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+import scriptc
+
+
+def activations(x):
+    return (
+        F.softplus(x), F.elu(x, 0.5), F.celu(x, 2.0), F.selu(x), F.mish(x), F.logsigmoid(x), F.hardtanh(x), F.relu6(x),
+        F.hardsigmoid(x), F.hardswish(x), F.relu(x), F.gelu(x), F.silu(x), torch.clamp(x, -1, 1), torch.clamp(x, min=3),
+    )  # fmt: skip
+
+
+def distances(x):
+    a, b = x.unsqueeze(0), x.unsqueeze(1)
+    return (
+        F.huber_loss(*torch.broadcast_tensors(a, b), reduction="none"), torch.hypot(a, b + 10), torch.atan2(a, b),
+        F.smooth_l1_loss(*torch.broadcast_tensors(a, b), reduction="none"), torch.clamp(a, b), torch.clamp(a, max=b),
+        torch.maximum(a, b), torch.fmin(a, b),
+    )  # fmt: skip
+
+
+def norms(x):
+    zero, part = x * 0, x[:6]
+    return (
+        torch.norm(zero), torch.norm(zero, 3), torch.norm(part, 0.5), torch.norm(part, -1), torch.norm(part, 1),
+        torch.std(zero), torch.linalg.vector_norm(part, 1.5), torch.dist(part, part), F.normalize(zero, dim=0),
+        F.cosine_similarity(zero, x, dim=0), torch.cdist(part.reshape(2, 3), part.reshape(2, 3)),
+    )  # fmt: skip
+
+
+def extremes(x):
+    tied = torch.stack([x, x, x * 0])
+    return (
+        torch.max(tied, 0)[0], torch.min(tied, 0)[0], torch.amax(tied, 0), torch.max(tied), torch.median(tied),
+        torch.median(tied, 0)[0], torch.cummax(tied, 0)[0], torch.mode(tied, 0)[0], torch.aminmax(tied, dim=0)[1],
+        F.max_pool1d(tied, 2), torch.prod(tied[:, :5], 0), torch.cumprod(tied[:, :5], 1), torch.logcumsumexp(tied[:, :5], 1),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("function", [activations, distances, norms, extremes])
+def test_gradients_at_edges(function):
+    x = torch.tensor(
+        [0.0, 1.0, -1.0, 0.5, 2.0, -3.0, 3.0, 6.0, -0.5, 20.0, -30.0, 1000.0, -1000.0], dtype=torch.float64
+    )
+    given = [x.clone().requires_grad_() for _ in range(2)]
+    results = [function(given[0]), scriptc.compile(function)(given[1])]
+    for i, (want, have) in enumerate(zip(*results, strict=True)):
+        cotangent = torch.linspace(1, 2, want.numel(), dtype=torch.float64).reshape(want.shape)
+        (expected,) = torch.autograd.grad(want, given[0], cotangent, retain_graph=True)
+        (got,) = torch.autograd.grad(have, given[1], cotangent, retain_graph=True)
+        torch.testing.assert_close(got, expected, equal_nan=True, msg=lambda m, i=i: f"result {i}: {m}")

@@ -1,0 +1,225 @@
+"""Gradients of compiled functions: the rows and their derivatives, programs against eager, and autograd's contract."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+from typing import Any
+
+import gradient_programs as programs
+import pytest
+import torch
+from settings import OPTIMIZE
+from torch import Tensor, nn
+
+import scriptc
+from scriptc.frontend import library
+from scriptc.frontend.library.registry import DERIVATIVES
+from scriptc.ir.ops import OPS
+from scriptc.runtime import bridge
+
+library.load()
+
+
+def test_rows_name_the_derivatives_that_the_library_has():
+    declared = {(name, operand) for name, row in OPS.items() for operand in row.gradient or ()}
+    assert declared == set(DERIVATIVES)
+
+
+@pytest.mark.parametrize(("op", "operand"), sorted(DERIVATIVES))
+def test_a_derivative_takes_what_its_op_has(op, operand):
+    row = OPS[op]
+    names = {arg.name for arg in row.args}
+    known = names | {f"{name}_sizes" for name in names} | {"grad", "result"}
+    known |= {f"{kind}{i}" for kind in ("grad", "result") for i in range(4)}
+    assert operand in {arg.name for arg in row.operand_args}
+    assert set(inspect.signature(DERIVATIVES[op, operand]).parameters) <= known
+
+
+# ---- programs against eager ----
+
+
+def leaves(value: Any) -> list[Tensor]:
+    """Return the tensors of a result that require grad."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return [t for item in items for t in (leaves(item) if isinstance(item, (list, tuple)) else [item])
+            if isinstance(t, Tensor) and t.requires_grad]  # fmt: skip
+
+
+def gradients(function: Any, args: tuple[Any, ...], more: list[Tensor]) -> tuple[list[Tensor], list[Tensor | None]]:
+    """Return the results of a call, and the gradients of its arguments and of `more` for random cotangents."""
+    results = leaves(function(*args))
+    torch.manual_seed(0)
+    cotangents = [torch.randn_like(t) for t in results]
+    inputs = [*leaves(list(args)), *more]
+    return results, list(torch.autograd.grad(results, inputs, cotangents, allow_unused=True))
+
+
+def assert_same_gradients(target: Any, *args: Any) -> None:
+    compiled = scriptc.compile(target, optimize=OPTIMIZE)
+    parameters = list(target.parameters()) if isinstance(target, nn.Module) else []
+    expected, wanted = gradients(target, args, parameters)
+    results, found = gradients(compiled, args, parameters)
+    torch.testing.assert_close(results, expected)
+    for want, have in zip(wanted, found, strict=True):
+        if want is None or have is None:  # None stands for zeros
+            given = have if want is None else want
+            assert given is None or not given.any()
+        else:
+            torch.testing.assert_close(have, want)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+@pytest.mark.parametrize("function", programs.FUNCTIONS, ids=lambda f: f.__name__)
+def test_functions(function, n):
+    torch.manual_seed(1)
+    assert_same_gradients(function, torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True), n)
+
+
+@pytest.mark.parametrize("steps", [1, 6])
+@pytest.mark.parametrize("name", programs.MODULES)
+def test_modules(name, steps):
+    torch.manual_seed(1)
+    assert_same_gradients(programs.MODULES[name](), torch.randn(steps, 2, 4, requires_grad=True))
+
+
+def test_lists_that_are_arguments():
+    xs = [torch.randn(3, requires_grad=True), torch.randn(3), torch.randn(3, requires_grad=True)]
+    assert_same_gradients(programs.of_a_list, xs, torch.randn(3, requires_grad=True), 2)
+
+
+def test_only_what_requires_grad_is_differentiated():
+    x, w = torch.randn(4, 3), torch.randn(3, requires_grad=True)
+    assert_same_gradients(programs.counted, x, w, 3)
+    assert_same_gradients(programs.counted, torch.randn(4, 3, requires_grad=True), w.detach(), 3)
+
+
+def test_a_function_of_doubles_passes_gradcheck():
+    compiled = scriptc.compile(programs.counted, optimize=OPTIMIZE)
+    x, w = (torch.randn(*s, dtype=torch.float64, requires_grad=True) for s in ((2, 3), (3,)))
+    assert torch.autograd.gradcheck(lambda x, w: compiled(x, w, 3), (x, w))
+
+
+# ---- autograd's contract ----
+
+
+@pytest.fixture
+def cell():
+    torch.manual_seed(0)
+    return programs.Lstm()
+
+
+def test_grad_accumulates_and_hooks_run(cell):
+    compiled = scriptc.compile(cell, optimize=OPTIMIZE)
+    xs, seen = torch.randn(3, 2, 4), []
+    cell.u.weight.register_hook(lambda g: seen.append(g.clone()))
+    compiled(xs).sum().backward()
+    first = cell.u.weight.grad.clone()
+    compiled(xs).sum().backward()
+    torch.testing.assert_close(cell.u.weight.grad, 2 * first)
+    torch.testing.assert_close(seen, [first, first])
+
+
+def test_several_backwards_of_one_call(cell):
+    y = scriptc.compile(cell, optimize=OPTIMIZE)(torch.randn(3, 2, 4)).sum()
+    first = torch.autograd.grad(y, cell.parameters(), retain_graph=True)
+    second = torch.autograd.grad(y, cell.parameters())
+    torch.testing.assert_close(second, first)
+    with pytest.raises(RuntimeError, match="second time"):
+        torch.autograd.grad(y, cell.parameters())
+
+
+def test_a_stack_of_kept_values_serves_several_backwards():
+    x, w = torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True)
+    y = scriptc.compile(programs.nested, optimize=OPTIMIZE)(x, w, 4).sum()
+    first = torch.autograd.grad(y, (x, w), retain_graph=True)
+    torch.testing.assert_close(torch.autograd.grad(y, (x, w)), first)
+
+
+def test_double_backward_raises(cell):
+    y = scriptc.compile(cell, optimize=OPTIMIZE)(torch.randn(3, 2, 4)).sum()
+    with pytest.raises(NotImplementedError, match="create_graph=True"):
+        torch.autograd.grad(y, [cell.u.weight], create_graph=True)
+
+
+def test_a_weight_that_was_written_between_forward_and_backward(cell):
+    y = scriptc.compile(cell, optimize=OPTIMIZE)(torch.randn(3, 2, 4, requires_grad=True)).sum()
+    with torch.no_grad():
+        cell.u.weight.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_an_argument_that_was_written_between_forward_and_backward():
+    x, w = torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True)
+    base = x * 1
+    y = scriptc.compile(programs.counted, optimize=OPTIMIZE)(base, w, 3).sum()
+    base.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_what_has_no_gradient_says_so_at_the_line():
+    def f(xs):
+        ys = [x * 2 for x in xs]
+        del ys[0]
+        return ys[0] + ys[1]
+
+    xs = [torch.randn(2, requires_grad=True) for _ in range(3)]
+    result = scriptc.compile(f, optimize=OPTIMIZE)(xs)
+    with pytest.raises(NotImplementedError, match="(?s)backward through .*test_gradients.py:.*del ys.*append"):
+        result.sum().backward()
+
+
+class StraightThrough(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return torch.sign(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def test_a_backward_of_the_users_is_never_replaced():
+    x = torch.randn(3, requires_grad=True)
+    result = scriptc.compile(lambda x: StraightThrough.apply(x) * 2, optimize=OPTIMIZE)(x)
+    with pytest.raises(NotImplementedError, match="autograd.Function"):
+        result.sum().backward()
+
+
+def test_training_leaves_memory_flat(cell):
+    compiled, xs = scriptc.compile(cell, optimize=OPTIMIZE), torch.randn(3, 2, 4)
+    optimizer = torch.optim.SGD(cell.parameters(), lr=0.01)
+
+    def steps(count):
+        for _ in range(count):
+            optimizer.zero_grad()
+            compiled(xs).square().sum().backward()
+            optimizer.step()
+        gc.collect()
+        return len([o for o in gc.get_objects() if type(o) is Tensor])
+
+    before = steps(5), bridge.live_objects()
+    assert (steps(50), bridge.live_objects()) == before
+
+
+def test_losses_of_compiled_training_are_eagers():
+    losses = []
+    for compile_it in (False, True):
+        torch.manual_seed(3)
+        net = programs.Lstm()
+        step = scriptc.compile(net, optimize=OPTIMIZE) if compile_it else net
+        optimizer, xs, wanted = torch.optim.Adam(net.parameters(), lr=0.05), torch.randn(5, 2, 4), torch.randn(5, 2, 5)
+        run = []
+        for _ in range(30):
+            optimizer.zero_grad()
+            loss = (step(xs) - wanted).square().mean()
+            loss.backward()
+            optimizer.step()
+            run.append(loss.item())
+        losses.append(run)
+    torch.testing.assert_close(losses[1], losses[0], rtol=1e-4, atol=1e-5)
+    assert losses[0][-1] < 0.9 * losses[0][0]
