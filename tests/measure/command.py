@@ -30,6 +30,7 @@ class Measure:
     package: what `python -m` runs. variants: what the entries are run under, such as a dtype; the first is the default.
     names(variant): the entries that count. calls(name, variant, count, directory): the first calls of one.
     title, intro: of the section in results.md, formatted with `variant`, `count`, and `passed` and `total`.
+    check: compares one call with eager at an opt level, as `run_call` does.
     """
 
     package: str
@@ -39,9 +40,10 @@ class Measure:
     samples: int
     title: str
     intro: str
+    check: Callable[[Program, int], int | None] = run_call
 
     def run(self, name: str, variant: str, count: int, directory: Path, optimize: int = 0) -> Outcome:
-        return run_calls(name, lambda: self.calls(name, variant, count, directory), optimize)
+        return run_calls(name, lambda: self.calls(name, variant, count, directory), optimize, self.check)
 
     def title_of(self, variant: str) -> str:
         return self.title.format(variant=variant)
@@ -96,7 +98,7 @@ def _together(measure: Measure, names: list[str], args: argparse.Namespace, dire
         everything = together("together_" + names[0].replace(".", "_"), [p for own in calls for p in own], directory)
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
-            if not all(calls) or run_call(everything, args.optimize) != 0:
+            if not all(calls) or measure.check(everything, args.optimize) != 0:
                 return None
     except Exception:
         return None

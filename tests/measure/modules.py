@@ -20,25 +20,26 @@ def listed(mode: str) -> list[str]:
     return [name for name in MODULES if mode == "eval" or _is_deterministic(MODULES[name])]
 
 
-def _made(info: ModuleInfo, mode: str) -> list[Program]:
+def made(info: ModuleInfo, mode: str, dtype: torch.dtype = torch.float32) -> list[Program]:
+    """Return a module for each constructor and input, in training or not, with parameters of a dtype."""
     torch.manual_seed(0)
     inputs = info.module_inputs_func(
-        info, device="cpu", dtype=torch.float32, requires_grad=False, training=mode == "train"
+        info, device="cpu", dtype=dtype, requires_grad=False, training=mode == "train"
     )
-    made = []
+    found = []
     for given in inputs:
         module = info.module_cls(*given.constructor_input.args, **given.constructor_input.kwargs)
-        module.train(mode == "train")
+        module.to(dtype).train(mode == "train")
         args, kwargs = given.forward_input.args, given.forward_input.kwargs
         if isinstance(module, torch.nn.modules.lazy.LazyModuleMixin):
             copy.deepcopy(module)(*args, **kwargs) if not module.has_uninitialized_params() else module(*args, **kwargs)
-        made.append(Program(module, tuple(args), f"{module!r} {given.desc}".replace("\n", " "), kwargs))
-    return made
+        found.append(Program(module, tuple(args), f"{module!r} {given.desc}".replace("\n", " "), kwargs))
+    return found
 
 
 def _is_deterministic(info: ModuleInfo) -> bool:
     """Whether two calls from different seeds agree."""
-    return all(_agrees(program) for program in _made(info, "train"))
+    return all(_agrees(program) for program in made(info, "train"))
 
 
 def _agrees(program: Program) -> bool:
@@ -58,7 +59,7 @@ def _agrees(program: Program) -> bool:
 
 
 def programs(name: str, mode: str, count: int, directory: Path) -> list[Program]:
-    return _made(MODULES[name], mode)[:count]
+    return made(MODULES[name], mode)[:count]
 
 
 MEASURE = Measure(

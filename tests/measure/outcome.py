@@ -146,13 +146,17 @@ def reason(error: BaseException) -> str:
     """An error as one line that is the same for all calls that fail for one cause."""
     if isinstance(error, scriptc.CompileError):
         return error.diagnostics[0].message
-    first = str(error).strip().split("\n")[0]
+    first, *more = str(error).strip().split("\n")
+    if first.endswith(":") and more:
+        first = more[0].strip()
     kind = "" if isinstance(error, Differs) else f"{type(error).__name__}: "
     return kind + re.sub(r"/\S+/", "", first)[:160]
 
 
-def run_calls(name: str, make: Callable[[], Iterable[Program]], optimize: int) -> Outcome:
-    """Makes and runs the calls of an entry, each by itself."""
+def run_calls(
+    name: str, make: Callable[[], Iterable[Program]], optimize: int, check: Callable[[Program, int], int | None] = run_call
+) -> Outcome:
+    """Make and run the calls of an entry, each by itself."""
     outcome = Outcome(name)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
@@ -166,7 +170,7 @@ def run_calls(name: str, make: Callable[[], Iterable[Program]], optimize: int) -
                 outcome.reasons.append((program.text, ""))
                 continue
             try:
-                strides = run_call(program, optimize)
+                strides = check(program, optimize)
             except Exception as e:
                 outcome.reasons.append((reason(e), program.text))
                 continue
