@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-TARGETS = {"rnn": "model", "mnist": "small", "custom_add": "custom_add", "lstm_cell": "model", "decode": "model"}
+TARGETS = {"rnn": "model", "mnist": "small", "custom_add": "custom_add", "lstm_cell": "model", "decode": "model",
+           "train_char_rnn": "model"}  # fmt: skip
 
 
 def test_all_are_listed() -> None:
