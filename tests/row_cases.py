@@ -201,7 +201,7 @@ def _arguments(
         elif arg.type == "ScalarType" and not extra:
             attrs[arg.name] = dtype
         else:
-            attrs[arg.name] = extra.pop(0)
+            attrs[arg.name] = extra.pop(0) if extra or arg.required else arg.default
     return operands, attrs
 
 
