@@ -223,3 +223,54 @@ def test_losses_of_compiled_training_are_eagers():
         losses.append(run)
     torch.testing.assert_close(losses[1], losses[0], rtol=1e-4, atol=1e-5)
     assert losses[0][-1] < 0.9 * losses[0][0]
+
+
+# ---- what is refused ----
+
+
+def an_older_view(x):
+    y = x.clone()
+    z = y.unfold(0, 2, 1)
+    y.mul_(2)
+    return z.sum()
+
+
+def recursion(x, n=3):
+    return x if x.sum() > n else recursion(torch.tanh(x) + 1, n)
+
+
+def several_ranks(x):
+    for _ in range(2):
+        x = torch.max(x, -1)[0]
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "message"),
+    [
+        (an_older_view, (4,), "a write to a tensor of which `unfold` made a view"),
+        (recursion, (4,), "a function that calls itself"),
+        (several_ranks, (2, 3), "of several ranks or dtypes"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_gradients_that_would_be_wrong_are_refused(function, args, message):
+    result = scriptc.compile(function, optimize=OPTIMIZE)(torch.rand(*args, requires_grad=True))
+    with pytest.raises(NotImplementedError, match=message):
+        result.sum().backward()
+
+
+def test_values_that_some_paths_leave_undefined_are_kept():
+    def f(x, w, n: int):
+        for i in range(n):
+            if i == 2:
+                last = torch.tanh(x * w)
+                x = last * last
+            else:
+                x = torch.sigmoid(x * w)
+            if i > 3:
+                return x * last
+        return x
+
+    for n in (0, 2, 3, 6):
+        assert_same_gradients(f, torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True), n)

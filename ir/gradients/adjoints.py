@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scriptc.ir.analysis import may_be_undefined
+from scriptc.ir.analysis import calls, may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Block, Func, Op, Value
-from scriptc.ir.gradients.activity import PARTIAL_VIEWS, active_values, root_of, viewed
+from scriptc.ir.gradients.activity import PARTIAL_VIEWS, VIEWS, active_values, carries, root_of, viewed
 from scriptc.ir.gradients.levels import Level, loc_of
 from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.gradients.tiles import dim_of_tiles, find_stacked, find_tiles
 from scriptc.ir.loc import Loc
-from scriptc.ir.regions import region_argument_of
+from scriptc.ir.regions import ancestor_in, is_loop, region_argument_of
 from scriptc.ir.types import ListType, OptionalType, ScalarType, TensorType, Type, join, list_of
 
 
@@ -37,6 +37,7 @@ class Adjoints:
         self.tile_values = {tile for tiles in self.tiles.values() for tile in tiles}
         self.buffered = {root_of(v) for v in parts - self.tile_values} | (self.written & self.active)
         self.stacked = find_stacked(func, self.active)
+        _refuse_calls(func)
         for op in writers:
             if root_of(op.operands[0]) in self.active:
                 _refuse_aliases(op)
@@ -167,11 +168,55 @@ def _refuse_aliases(op: Op) -> None:
         made = root.op
     if made is None and root.block.parent is None or made is not None and made.has("FETCHES"):
         raise not_differentiable(op, "a write to a tensor from outside of the function", "write to a clone of it")
+    _refuse_older_views(op, root)
     argument = region_argument_of(root)
     for user, i in argument.into_inner + argument.into_result if argument is not None else ():
         source = user.operands[i]
         if len(source.users()) > 1 and argument is not None and source not in (argument.inner, argument.result):
             raise not_differentiable(op, "a write to a tensor that may be one of several", "write to a clone of it")
+
+
+def _refuse_calls(func: Func) -> None:
+    """Refuse calls of functions of the IR, which are recursive: gradients may flow through tensors and params in them."""
+    for op in func.body.walk():
+        if calls(op) and any(carries(v.type) for v in (*op.operands, *op.results)):
+            raise not_differentiable(op, "a function that calls itself", "write it as a loop")
+
+
+def _refuse_older_views(op: Op, root: Value) -> None:
+    """Refuse a write to a tensor of which there may be an older view that the views of gradients do not follow."""
+    todo, seen = [root], set[Value]()
+    while todo:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for user in value.users():
+            if user.has("VIEW") and user.name not in VIEWS and not _runs_after(user, op, root):
+                what = f"a write to a tensor of which `{user.name}` made a view"
+                raise not_differentiable(op, what, "write to a clone of it")
+            if user.has("VIEW") or (user.has("FETCHES") and user.operands[0] is value):
+                todo += user.results
+
+
+def _runs_after(later: Op, op: Op, root: Value) -> bool:
+    """Return whether an op runs only after another one, from the definition of `root` on."""
+    at: Op | None = op
+    while at is not None and at.parent is not None:
+        other = ancestor_in(at.parent, later)
+        if other is not None:
+            return other is not at and at.is_before(other) and not _repeats(at.parent, root)
+        at = at.parent.parent
+    return False
+
+
+def _repeats(block: Block, root: Value) -> bool:
+    """Return whether a block may run several times for one `root`."""
+    while block is not root.block and block.parent is not None and block.parent.parent is not None:
+        if is_loop(block.parent):
+            return True
+        block = block.parent.parent
+    return False
 
 
 def _is_alias(user: Op) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
-from scriptc.ir.gradients.levels import Level, loc_of
+from scriptc.ir.gradients.levels import Level, insert_at_end, loc_of
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import runs_to_its_end
 from scriptc.ir.types import TensorType, list_of
@@ -91,12 +91,3 @@ class KeptOnStack:
 
 def _new_list(value: Value, builder: Builder) -> Value:
     return builder.op("list.new", [], loc_of(value), names=[f"kept_{value.name}"], types=[list_of(value.type)]).result
-
-
-def insert_at_end(block: Block) -> Builder:
-    """Return a builder that builds at the end of a block: in front of what may leave it."""
-    index = len(block.ops) - 1
-    leaving = block.ops[index - 1] if index else None
-    if leaving is not None and leaving.name == "if" and leaving.regions[0].ops[-1].name == "break":
-        index -= 1
-    return Builder(block, index)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from scriptc.ir.analysis import may_be_undefined
+from scriptc.ir.analysis import is_reference, may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.activity import root_of, viewed
+from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import ScalarType, TensorType
 
@@ -66,7 +67,8 @@ class Level:
             made = clone_op(self.builder, op, {}, operands=operands)
             self.known.update(zip(op.results, made.results, strict=True))
         else:
-            self.known[value] = self.keeper.keep(value, self.builder)
+            undefined = is_reference(value.type) and may_be_undefined(value, ())
+            self.known[value] = self.keeper.keep(_defined(value) if undefined else value, self.builder)
         return self.known[value]
 
     def find(self, value: Value) -> Value | None:
@@ -120,6 +122,29 @@ class Level:
             else self.builder.build("size", [have], loc, dim=d)
             for d, n in enumerate(t.dims)
         ]
+
+
+def _defined(value: Value) -> Value:
+    """Return a tensor that some paths leave undefined, or one without elements in its place, in forward code."""
+    t, loc = value.type, loc_of(value)
+    if not isinstance(t, TensorType) or t.dims is None:
+        raise not_differentiable(value.op or value.block.ops[0], f"a value of the type {t} that some paths leave undefined")
+    builder, then, orelse = insert_at_end(value.block), Block(), Block()
+    Builder(then).op("yield", [value], loc)
+    inner = Builder(orelse)
+    shape = inner.build("tuple", [inner.const(0, loc)] * len(t.dims), loc)
+    inner.op("yield", [inner.op("full", [shape, inner.const(0, loc)], loc, dtype=t.dtype, types=[t]).result], loc)
+    defined = builder.build("is_defined", [value], loc)
+    return builder.op("if", [defined], loc, regions=[then, orelse], names=[value.name], types=[t]).result
+
+
+def insert_at_end(block: Block) -> Builder:
+    """Return a builder that builds at the end of a block: in front of what may leave it."""
+    index = len(block.ops) - 1
+    leaving = block.ops[index - 1] if index else None
+    if leaving is not None and leaving.name == "if" and leaving.regions[0].ops[-1].name == "break":
+        index -= 1
+    return Builder(block, index)
 
 
 def loc_of(value: Value) -> Loc:

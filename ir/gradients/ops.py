@@ -10,10 +10,12 @@ from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.dtypes import PARTS
 from scriptc.ir.gradients.activity import PARTIAL_VIEWS, root_of, viewed
 from scriptc.ir.gradients.levels import Level, size_of
-from scriptc.ir.gradients.reversal import Reversal
+from scriptc.ir.gradients.reversal import Reversal, reverses
 from scriptc.ir.gradients.rules import is_constant, not_differentiable
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import NONE, Dim, TensorType, TupleType
+from scriptc.ir.ops.views import OWN_OFFSET
+from scriptc.ir.ranges import constant_int
+from scriptc.ir.types import NONE, Dim, TensorType, TupleType, Type
 
 
 def reverse_op(reversal: Reversal, level: Level, op: Op) -> None:
@@ -49,6 +51,14 @@ def _operand_gradient(
     func = reversal.derivative(op.name, name, arguments.given)
     (gradient,) = inline(level.builder, func.body, arguments.values, op.loc, reversal.label)
     return fit(level, op, gradient, op.operands[index])
+
+
+@reverses("as_strided")
+def reverse_as_strided(reversal: Reversal, level: Level, op: Op) -> None:
+    source, offset = op.operands[0].op, constant_int(op.operands[3])
+    if source is not None and source.has("VIEW") and offset != OWN_OFFSET:
+        raise not_differentiable(op, "`as_strided` of a view with a storage_offset", "leave storage_offset out")
+    reverse_op(reversal, level, op)
 
 
 class _Arguments:
@@ -131,8 +141,14 @@ def fit(level: Level, op: Op, gradient: Value, operand: Value) -> Value:
     if have.dtype != want.dtype:
         gradient = builder.build("cast", [gradient], op.loc, dtype=want.dtype)
     if gradient.op is not None and not gradient.op.regions:
-        gradient.type = want  # a gradient has the sizes of its value
+        gradient.type = _narrowed(gradient.type, want)
     return gradient
+
+
+def _narrowed(have: Type, want: TensorType) -> Type:
+    """Return a type that knows what both know of the sizes of a gradient, which has those of its value."""
+    assert isinstance(have, TensorType) and have.dims is not None and want.dims is not None
+    return TensorType(want.dtype, tuple(n if m is None else m for n, m in zip(have.dims, want.dims, strict=True)))
 
 
 def _summed(level: Level, gradient: Value, operand: Value, loc: Loc) -> Value:

@@ -26,9 +26,12 @@ def _size(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 ROWS = [
     OpDef("size", "(Tensor self, int dim) -> SymInt", _size, _PURE, emit="size", ref="Tensor.size",
           samples=Samples(shapes=(((3, 4),),), extra=((1,), (-2,)))),
-    # 0 where the tensor is undefined.
+    # Returns 0 for a tensor that is undefined.
     OpDef("size_or_zero", "(Tensor self, SymInt dim) -> SymInt", fixed(INT), _PURE, ref="size_or_zero",
           c="({0} ? {0}->size[{1}] : 0)", phases=MADE_BY_PASSES, samples=Samples(shapes=(((3, 4),),), extra=((1,), (0,)))),
+    # Returns whether a value is defined, for code that reads values which some paths leave undefined.
+    OpDef("is_defined", "(Tensor self) -> Value", fixed(BOOL), _PURE, ref="is_defined", c="({0} != NULL)",
+          phases=MADE_BY_PASSES, samples=_SHAPES),
     OpDef("stride", "(Tensor self, SymInt dim) -> SymInt", fixed(INT), _PURE, ref="Tensor.stride",
           c="{0}->stride[{1}]", samples=Samples(shapes=(((3, 4),),), extra=((0,), (1,)))),
     OpDef("is_contiguous", "(Tensor self) -> Value", fixed(BOOL), _PURE, ref="Tensor.is_contiguous",

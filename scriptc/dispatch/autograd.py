@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from scriptc.dispatch.gradient_calls import GradientCall, GradientCalls, Saved, is_differentiable
+from scriptc.dispatch.gradient_calls import GradientCall, GradientCalls, Saved, has_several_tensors, is_differentiable
 from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.target import Target
 from scriptc.frontend.environment.results import Chooser, is_value_of
@@ -177,6 +177,8 @@ def _gradient_call(
     flagged = [leaf for leaf, requires_grad in zip(leaves(contract.result), differentiable, strict=True) if requires_grad]
     if not all(map(is_differentiable, flagged)):
         return f"{about}: it returns an object or a nested container with tensors that require grad"
+    if has_several_tensors(contract.result):
+        return f"{about}: it returns tensors of several ranks or dtypes"
     call = calls.get(frozenset(requires), len(inputs))
     return call if isinstance(call, GradientCall) else f"{about}:\n{call}"
 

@@ -153,6 +153,15 @@ def is_differentiable(spec: Spec) -> bool:
     return isinstance(held, TensorSpec) and held.dtype in INEXACT
 
 
+def has_several_tensors(spec: Spec) -> bool:
+    """Return whether one place of a result may hold one of several kinds of differentiable tensors."""
+    if is_leaf(spec):
+        return False
+    items = [item for item in getattr(spec, "items", ()) if item is not None]
+    several = isinstance(getattr(spec, "cls", None), Chooser) and sum(map(is_differentiable, items)) > 1
+    return several or any(map(has_several_tensors, items))
+
+
 def _dtype(spec: Spec) -> torch.dtype:
     from scriptc.runtime.tensors import DTYPES
 
