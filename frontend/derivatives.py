@@ -22,12 +22,12 @@ from scriptc.frontend.reader.reader import EntryReader
 from scriptc.frontend.reader.statements import enter
 from scriptc.frontend.returns import fill_returns
 from scriptc.frontend.source.functions import source_of, statements_of
-from scriptc.frontend.values.abstract import AbstractValue, Known, TupleValue
+from scriptc.frontend.values.abstract import AbstractValue, ComplexValue, Known, TupleValue
 from scriptc.frontend.values.frame import Frame
 from scriptc.ir.core import Func, Module
 from scriptc.ir.errors import InternalError
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import TupleType, Type
+from scriptc.ir.types import COMPLEX, FLOAT, TupleType, Type
 
 _MAX_READINGS = 20
 
@@ -92,6 +92,8 @@ def _read_once(func: FunctionType, arguments: Mapping[str, Any], assume: Assumpt
 def _argument(reader: EntryReader, name: str, given: Any) -> AbstractValue:
     if isinstance(given, TupleType):
         return TupleValue([_argument(reader, f"{name}_{i}", t) for i, t in enumerate(given.items)])
+    if given == COMPLEX:
+        return ComplexValue(*(_argument(reader, f"{name}_{part}", FLOAT) for part in ("real", "imag")))
     if isinstance(given, Type):
         return wrap(reader, parameter(reader, given, name))
     return Known(given)

@@ -15,7 +15,7 @@ from scriptc.ir.gradients.rules import is_constant, not_differentiable
 from scriptc.ir.loc import Loc
 from scriptc.ir.ops.views import OWN_OFFSET
 from scriptc.ir.ranges import constant_int
-from scriptc.ir.types import NONE, Dim, TensorType, TupleType, Type
+from scriptc.ir.types import COMPLEX, NONE, Dim, TensorType, TupleType, Type
 
 
 def reverse_op(reversal: Reversal, level: Level, op: Op) -> None:
@@ -102,6 +102,10 @@ class _Arguments:
         elif isinstance(value.type, TupleType):
             assert made is not None and made.name == "tuple"
             self.given[key] = value.type
+            self.values += [self.level.get(v) for v in made.operands]
+        elif value.type == COMPLEX:  # given as its parts
+            assert made is not None and made.name == "complex.make"
+            self.given[key] = COMPLEX
             self.values += [self.level.get(v) for v in made.operands]
         else:
             self.pass_on(key, self.level.get_at(value, self.op))
