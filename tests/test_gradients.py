@@ -225,6 +225,13 @@ def test_losses_of_compiled_training_are_eagers():
     assert losses[0][-1] < 0.9 * losses[0][0]
 
 
+def test_an_embedding_divides_gradients_by_the_uses_of_a_row():
+    def f(index, weight):
+        return nn.functional.embedding(index, weight, padding_idx=0, scale_grad_by_freq=True)
+
+    assert_same_gradients(f, torch.tensor([1, 0, 2, 1, 1]), torch.randn(4, 3, requires_grad=True))
+
+
 # ---- what is refused ----
 
 

@@ -201,6 +201,10 @@ def embedding(
     rows = torch.index_select(weight, 0, places)
     if padding_idx >= 0:  # no gradient reaches that row
         rows = torch.where((places == padding_idx).unsqueeze(1), rows.detach(), rows)
+    if scale_grad_by_freq:  # the gradient of a row is divided by the number of its uses; a difference of 0 has that gradient
+        uses = torch.bincount(places, minlength=weight.size(0))[places].unsqueeze(1)
+        values = rows.detach()
+        rows = torch.where(torch.isfinite(values), values + (rows - values) / uses, values)
     return rows.reshape(*indices.shape, weight.size(1))
 
 
