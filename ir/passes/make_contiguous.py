@@ -76,6 +76,10 @@ class _Maker:
         )
 
 
+def _has_known_rank(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.dims is not None
+
+
 def run(module: Module, options: Mapping[str, int]) -> bool:
     changed, passed = False, passed_undefined(module)
     for func in module.funcs.values():
@@ -85,7 +89,7 @@ def run(module: Module, options: Mapping[str, int]) -> bool:
                 continue
             if not all(r in maker.layouts.plain or maker.layouts.strides_are_free(r) for r in op.results):
                 continue
-            operands = [maker.operand(op, v) if isinstance(v.type, TensorType) else v for v in op.operands]
+            operands = [maker.operand(op, v) if _has_known_rank(v) else v for v in op.operands]
             if operands != list(op.operands):
                 op.set_operands(operands)
                 changed = True
