@@ -148,3 +148,15 @@ def passing_on(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     return wrapper
+
+
+def test_functions_that_torchs_own_compiler_wraps_are_served() -> None:
+    """Importing torch._dynamo replaces `torch.manual_seed` by a wrapper of it."""
+    import torch._dynamo
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        torch.manual_seed(1)
+        return x
+
+    with pytest.raises(scriptc.CompileError, match="cannot be seeded"):
+        scriptc.compile(f)(torch.ones(1))

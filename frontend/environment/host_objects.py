@@ -61,8 +61,17 @@ def is_called_in_python(cls: type) -> bool:
     return isinstance(call, FunctionType) and (not is_library(module) or module.startswith("torch.nn."))
 
 
+_WRAPPED_FOR_DYNAMO = torch._compile._disable_dynamo(lambda: None).__code__
+
+
 def uncompiled(obj: Any) -> Any:
-    """Return the argument of the `scriptc.compile` that made `obj`, else `obj`. No user's `__getattr__` runs."""
+    """Return the argument of the `scriptc.compile` that made `obj`, else `obj`. No user's `__getattr__` runs.
+
+    A function that torch wraps for its own compiler, such as `torch.manual_seed` once that compiler is imported, is the
+    function itself.
+    """
+    if type(obj) is FunctionType and obj.__code__ is _WRAPPED_FOR_DYNAMO:
+        return obj.__wrapped__  # type: ignore[attr-defined]
     if type(obj) not in _CALLED and inspect.getattr_static(obj, "__scriptc_original__", None) is None:
         return obj
     return getattr(obj, "__scriptc_original__", obj)
