@@ -18,7 +18,6 @@ from scriptc.ir.core import Func, Module
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.gradients.reverse import differentiate
 from scriptc.ir.gradients.rules import not_differentiable
-from scriptc.ir.parser import parse_module
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.phases import OPTIMIZED
 from scriptc.ir.types import OptionalType, TupleType, Type
@@ -52,7 +51,7 @@ def compile_gradients(variant: Variant, arguments: Sequence[int], params: Sequen
 
     Raises CompileError where an op of the program has no gradient.
     """
-    module = parse_module(variant.source_ir)
+    module = variant.read_module()
     (name,) = module.entries
     if (op := next((op for op in module.walk() if op.name == "linked"), None)) is not None:  # which `clean` would drop
         raise not_differentiable(op, "an autograd.Function", "write its forward as a function without a backward of its own")

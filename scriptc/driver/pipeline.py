@@ -19,6 +19,7 @@ from scriptc.frontend.environment.specs import Contract
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.core import Module
 from scriptc.ir.errors import InternalError
+from scriptc.ir.loc import Loc
 from scriptc.ir.parser import parse_module
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.phases import READ
@@ -32,12 +33,14 @@ class Translated:
     """One specialization as IR and C.
 
     source_ir: the text of the IR before the passes, with locations; `entry.module` is the IR after them.
+    locations: of the ops before the passes, in order, with the calls that led there.
     gradients: the inputs from which gradients would flow to each output.
     random: whether the code draws random numbers.
     """
 
     entry: Entry
     source_ir: str
+    locations: tuple[Loc, ...]
     gradients: Dependencies
     random: bool
     program: CProgram
@@ -82,6 +85,7 @@ def translated_again(contract: Contract, source_ir: str, options: Options) -> Tr
 
 def _translated(entry: Entry, options: Options, stages: Stages, path: Callable[[str], str] = str) -> Translated:
     source_ir = print_module(entry.module, locs=True)
+    locations = tuple(op.loc for op in entry.module.walk())
     gradients = dependencies(entry.module)
     try:
         # tensor IR to better tensor IR
@@ -98,4 +102,4 @@ def _translated(entry: Entry, options: Options, stages: Stages, path: Callable[[
         raise
     except Exception as e:
         raise InternalError(f"{type(e).__name__}: {e}", next(iter(entry.module.funcs.values())).loc) from e
-    return Translated(entry, source_ir, gradients, draws_random_numbers(entry.module), program)
+    return Translated(entry, source_ir, locations, gradients, draws_random_numbers(entry.module), program)

@@ -12,6 +12,7 @@ from scriptc.frontend.environment.specs import Contract, describe
 
 if TYPE_CHECKING:
     from scriptc.driver.pipeline import Translated
+    from scriptc.ir.core import Module
 
 
 @dataclass(eq=False, repr=False)
@@ -28,6 +29,19 @@ class Variant:
 
     def __str__(self) -> str:
         return ", ".join(f"{a.name}: {describe(a.spec)}" for a in self.contract.args)
+
+    def read_module(self) -> Module:
+        """Return the IR before the passes, a new module each time.
+
+        In the process that compiled the variant, locations have the calls that led there.
+        """
+        from scriptc.ir.parser import parse_module
+
+        module = parse_module(self.source_ir)
+        if self._translated is not None:
+            for op, loc in zip(module.walk(), self._translated.locations, strict=True):
+                op.loc = loc
+        return module
 
     @property
     def translated(self) -> Translated:
