@@ -252,9 +252,55 @@ def several_ranks(x):
     return x
 
 
+def a_dict(x, n=3):
+    found = {}
+    for i in range(n):
+        found[i] = x * i
+    return found[n - 1] + x
+
+
+class Box:
+    def __init__(self, value):
+        self.value = value
+
+
+def objects(x, n=3):
+    boxes = []
+    for i in range(n):
+        boxes.append(Box(x * i))
+    return boxes[n - 1].value + x
+
+
+def a_try_left_early(x, text="1"):
+    for _ in range(3):
+        try:
+            int(text)
+        except ValueError:
+            break
+        x = x * 2
+        if x.sum() > 5:
+            return x * 3
+    return x
+
+
+def a_variable_of_a_try(x, text="1"):
+    y = x
+    try:
+        y = x * 2
+        int(text)
+        y = x * 3
+    except ValueError:
+        pass
+    return y
+
+
 @pytest.mark.parametrize(
     ("function", "args", "message"),
     [
+        (a_dict, (4,), "dict.at"),
+        (objects, (4,), "object.get"),
+        (a_try_left_early, (4,), "a `try` that is left by break"),
+        (a_variable_of_a_try, (4,), "`try`"),
         (an_older_view, (4,), "a write to a tensor of which `unfold` made a view"),
         (recursion, (4,), "a function that calls itself"),
         (several_ranks, (2, 3), "of several ranks or dtypes"),
@@ -262,7 +308,8 @@ def several_ranks(x):
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_gradients_that_would_be_wrong_are_refused(function, args, message):
-    result = scriptc.compile(function, optimize=OPTIMIZE)(torch.rand(*args, requires_grad=True))
+    rest = [p.default for p in list(inspect.signature(function).parameters.values())[1:]]
+    result = scriptc.compile(function, optimize=OPTIMIZE)(torch.rand(*args, requires_grad=True), *rest)
     with pytest.raises(NotImplementedError, match=message):
         result.sum().backward()
 

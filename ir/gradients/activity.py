@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from scriptc.ir.analysis import holds, roots
 from scriptc.ir.core import Func, Value
 from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.gradients.rules import is_constant
 from scriptc.ir.regions import region_arguments
-from scriptc.ir.types import ListType, OptionalType, TensorType, TupleType, Type
+from scriptc.ir.types import CellType, ListType, OptionalType, TensorType, TupleType, Type
 
 PARTIAL_VIEWS = frozenset({"select", "slice", "diagonal", "split", "chunk", "unbind"})
 VIEWS = PARTIAL_VIEWS | {"transpose", "permute", "unsqueeze", "squeeze", "view"}
@@ -17,13 +18,15 @@ VIEWS = PARTIAL_VIEWS | {"transpose", "permute", "unsqueeze", "squeeze", "view"}
 
 def carries(t: Type) -> bool:
     """Return whether values of a type may carry gradients."""
+    if isinstance(t, TensorType):
+        return t.dtype in INEXACT
     if isinstance(t, ListType):
         return carries(t.elem)
-    if isinstance(t, OptionalType):
+    if isinstance(t, (OptionalType, CellType)):
         return carries(t.item)
     if isinstance(t, TupleType):
         return any(map(carries, t.items))
-    return isinstance(t, TensorType) and t.dtype in INEXACT
+    return holds(t, "tensor")  # dicts and objects, which backward code refuses
 
 
 def root_of(value: Value) -> Value:
@@ -44,6 +47,18 @@ def viewed(value: Value) -> Value | None:
         parts = op.operands[0].op
         return op.operands[0] if parts is not None and parts.name in VIEWS else None
     return None
+
+
+class Written:
+    """The tensors that a function writes to, by any alias."""
+
+    def __init__(self, func: Func):
+        self.roots = {r for op in func.body.walk() if "tensor" in op.defn.writes and op.operands for r in roots(op.operands[0])}
+        self.anything = any(not isinstance(r.type, TensorType) for r in self.roots)  # an item of a container
+
+    def __contains__(self, value: Value) -> bool:
+        """Return whether a tensor may be written to."""
+        return bool(self.roots) and (self.anything or not self.roots.isdisjoint(roots(value)))
 
 
 def active_values(func: Func, inputs: Iterable[Value], outputs: Iterable[Value]) -> set[Value]:
@@ -68,6 +83,8 @@ def active_values(func: Func, inputs: Iterable[Value], outputs: Iterable[Value])
         elif op.has("TERMINATOR") or is_constant(op):
             continue
         elif op.defn.writes & {"tensor", "list", "cell"} and op.operands:
+            for result in op.results:
+                edge(op.operands[0], result)
             written = op.operands[0]
             for source in op.operands[1:]:
                 edge(source, written)

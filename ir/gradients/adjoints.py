@@ -12,7 +12,7 @@ from scriptc.ir.analysis import calls, may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Block, Func, Op, Value
-from scriptc.ir.gradients.activity import PARTIAL_VIEWS, VIEWS, active_values, carries, root_of, viewed
+from scriptc.ir.gradients.activity import PARTIAL_VIEWS, VIEWS, Written, active_values, carries, root_of, viewed
 from scriptc.ir.gradients.levels import Level, loc_of
 from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.gradients.tiles import dim_of_tiles, find_stacked, find_tiles
@@ -31,11 +31,12 @@ class Adjoints:
     def __init__(self, func: Func, inputs: Sequence[Value], outputs: Sequence[Value]):
         self.active = active_values(func, inputs, outputs)
         writers = [op for op in func.body.walk() if "tensor" in op.defn.writes and op.operands]
-        self.written = frozenset(root_of(op.operands[0]) for op in writers)
+        self.written = Written(func)
+        targets = {root_of(op.operands[0]) for op in writers}
         parts = {v for v in self.active if _is_part(v)}
-        self.tiles = find_tiles({root_of(v) for v in parts} - self.written)
+        self.tiles = find_tiles({root_of(v) for v in parts} - targets)
         self.tile_values = {tile for tiles in self.tiles.values() for tile in tiles}
-        self.buffered = {root_of(v) for v in parts - self.tile_values} | (self.written & self.active)
+        self.buffered = {root_of(v) for v in parts - self.tile_values} | (targets & self.active)
         self.stacked = find_stacked(func, self.active)
         _refuse_calls(func)
         for op in writers:

@@ -15,7 +15,7 @@ from scriptc.ir.analysis import is_reference, may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Block, Op, Value
-from scriptc.ir.gradients.activity import root_of, viewed
+from scriptc.ir.gradients.activity import Written, viewed
 from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import ScalarType, TensorType
@@ -33,11 +33,11 @@ class Level:
 
     gradients: of forward values, as far as backward code has come. buffers: tensors of gradients that are changed in place,
     by the root of their views. shadows: lists of gradients, by forward list. stacked: the gradients of lists that are
-    only stacked, as one tensor. written: the roots that forward code writes to. index: the iteration, in the body of a loop.
+    only stacked, as one tensor. written: the tensors that forward code writes to. index: the iteration, in the body of a loop.
     """
 
     def __init__(
-        self, forward: Block, builder: Builder, outer: Level | None, keeper: Keeper, written: frozenset[Value]
+        self, forward: Block, builder: Builder, outer: Level | None, keeper: Keeper, written: Written
     ):
         self.forward = forward
         self.builder = builder
@@ -82,7 +82,7 @@ class Level:
 
     def get_at(self, value: Value, op: Op) -> Value:
         """Return a forward value as it was when `op` read it: a tensor may have been written since."""
-        if not isinstance(value.type, TensorType) or root_of(value) not in self.written:
+        if not isinstance(value.type, TensorType) or value not in self.written:
             return self.get(value)
         if (value, op) not in self.copies:
             self.copies[value, op] = Builder.before(op).build("clone", [value], op.loc)
@@ -93,7 +93,7 @@ class Level:
         if op.regions or not op.has("PURE") or op.defn.reads:
             return False
         if op.has("VIEW") or viewed(op.results[0]) is not None:
-            return root_of(op.results[0]) not in self.written
+            return op.results[0] not in self.written
         if op.name in ("const", "param", "undef", "tuple", "tuple.get", "optional.unwrap"):
             return True
         return all(isinstance(r.type, ScalarType) for r in op.results)

@@ -122,7 +122,7 @@ def _number(key: str, kind: str) -> int | None:
 def _result_after(level: Level, op: Op, number: int) -> Value:
     """Return a result as it was when the op had run: a copy, if it is written later."""
     result = op.results[number]
-    if not isinstance(result.type, TensorType) or root_of(result) not in level.written:
+    if not isinstance(result.type, TensorType) or result not in level.written:
         return result
     assert op.parent is not None
     if (result, op) not in level.copies:

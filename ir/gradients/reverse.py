@@ -61,6 +61,8 @@ def differentiate(
     """
     func = module.funcs[name]
     single_exit.run(module, {})
+    if (op := single_exit.try_left_early(func)) is not None:
+        raise not_differentiable(op, "a `try` that is left by break, continue or return")
     hoisted = _hoist_params(func, params)
     inputs = [*(func.body.args[i] for i in arguments), *(hoisted.get(p) for p in params)]
     last = func.body.ops[-1]

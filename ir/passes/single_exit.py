@@ -68,7 +68,7 @@ class _SingleExit:
 
     def run(self) -> bool:
         body = self.func.body
-        if not _leaves_early(body) or any(op.name == "try" and _leaves_early(op) for op in body.walk()):
+        if not _leaves_early(body) or try_left_early(self.func) is not None:
             return False
         exits = self.lower(body, ())
         last = body.ops[-1]
@@ -287,6 +287,11 @@ class _SingleExit:
             Builder(orelse).op("yield", [code], loc)
             code = builder.op("if", [is_taken], loc, regions=[then, orelse], types=[INT]).result
         return code
+
+
+def try_left_early(func: Func) -> Op | None:
+    """Return a `try` that is left early, for which a function stays as it is."""
+    return next((op for op in func.body.walk() if op.name == "try" and _leaves_early(op)), None)
 
 
 def _leaves_early(where: Block | Op) -> bool:
