@@ -1,4 +1,4 @@
-"""The same recurrent net in other systems. Each maker returns a call without arguments, or raises Unavailable.
+"""Make calls of the same recurrent net in other systems. Each maker returns a call without arguments, or raises Unavailable.
 
 JAX and ONNX Runtime get the sequence as one tensor in their own type, stacked before the call. Eager, torch.jit,
 torch.compile and scriptc get the arguments of the model.

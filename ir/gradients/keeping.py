@@ -1,4 +1,4 @@
-"""How forward code keeps the values of a block for backward code."""
+"""Keep values of forward blocks for backward code."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class KeptOfLoop:
         return (constant_int(loop.operands[0]), constant_int(loop.operands[2])) == (0, 1) and runs_to_its_end(loop)
 
     def stack(self, kept: Value, value: Value) -> Value:
-        """Stack the items of a list behind the loop, if there are any."""
+        """Stack the items of a list after the loop, if there are any."""
         assert self.loop.parent is not None and isinstance(value.type, TensorType) and value.type.dims is not None
         loc = loc_of(value)
         builder = Builder(self.loop.parent, self.loop.parent.ops.index(self.loop) + 1)

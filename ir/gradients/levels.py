@@ -22,7 +22,7 @@ from scriptc.ir.types import ScalarType, TensorType
 
 
 class Keeper(Protocol):
-    """How the values of one forward block are handed over to backward code."""
+    """Hands the values of one forward block over to backward code."""
 
     def keep(self, value: Value, builder: Builder) -> Value:
         """Keep a value of the forward block, and return the same value in backward code, built by `builder`."""
@@ -154,7 +154,7 @@ def loc_of(value: Value) -> Loc:
 
 
 def size_of(value: Value, dim: int, reader: Op | None = None) -> Value:
-    """Return the size of a forward tensor, built behind its definition.
+    """Return the size of a forward tensor, built after its definition.
 
     If the tensor may be undefined there, the size is read before `reader`, or is 0 where the tensor is undefined.
     """

@@ -62,7 +62,7 @@ def reverse_as_strided(reversal: Reversal, level: Level, op: Op) -> None:
 
 
 class _Arguments:
-    """What a derivative is computed from. given: types and known values by name. values: those of `given` that are types."""
+    """The arguments of a derivative. given: types and known values by name. values: those of `given` that are types."""
 
     def __init__(self, level: Level, op: Op, gradients: list[Value | None]):
         self.level = level

@@ -37,9 +37,9 @@ _REGISTERED = (lists, writes)  # imported for the ops that they register
 
 @dataclass(frozen=True)
 class Differentiated:
-    """What `differentiate` made.
+    """The forward and the backward function that `differentiate` made.
 
-    kept: how many values the forward function returns behind its own results. arrives: for each input whether the backward
+    kept: how many values the forward function returns after its own results. arrives: for each input whether the backward
     function returns its gradient, which it does where a gradient reaches the input.
     """
 

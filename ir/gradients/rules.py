@@ -10,7 +10,7 @@ from scriptc.ir.errors import CompileError, Diagnostic
 
 
 class Derivatives(Protocol):
-    """What gives the gradients of operands."""
+    """A source of the derivatives of ops with respect to their operands."""
 
     def parameters(self, op: str, operand: str) -> list[str] | None:
         """Return the names of what the gradient of an operand is computed from, None if the op has none for it."""

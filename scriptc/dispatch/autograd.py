@@ -8,19 +8,21 @@ from typing import Any
 
 import torch
 
-from scriptc.dispatch.gradient_calls import GradientCall, GradientCalls, Saved, has_several_tensors, is_differentiable
+from scriptc.dispatch.gradient_calls import (
+    GradientCall,
+    GradientCalls,
+    Saved,
+    has_several_tensors,
+    is_differentiable,
+    leaves_of_result,
+)
 from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.target import Target
-from scriptc.frontend.environment.results import Chooser, is_value_of
 from scriptc.frontend.environment.specs import (
     Contract,
     PlaceSpec,
-    Spec,
-    TupleSpec,
     WriteBack,
-    is_leaf,
     leaves,
-    parts,
     placed,
     values_of,
 )
@@ -135,15 +137,15 @@ def call_with_grad(
     given = {id(t) for value in inputs for t in _tensors(value)}
     box: list[Any] = []
     raised: list[BaseException] = []
-    flags = iter(differentiable)
     marked: list[torch.Tensor] = []
 
     def once() -> list[torch.Tensor]:
         try:
             with torch.no_grad():
                 box.append(run(*args, **kwargs))
-            for found in _marked(contract.result, box[0], flags):
-                _mark(found, given, marked)
+            for (_, leaf), requires_grad in zip(leaves_of_result(contract.result, box[0]), differentiable, strict=True):
+                if requires_grad:
+                    _mark(leaf, given, marked)
         except Exception as e:  # values that were set before the exception require grad, too
             raised.append(e)
         for value in [*map(_held, stores), *lists]:
@@ -201,29 +203,6 @@ def _run_differentiable(
     old = list(saved.outputs)
     new = _Differentiable.apply(saved, *flat)
     return _rebuild(value, {id(a): b for a, b in zip(old, new, strict=True)})
-
-
-def _marked(spec: Spec, value: Any, flags: Iterator[bool]) -> Iterator[Any]:
-    """Yield the leaves of a result that must require grad. `flags` has one bool for each leaf."""
-    if is_leaf(spec):
-        if next(flags):
-            yield value
-        return
-    maker = getattr(spec, "cls", None)
-    if isinstance(maker, Chooser):
-        assert isinstance(spec, TupleSpec)
-        tag, *alternatives = spec.items
-        next(flags)
-        taken = next((a for a in alternatives if is_value_of(a, value)), None)
-        for alternative in alternatives:
-            if alternative is taken:
-                yield from _marked(alternative, value, flags)
-            else:
-                for _ in leaves(alternative):
-                    next(flags)
-        return
-    for item, part in parts(spec, value):
-        yield from _marked(item, part, flags)
 
 
 def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:

@@ -16,6 +16,7 @@ from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.errors import CompileError
 from scriptc.runtime import bridge
 from scriptc.runtime.bridge import VariantSpec
+from scriptc.runtime.tensors import DTYPES
 
 
 class GradientCalls:
@@ -79,7 +80,7 @@ class GradientCall:
         )
         given = [bridge.Param(f"given{i}", s) for i, s in enumerate((*code.kept, *code.cotangents))]
         self.backward = bridge.Callable(_does_not_fit)
-        live = spec.live[len(spec.live) - len(code.module.params) :]
+        live = spec.live[len(spec.live) - code.params :]
         self.backward.add_variant(
             VariantSpec(code.library, BACKWARD, tuple(given), TupleSpec(code.gradients), live, exceptions=spec.exceptions)
         )
@@ -108,14 +109,14 @@ class GradientCall:
             outputs.append(leaf)
             return len(outputs) - 1
 
-        found = zip(_leaves(self.result, value), differentiable, strict=True)
+        found = zip(leaves_of_result(self.result, value), differentiable, strict=True)
         slots = [slot(spec, leaf, requires=requires) for (spec, leaf), requires in found if is_differentiable(spec)]
         tensors: list[torch.Tensor] = []
         return value, Saved(self, outputs, slots, _numbered(kept, tensors), tensors)
 
     def weights(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
         """Return the tensors outside that backward reads: autograd tells if one is written before that."""
-        first = len(inputs) - len(self.code.module.params)
+        first = len(inputs) - self.code.params
         return [inputs[first + i] for i in self.code.reads]
 
     def run_backward(self, saved: Saved, tensors: Sequence[torch.Tensor], grads: Sequence[torch.Tensor]) -> list[Any]:
@@ -163,8 +164,6 @@ def has_several_tensors(spec: Spec) -> bool:
 
 
 def _dtype(spec: Spec) -> torch.dtype:
-    from scriptc.runtime.tensors import DTYPES
-
     assert isinstance(spec, TensorSpec)
     return DTYPES[spec.dtype]
 
@@ -173,7 +172,7 @@ def _does_not_fit(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     raise AssertionError("the arguments of a gradient entry do not fit it")
 
 
-def _leaves(spec: Spec, value: Any) -> Iterator[tuple[Any, Any]]:
+def leaves_of_result(spec: Spec, value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the leaves of a result with their specs; None for those of alternatives that the result is not."""
     if is_leaf(spec):
         yield spec, value
@@ -185,12 +184,12 @@ def _leaves(spec: Spec, value: Any) -> Iterator[tuple[Any, Any]]:
         for alternative in alternatives:
             assert alternative is not None
             if alternative is taken:
-                yield from _leaves(alternative, value)
+                yield from leaves_of_result(alternative, value)
             else:
                 yield from ((leaf, None) for leaf in leaves(alternative))
     else:
         for item, part in parts(spec, value):
-            yield from _leaves(item, part)
+            yield from leaves_of_result(item, part)
 
 
 def _numbered(value: Any, tensors: list[torch.Tensor]) -> Any:

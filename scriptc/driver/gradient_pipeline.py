@@ -14,7 +14,7 @@ from scriptc.driver.variant import Variant
 from scriptc.frontend.derivatives import LibraryDerivatives
 from scriptc.frontend.environment.results import spec_of_type
 from scriptc.frontend.environment.specs import Spec
-from scriptc.ir.core import Func, Module
+from scriptc.ir.core import Func
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.gradients.reverse import differentiate
 from scriptc.ir.gradients.rules import not_differentiable
@@ -30,14 +30,14 @@ FORWARD, BACKWARD = 0, 1  # the numbers of the entries
 class GradientCode:
     """The library that computes a variant and its gradients.
 
-    kept: the specs of the values that the forward entry returns behind its results. cotangents: the specs of the gradients
-    that the backward entry takes behind these. gradients: the specs of what it returns. arrives: for each input whether its
-    gradient is among these; no gradient reaches the others. reads: the numbers of the params that the backward entry reads.
+    params: the number of params of the program. kept: the specs of the values that the forward entry returns after its
+    results. cotangents: the specs of the gradients that the backward entry takes after these. gradients: the specs of what it
+    returns. arrives: for each input whether its gradient is among these; no gradient reaches the others. reads: the numbers
+    of the params that the backward entry reads.
     """
 
     library: Path
-    module: Module
-    c_source: str
+    params: int
     kept: tuple[Spec, ...]
     cotangents: tuple[Spec, ...]
     gradients: tuple[Spec, ...]
@@ -75,7 +75,7 @@ def compile_gradients(variant: Variant, arguments: Sequence[int], params: Sequen
     library = build_library(
         program.source, f"{module.name}.gradients", optimize=options.optimize, debug=options.debug, kernels=program.kernels
     )
-    return GradientCode(library, module, program.source, kept, cotangents, gradients, made.arrives,
+    return GradientCode(library, len(module.params), kept, cotangents, gradients, made.arrives,
                         tuple(i for i, name in enumerate(names) if name in read))  # fmt: skip
 
 
