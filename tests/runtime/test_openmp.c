@@ -43,7 +43,10 @@ static bool comes_to(sc_lender_state wanted) {
 }
 
 static void *use(void *awake) {
+    omp_set_num_threads(expected + 1);
+    require(openmp_threads() == expected + 1, "the number of threads is that of the running thread");
     omp_set_num_threads(expected);
+    require(openmp_threads() == expected, "the number of threads can change");
     require(lender->state() == SC_UNKNOWN, "the team of a new thread is unknown");
     run_once();
     if (expected == 1) {
@@ -75,6 +78,7 @@ int main(int argc, char **argv) {
     expected = atoi(argv[1]);
     bool awake = !strcmp(argv[2], "awake");
     narrow = !strcmp(argv[2], "narrow");
+    require(openmp_threads() == 0, "without a lender, nobody is asked");
     lender = openmp_lender();
     require(lender, "the runtime is found");
     void *(*test)(void *) = narrow ? use_narrow : use;

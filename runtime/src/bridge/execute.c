@@ -113,14 +113,29 @@ static uint32_t on_python_word(void *user)
     return word;
 }
 
+static int ask_torch_for_threads(const host *h)
+{
+    PyObject *threads = PyObject_CallNoArgs(h->num_threads);
+    int n = threads ? (int)PyLong_AsLong(threads) : 1;
+    Py_XDECREF(threads);
+    if (!threads || n < 0)
+        PyErr_Clear();
+    return n;
+}
+
+/* Return torch.get_num_threads(). That is what OpenMP answers, once torch has set the number for a new thread. */
+static int count_threads(const host *h)
+{
+    static _Thread_local bool is_set;
+    int n = is_set ? openmp_threads() : 0;
+    is_set = true;
+    return n > 0 ? n : ask_torch_for_threads(h);
+}
+
 static int run_entry(frame *f, variant *v)
 {
     sc_ctx *cx = f->cx;
-    PyObject *threads = PyObject_CallNoArgs(f->owner->host.num_threads);
-    cx->num_threads = threads ? (int)PyLong_AsLong(threads) : 1;
-    Py_XDECREF(threads);
-    if (!threads || cx->num_threads < 0)
-        PyErr_Clear();
+    cx->num_threads = count_threads(&f->owner->host);
     cx->error.type[0] = cx->error.message[0] = 0, cx->error.loc = -1;
     cx->bytes_peak = cx->bytes_live, cx->asked_peak = cx->asked_live;
     cx->depth = 0;

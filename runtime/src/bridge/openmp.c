@@ -19,7 +19,7 @@
 
 static struct {
     void (*parallel)(void (*function)(void *), void *data, unsigned threads, unsigned flags);
-    int (*thread_number)(void), (*count_threads)(void), (*in_parallel)(void);
+    int (*thread_number)(void), (*count_threads)(void), (*in_parallel)(void), (*most_threads)(void);
 } openmp;
 
 /* The first other thread of the last team. It stands for the team, whose threads fall asleep at about the same time. */
@@ -103,11 +103,18 @@ const sc_lender *openmp_lender(void)
 {
     static const sc_lender lender = {state, run};
     return find(&openmp.parallel, "GOMP_parallel") && find(&openmp.thread_number, "omp_get_thread_num") &&
-           find(&openmp.count_threads, "omp_get_num_threads") && find(&openmp.in_parallel, "omp_in_parallel") ? &lender : NULL;
+           find(&openmp.count_threads, "omp_get_num_threads") && find(&openmp.in_parallel, "omp_in_parallel") &&
+                   find(&openmp.most_threads, "omp_get_max_threads")
+               ? &lender
+               : NULL;
 }
+
+int openmp_threads(void) { return openmp.most_threads ? openmp.most_threads() : 0; }
 
 #else
 
 const sc_lender *openmp_lender(void) { return NULL; }
+
+int openmp_threads(void) { return 0; }
 
 #endif
