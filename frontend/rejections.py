@@ -136,8 +136,8 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "generator_seeded": ("the generator cannot be seeded in compiled code", "seed it before the call"),
     "global_assigned": ("assignment to the global '{name}' is not supported", "pass the value in and return it"),
     "gradients_on": (
-        "gradients cannot be switched on in compiled code",
-        "set_grad_enabled(False) and no_grad() are supported",
+        "compiled code cannot switch gradients on in a call without grad mode",
+        "call the function outside of torch.no_grad()",
     ),
     "hook_and_keywords": ("hooks and keyword arguments together are not supported", "pass the arguments by position"),
     "hook_returns_sometimes": (

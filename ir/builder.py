@@ -19,11 +19,12 @@ _CONST_TYPES: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT, str: STR, 
 
 
 class Builder:
-    """Insert ops at `index` of `block`, or at its end while `index` is None."""
+    """Insert ops at `index` of `block`, or at its end while `index` is None. no_grad: see Op."""
 
     def __init__(self, block: Block, index: int | None = None):
         self.block = block
         self.index = index
+        self.no_grad = False
 
     @classmethod
     def before(cls, op: Op) -> Builder:
@@ -74,7 +75,7 @@ class Builder:
         if defn.check and not proved and not is_proved(defn.check, operands, attrs):
             check = OPS["check"]
             self.insert(Op(check, operands, (), {"of": name, **attrs}, loc))
-        return self.insert(Op(defn, operands, result_types, attrs, loc, regions, names))
+        return self.insert(Op(defn, operands, result_types, attrs, loc, regions, names, no_grad=self.no_grad and not regions))
 
     def const(self, value: Attr, loc: Loc) -> Value:
         """Return a Python constant: bool, int, float, str or None."""

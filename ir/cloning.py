@@ -28,7 +28,7 @@ def clone_op(
     regions = [_clone_region(region, values, loc, label, labels) for region in op.regions]
     names = [r.name for r in op.results]
     types = [r.type for r in op.results]
-    new = builder.insert(Op(op.defn, given, types, attrs, loc or op.loc, regions, names))
+    new = builder.insert(Op(op.defn, given, types, attrs, loc or op.loc, regions, names, no_grad=op.no_grad))
     values.update(zip(op.results, new.results, strict=True))
     return new
 

@@ -56,9 +56,12 @@ class Value:
 
 @final
 class Op:
-    """One operation: an instance of an `OpDef`, with a location in the user's source."""
+    """One operation: an instance of an `OpDef`, with a location in the user's source.
 
-    __slots__ = ("attrs", "defn", "loc", "operands", "parent", "regions", "results")
+    no_grad: autograd does not record the op. Only differentiation asks, so passes of forward code need not keep it.
+    """
+
+    __slots__ = ("attrs", "defn", "loc", "no_grad", "operands", "parent", "regions", "results")
 
     def __init__(
         self,
@@ -69,10 +72,13 @@ class Op:
         loc: Loc,
         regions: Sequence[Block] = (),
         names: Sequence[str] = (),
+        *,
+        no_grad: bool = False,
     ):
         self.defn = defn
         self.attrs = attrs
         self.loc = loc
+        self.no_grad = no_grad
         self.parent: Block | None = None
         self.operands: tuple[Value, ...] = ()
         self.set_operands(operands)

@@ -194,11 +194,14 @@ class _Reader:
         types: list[Type] = []
         regions: list[Block] = []
         loc: Any = None
+        no_grad = False
         for child in rest:
             if child is None:
                 continue
             if not hasattr(child, "data"):
                 operands.append(self.use(child))
+            elif child.data == "no_grad":
+                no_grad = True
             elif child.data == "attrs":
                 attrs = {str(a.children[0]): self.literal(a.children[1]) for a in child.children}
             elif child.data == "types":
@@ -213,7 +216,7 @@ class _Reader:
                 region, region_loc = self.region(region_tree, block)
                 loc = loc or region_loc
                 regions.append(region)
-        return Op(OPS[str(name)], operands, types, attrs, self.loc(loc, name), regions)
+        return Op(OPS[str(name)], operands, types, attrs, self.loc(loc, name), regions, no_grad=no_grad)
 
     def literal(self, tree: Any) -> Any:
         match tree.data:

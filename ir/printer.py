@@ -108,6 +108,7 @@ class Printer:
         else:
             attrs = ", ".join(f"{k} = {format_attr(v)}" for k, v in op.attrs.items())
             text = f"{op.name}({self.values(op.operands)})" + (f" {{{attrs}}}" if attrs else "") + types
+            text += " no_grad" if op.no_grad else ""
             if not op.regions:
                 yield f"{head}{text}{loc}"
                 return

@@ -147,9 +147,46 @@ def stops_gradients(x: Tensor, w: Tensor, n: int) -> Tensor:
     return h + x * 0.5
 
 
+def writes_without_gradients(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    filled, changed = torch.zeros_like(x), x * w
+    with torch.no_grad():
+        filled.copy_(x * n)
+        changed += w
+        changed[0] = 5.0
+        changed.unsqueeze(0).mul_(2)
+    return filled * x, changed * 1
+
+
+def keeps_without_gradients(x: Tensor, w: Tensor, n: int) -> Tensor:
+    steps: Sequence = [x * w]
+    with torch.no_grad():
+        for _ in range(n):
+            steps.append(steps[-1] * w)
+        held = {"a": x * 3, "b": x}
+        pair, older = (x + w, x.view_as(x)), x
+    steps.append(held["b"] * w)
+    total = pair[0] * pair[1] * held["a"] + older
+    for step in steps:
+        total = total + step * x
+    return total
+
+
+def carries_without_gradients(x: Tensor, w: Tensor, n: int) -> Tensor:
+    h = x
+    with torch.no_grad():
+        for _ in range(n):
+            h = h * w
+            with torch.enable_grad():
+                h = h + x
+            if n > 2:
+                h = h * 2
+    return h * w
+
+
 FUNCTIONS = [
     straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows,
     adds_in_place, writes_in_a_branch, reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
+    writes_without_gradients, keeps_without_gradients, carries_without_gradients,
 ]  # fmt: skip
 
 

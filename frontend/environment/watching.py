@@ -188,6 +188,12 @@ def refuse_text(reader: Reader, objects: Iterable[Any]) -> None:
             refuse_text(reader, obj.values() if isinstance(obj, dict) else obj)
 
 
+def grad_mode(reader: Reader) -> bool:
+    """Return whether calls are made in grad mode, and guard that they are."""
+    reader.environment.guard("GRAD_MODE_IS", None, None, enabled := torch.is_grad_enabled())
+    return enabled
+
+
 def watch_items(reader: Reader, items: Any, deep: bool) -> None:
     for item in items:
         if deep:

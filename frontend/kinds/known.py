@@ -16,7 +16,7 @@ from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.environment.lookup import guard_children, module_attribute
 from scriptc.frontend.environment.specs import ConstantSpec, Spec
 from scriptc.frontend.environment.state import change_outside, item_slot, set_slot, store_outside
-from scriptc.frontend.environment.watching import call_in_python, watch_object
+from scriptc.frontend.environment.watching import call_in_python, grad_mode, watch_object
 from scriptc.frontend.operations.attributes import class_itself, known_attribute
 from scriptc.frontend.operations.comparison import contains, is_among
 from scriptc.frontend.operations.construction import construct
@@ -32,7 +32,7 @@ from scriptc.frontend.reader.constant_demand import is_known_throughout, require
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.exceptions import may_be_cause
 from scriptc.frontend.reader.iteration import iterated_object
-from scriptc.frontend.reader.managers import is_manager, managed, run_within, without_grad
+from scriptc.frontend.reader.managers import is_manager, managed, run_within
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import own_init
 from scriptc.frontend.reader.subscripts import delete_by_method
@@ -282,10 +282,13 @@ def kind_of_known(owner: Known) -> Iterator[Hashable]:
 @run_within.of(Known)
 def run_within_known(reader: Reader, manager: Known, node: ast.With, enter: Callable[[AbstractValue], bool]) -> bool:
     obj, function = manager.obj, reader.position.frame.func
-    if isinstance(obj, torch.enable_grad) and function is not None and is_library(function.__module__):
-        return enter(Known(None))  # gradients follow from the arguments
-    if isinstance(obj, (torch.no_grad, torch.inference_mode)):
-        return without_grad(reader, lambda: enter(Known(None)))
+    if isinstance(obj, (torch.no_grad, torch.inference_mode, torch.enable_grad)):
+        enabled = isinstance(obj, torch.enable_grad)
+        in_library = function is not None and is_library(function.__module__)
+        if enabled and not in_library and not grad_mode(reader):
+            reader.reject("gradients_on")
+        with reader.emit.grad_mode(enabled):
+            return enter(Known(None))
     if isinstance(obj, torch.autocast):  # the object of a decorator
         if obj.device == "cpu" and obj._enabled:
             reader.reject("autocast")

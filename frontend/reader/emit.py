@@ -34,7 +34,6 @@ class Emitter:
         self.diagnostics = diagnostics
         self.body = Block()
         self.builder = Builder(self.body)
-        self.graded: set[Value] | None = None  # within torch.no_grad(): the values that names held before
         self._labels = 0
         self._protects_leaves = True  # in grad mode, in-place writes to leaves raise
 
@@ -68,7 +67,7 @@ class Emitter:
 
     def effect(self, name: str, operands: Sequence[Value], /, **attrs: Attr) -> Op:
         """Build an op without results. A write to a tensor is preceded by a check that autograd allows it."""
-        if name in _WRITES and self.graded is None and self._protects_leaves:
+        if name in _WRITES and not self.builder.no_grad and self._protects_leaves:
             self.check_leaf(operands[0])
         return self.builder.op(name, operands, self.position.loc, **attrs)
 
@@ -93,6 +92,15 @@ class Emitter:
         before = self.builder.block.ops[-3:]  # the checks of one write are adjacent ops
         if not any(o.name == "check.leaf" and o.operands[0] is root and o.attrs["view"] == view for o in before):
             self.builder.op("check.leaf", [root], self.position.loc, view=view)
+
+    @contextmanager
+    def grad_mode(self, enabled: bool) -> Iterator[None]:
+        """Build code that eager runs in this grad mode. Without it, new tensors require no grad and leaves may be written."""
+        saved, self.builder.no_grad = self.builder.no_grad, not enabled
+        try:
+            yield
+        finally:
+            self.builder.no_grad = saved
 
     @contextmanager
     def leaves_unprotected(self) -> Iterator[None]:

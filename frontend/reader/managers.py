@@ -25,7 +25,7 @@ from scriptc.frontend.values.abstract import (
     Unbound,
 )
 from scriptc.frontend.values.frame import Frame, Leaving
-from scriptc.frontend.values.predicates import is_known, ssa_value
+from scriptc.frontend.values.predicates import is_known
 from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import describe, raise_value
 
@@ -53,16 +53,6 @@ def with_items(reader: Reader, node: ast.With, items: Sequence[ast.withitem]) ->
 def run_within(reader: Reader, manager: AbstractValue, node: ast.With, enter: Callable[[AbstractValue], bool]) -> bool:
     """Read a `with` statement over a manager; `enter` reads the body for what `__enter__` returns."""
     reader.reject("with_of_other", what=describe(manager))
-
-
-def without_grad(reader: Reader, body: Callable[[], bool]) -> bool:
-    """Read a body in which names are bound to new tensors without gradients. Older tensors keep theirs."""
-    held = (ssa_value(av) for av in reader.position.frame.locals.values())
-    saved, reader.emit.graded = reader.emit.graded, {value for value in held if value is not None}
-    try:
-        return body()
-    finally:
-        reader.emit.graded = saved
 
 
 def suppressing(

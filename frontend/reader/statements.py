@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from scriptc.frontend.environment.state import delete_attribute, is_plain_attribute
 from scriptc.frontend.operations.formatting import joined, raise_with
-from scriptc.frontend.operations.materialize import any_length, apply_op, new_list
+from scriptc.frontend.operations.materialize import any_length, new_list
 from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
 from scriptc.frontend.reader.constant_demand import demand_constant
 from scriptc.frontend.reader.dispatch import STATEMENTS, runs
@@ -36,8 +36,7 @@ from scriptc.frontend.values.alternatives import present
 from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.predicates import has_alternatives, is_known, is_made_list, is_plain_tuple, is_tensor
 from scriptc.frontend.values.verb import Verb
-from scriptc.frontend.values.verbs import is_run_time, materialize
-from scriptc.ir.analysis import is_fresh, shares_memory
+from scriptc.frontend.values.verbs import is_run_time
 from scriptc.ir.core import Block, Value
 
 
@@ -241,13 +240,6 @@ def assign(reader: Reader, target: ast.expr, value: AbstractValue) -> None:
         case ast.Name(id=name):
             if isinstance(value, RuntimeValue) and not value.value.name and value.value.op is not None:
                 value.value.name = name
-            if (
-                reader.emit.graded is not None
-                and is_tensor(value)
-                and materialize(reader, value) not in reader.emit.graded
-            ):
-                made = materialize(reader, value)
-                value = apply_op(reader, "alias", value, hint=name) if is_fresh(made) or shares_memory(made) else value
             if is_made_list(value) and value.value is not None and not value.value.name:
                 value.value.name = name
             bind_name(reader, name, value)

@@ -100,9 +100,11 @@ def active_values(func: Func, inputs: Iterable[Value], outputs: Iterable[Value])
 
 
 def _aliased(value: Value) -> Value | None:
-    """Return the tensor, or the tuple of views, of which a tensor is a view by any op."""
+    """Return the tensor, or the tuple of views, of which a tensor is a view by any op but `alias`, which detaches."""
     op = value.op
-    return op.operands[0] if op is not None and op.operands and op.has("VIEW") else viewed(value)
+    if op is None or op.name == "alias":
+        return None
+    return op.operands[0] if op.operands and op.has("VIEW") else viewed(value)
 
 
 def _reached(starts: Iterable[Value], edges: dict[Value, set[Value]]) -> set[Value]:

@@ -23,6 +23,8 @@ def reverse_op(reversal: Reversal, level: Level, op: Op) -> None:
     adjoints = reversal.adjoints
     if is_constant(op) or op.name.startswith("check"):
         return
+    if op.no_grad:
+        raise not_differentiable(op, f"`{op.name}` in no_grad()", "call it outside")
     if op.results[0] in adjoints.tile_values or op.name in PARTIAL_VIEWS:
         return  # the gradient of the whole tensor is joined from the parts', or had the view's added to it
     if viewed(op.results[0]) is not None and root_of(op.results[0]) in adjoints.buffered:

@@ -14,6 +14,7 @@ from scriptc.driver.gradient_dependencies import Dependencies, Inputs
 from scriptc.ir.analysis import may_be_leaf
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import INEXACT
+from scriptc.ir.gradients.detached import is_detached, writes_tensor
 from scriptc.ir.types import CellType, Container, OptionalType, TensorType, TupleType, Type
 
 _NONE: Inputs = frozenset()
@@ -84,8 +85,9 @@ class _Flow:
                 self.add(value, inputs)
         elif op.name != "alias":
             for result in op.results:
-                self.add(result, inputs)
-            if op.defn.writes & {"tensor", "list", "cell"}:
+                if not is_detached(result):
+                    self.add(result, inputs)
+            if op.defn.writes & {"tensor", "list", "cell"} and not (op.no_grad and writes_tensor(op)):
                 self.write(op.operands[0] if op.operands else None, inputs)
 
     def write(self, target: Value | None, inputs: Inputs) -> None:

@@ -33,7 +33,7 @@ def apply(r: Reader, cls: AbstractValue, *args: AbstractValue, **kwargs: Abstrac
             given = _with_defaults(r, function, args, kwargs)
             result = r.call(Known(function.forward), given, {})
             r.call(Known(function.setup_context), [context, make_tuple(given), result], {})
-    if r.emit.graded is None and is_made_tuple(dirty := r.attribute(context, "dirty")):
+    if not r.emit.builder.no_grad and is_made_tuple(dirty := r.attribute(context, "dirty")):
         for tensor in filter(is_tensor, dirty.items):
             r.emit.check_leaf(materialize(r, tensor))
     if is_made_tuple(result) and result.cls is tuple:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from scriptc.frontend.environment.watching import grad_mode
 from scriptc.frontend.library.python.contextlib import nullcontext
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.reader.constant_demand import require_known
@@ -23,17 +24,15 @@ def record_function(r: Reader, name: AbstractValue, args: AbstractValue = Known(
 
 @serves("torch.set_grad_enabled")
 def set_grad_enabled(r: Reader, mode: AbstractValue) -> AbstractValue:
-    if require_known(r, mode, "the mode of set_grad_enabled()"):
-        r.reject("gradients_on")
-    return Known(torch.no_grad())
+    enabled = require_known(r, mode, "the mode of set_grad_enabled()")
+    return Known(torch.enable_grad() if enabled else torch.no_grad())
 
 
 @serves("torch.is_grad_enabled")
 def is_grad_enabled(r: Reader) -> AbstractValue:
-    if r.emit.graded is not None:
+    if r.emit.builder.no_grad:
         return Known(False)
-    r.environment.guard("GRAD_MODE_IS", None, None, enabled := torch.is_grad_enabled())
-    return Known(enabled)
+    return Known(grad_mode(r))
 
 
 @serves("torch.autocast", "torch.amp.autocast")
