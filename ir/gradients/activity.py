@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from scriptc.ir.analysis import holds, roots
-from scriptc.ir.core import Func, Value
+from scriptc.ir.core import Block, Func, Op, Value
 from scriptc.ir.dtypes import INEXACT
+from scriptc.ir.gradients.detached import is_detached, writes_tensor
 from scriptc.ir.gradients.rules import is_constant
 from scriptc.ir.regions import region_arguments
 from scriptc.ir.types import CellType, ListType, OptionalType, TensorType, TupleType, Type
@@ -61,42 +62,57 @@ class Written:
         return bool(self.roots) and (self.anything or not self.roots.isdisjoint(roots(value)))
 
 
-def active_values(func: Func, inputs: Iterable[Value], outputs: Iterable[Value]) -> set[Value]:
-    """Return the values that depend on `inputs`, and on which `outputs` depend, in a way that may be differentiated."""
-    ahead: dict[Value, set[Value]] = defaultdict(set)
-    back: dict[Value, set[Value]] = defaultdict(set)
+class Flow:
+    """The steps by which gradients may flow between the values of a block: from operands to results, and to what is written."""
 
-    def edge(source: Value, to: Value) -> None:
-        if source is not to and carries(source.type) and carries(to.type):
-            ahead[source].add(to)
-            back[to].add(source)
+    def __init__(self, block: Block):
+        self.ahead: dict[Value, set[Value]] = defaultdict(set)
+        self.back: dict[Value, set[Value]] = defaultdict(set)
+        for op in block.walk():
+            self._add(op)
 
-    for op in func.body.walk():
+    def _add(self, op: Op) -> None:
         if op.regions:
-            for argument in region_arguments(op):
-                for user, i in argument.into_inner:
-                    if argument.inner is not None:
-                        edge(user.operands[i], argument.inner)
-                for user, i in argument.into_result:
-                    if argument.result is not None:
-                        edge(user.operands[i], argument.result)
-        elif op.has("TERMINATOR") or is_constant(op):
-            continue
+            self._add_regions(op)
+        elif op.has("TERMINATOR") or is_constant(op) or (op.no_grad and writes_tensor(op)):
+            return
         elif op.defn.writes & {"tensor", "list", "cell"} and op.operands:
             for result in op.results:
-                edge(op.operands[0], result)
+                self._step(op.operands[0], result)
             written = op.operands[0]
             for source in op.operands[1:]:
-                edge(source, written)
+                self._step(source, written)
             while (parent := _aliased(written)) is not None:
-                edge(written, parent)
-                edge(parent, written)
+                self._step(written, parent)
+                self._step(parent, written)
                 written = parent
         else:
-            for source in op.operands:
-                for result in op.results:
-                    edge(source, result)
-    return _reached(inputs, ahead) & _reached(outputs, back)
+            for result in op.results:
+                if not is_detached(result):
+                    for source in op.operands:
+                        self._step(source, result)
+
+    def _add_regions(self, op: Op) -> None:
+        for argument in region_arguments(op):
+            for user, i in argument.into_inner:
+                if argument.inner is not None:
+                    self._step(user.operands[i], argument.inner)
+            for user, i in argument.into_result:
+                if argument.result is not None:
+                    self._step(user.operands[i], argument.result)
+
+    def _step(self, source: Value, to: Value) -> None:
+        if source is not to and carries(source.type) and carries(to.type):
+            self.ahead[source].add(to)
+            self.back[to].add(source)
+
+    def sources(self, values: Iterable[Value]) -> set[Value]:
+        """Return the values that `values` depend on, and themselves."""
+        return _reached(values, self.back)
+
+    def between(self, inputs: Iterable[Value], outputs: Iterable[Value]) -> set[Value]:
+        """Return the values that depend on `inputs` and on which `outputs` depend."""
+        return _reached(inputs, self.ahead) & self.sources(outputs)
 
 
 def _aliased(value: Value) -> Value | None:

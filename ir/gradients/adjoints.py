@@ -12,7 +12,7 @@ from scriptc.ir.analysis import calls, may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Block, Func, Op, Value
-from scriptc.ir.gradients.activity import PARTIAL_VIEWS, VIEWS, Written, active_values, carries, root_of, viewed
+from scriptc.ir.gradients.activity import PARTIAL_VIEWS, VIEWS, Flow, Written, carries, root_of, viewed
 from scriptc.ir.gradients.levels import Level, loc_of
 from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.gradients.tiles import dim_of_tiles, find_stacked, find_tiles
@@ -29,7 +29,7 @@ class Adjoints:
     """
 
     def __init__(self, func: Func, inputs: Sequence[Value], outputs: Sequence[Value]):
-        self.active = active_values(func, inputs, outputs)
+        self.active = Flow(func.body).between(inputs, outputs)
         writers = [op for op in func.body.walk() if "tensor" in op.defn.writes and op.operands]
         self.written = Written(func)
         targets = {root_of(op.operands[0]) for op in writers}
@@ -59,10 +59,7 @@ class Adjoints:
 
     def buffer(self, level: Level, root: Value) -> Value:
         """Return the buffer of a tensor, made where backward code first needs it."""
-        home = level
-        while root.block is not home.forward:
-            assert home.outer is not None
-            home = home.outer
+        home = level.home_of(root)
         if root not in home.buffers:
             home.buffers[root] = home.zero(root)
         return home.buffers[root]

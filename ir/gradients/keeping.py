@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from scriptc.ir.analysis import is_reference, may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.levels import Level, insert_at_end, loc_of
+from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import runs_to_its_end
 from scriptc.ir.types import TensorType, list_of
@@ -18,10 +20,17 @@ class KeptOfFunction:
         self.values: list[Value] = []
 
     def keep(self, value: Value, builder: Builder) -> Value:
-        self.values.append(value)
+        self.values.append(_defined(value, insert_at_end(value.block)))
         arg = Value(value.type, self.backward, value.name)
         self.backward.args.append(arg)
         return arg
+
+
+class KeptInPlace:
+    """Values of a block that runs before backward code of the same function, where they are still there."""
+
+    def keep(self, value: Value, builder: Builder) -> Value:
+        return _defined(value, builder)
 
 
 class KeptOfLoop:
@@ -36,6 +45,7 @@ class KeptOfLoop:
         self.index = index
 
     def keep(self, value: Value, builder: Builder) -> Value:
+        value = _defined(value, insert_at_end(value.block))
         kept = _new_list(value, Builder.before(self.loop))
         loc = loc_of(value)
         insert_at_end(value.block).op("list.append", [kept, value], loc)
@@ -76,6 +86,7 @@ class KeptOnStack:
 
     def keep(self, value: Value, builder: Builder) -> Value:
         loc = loc_of(value)
+        value = _defined(value, insert_at_end(value.block))
         start = Builder(self.function.forward, 0)
         stack = _new_list(value, start)
         insert_at_end(value.block).op("list.append", [stack, value], loc)
@@ -87,6 +98,22 @@ class KeptOnStack:
         taken = builder.op("list.at", [found, last], loc, types=[value.type]).result
         builder.op("list.delete", [found, last], loc)
         return taken
+
+
+def _defined(value: Value, builder: Builder) -> Value:
+    """Return a value, or a tensor without elements in the place of one that some paths leave undefined."""
+    if not is_reference(value.type) or not may_be_undefined(value, ()):
+        return value
+    t, loc = value.type, loc_of(value)
+    if not isinstance(t, TensorType) or t.dims is None:
+        raise not_differentiable(value.op or value.block.ops[0], f"a value of the type {t} that some paths leave undefined")
+    then, orelse = Block(), Block()
+    Builder(then).op("yield", [value], loc)
+    inner = Builder(orelse)
+    shape = inner.build("tuple", [inner.const(0, loc)] * len(t.dims), loc)
+    inner.op("yield", [inner.op("full", [shape, inner.const(0, loc)], loc, dtype=t.dtype, types=[t]).result], loc)
+    defined = builder.build("is_defined", [value], loc)
+    return builder.op("if", [defined], loc, regions=[then, orelse], names=[value.name], types=[t]).result
 
 
 def _new_list(value: Value, builder: Builder) -> Value:

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from scriptc.ir.analysis import is_reference, may_be_undefined
+from scriptc.ir.analysis import may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.activity import Written, viewed
-from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import ScalarType, TensorType
 
@@ -56,8 +55,8 @@ class Level:
         """Return a forward value in backward code."""
         if (found := self.known.get(value)) is not None:
             return found
-        if value.block is not self.forward:
-            assert self.outer is not None, f"{value!r} is not a value of the differentiated function"
+        if self.home_of(value) is not self:
+            assert self.outer is not None
             return self.outer.get(value)
         op = value.op
         if op is not None and op.name in ("size", "size_or_zero") and self.find(op.operands[0]) is None:
@@ -67,9 +66,15 @@ class Level:
             made = clone_op(self.builder, op, {}, operands=operands)
             self.known.update(zip(op.results, made.results, strict=True))
         else:
-            undefined = is_reference(value.type) and may_be_undefined(value, ())
-            self.known[value] = self.keeper.keep(_defined(value) if undefined else value, self.builder)
+            self.known[value] = self.keeper.keep(value, self.builder)
         return self.known[value]
+
+    def home_of(self, value: Value) -> Level:
+        """Return the level of the block of a forward value: the outermost level for values from outside of its block."""
+        home = self
+        while value.block is not home.forward and home.outer is not None:
+            home = home.outer
+        return home
 
     def find(self, value: Value) -> Value | None:
         """Return a forward value in backward code if it is there already."""
@@ -122,20 +127,6 @@ class Level:
             else self.builder.build("size", [have], loc, dim=d)
             for d, n in enumerate(t.dims)
         ]
-
-
-def _defined(value: Value) -> Value:
-    """Return a tensor that some paths leave undefined, or one without elements in its place, in forward code."""
-    t, loc = value.type, loc_of(value)
-    if not isinstance(t, TensorType) or t.dims is None:
-        raise not_differentiable(value.op or value.block.ops[0], f"a value of the type {t} that some paths leave undefined")
-    builder, then, orelse = insert_at_end(value.block), Block(), Block()
-    Builder(then).op("yield", [value], loc)
-    inner = Builder(orelse)
-    shape = inner.build("tuple", [inner.const(0, loc)] * len(t.dims), loc)
-    inner.op("yield", [inner.op("full", [shape, inner.const(0, loc)], loc, dtype=t.dtype, types=[t]).result], loc)
-    defined = builder.build("is_defined", [value], loc)
-    return builder.op("if", [defined], loc, regions=[then, orelse], names=[value.name], types=[t]).result
 
 
 def insert_at_end(block: Block) -> Builder:

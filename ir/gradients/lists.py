@@ -20,10 +20,7 @@ from scriptc.ir.types import INT, ListType, TensorType, Type, list_of
 
 def shadow(reversal: Reversal, level: Level, value: Value) -> Value:
     """Return the list of gradients of a list."""
-    home = level
-    while value.block is not home.forward:
-        assert home.outer is not None
-        home = home.outer
+    home = level.home_of(value)
     if value not in home.shadows:
         _refuse_unknown(home, value)
         home.shadows[value] = _zeros_of(reversal, home, value)

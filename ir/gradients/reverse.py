@@ -157,19 +157,18 @@ class _Blocks:
 
     def prepare(self, level: Level, op: Op) -> None:
         """Make the buffers and lists of gradients of a block that code nested in `op` adds to."""
-        adjoints = self.adjoints
+        adjoints, own = self.adjoints, _values_inside(op)
         for value in {v for inner in op.walk() for v in inner.operands}:
             root = root_of(value)
-            if root in adjoints.buffered and root.block is level.forward:
+            if root in adjoints.buffered and root not in own and level.home_of(root) is level:
                 adjoints.buffer(level, root)
             is_list = isinstance(value.type, ListType) and value in adjoints.active and value not in adjoints.stacked
-            if is_list and value.block is level.forward:
+            if is_list and value not in own and level.home_of(value) is level:
                 lists.shadow(self.reversal, level, value)
 
     def captured(self, op: Op) -> list[Value]:
         """Return the values from outside of an op whose gradients its regions add to."""
-        own = {v for inner in op.walk() for v in inner.results}
-        own |= {arg for inner in op.walk() for region in inner.regions for arg in region.args}
+        own = _values_inside(op)
         used = dict.fromkeys(v for inner in op.walk() if inner is not op for v in inner.operands)
         inherited = [v for v in used if v in self.adjoints.active and v not in own and _is_tensor_or_none(v.type)]
         return [v for v in inherited if root_of(v) not in self.adjoints.buffered]
@@ -252,6 +251,12 @@ class _Blocks:
             steps = builder.build("int.mul", [index, step], loc)
             child.known[number] = builder.build("int.add", [start, steps], loc)
         return child
+
+
+def _values_inside(op: Op) -> set[Value]:
+    """Return the results of an op, and all values that its regions define."""
+    args = {arg for inner in op.walk() for region in inner.regions for arg in region.args}
+    return args | {v for inner in op.walk() for v in inner.results}
 
 
 def _trip_count(level: Level, op: Op) -> Value:
