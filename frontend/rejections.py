@@ -135,6 +135,14 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "generator_seeded": ("the generator cannot be seeded in compiled code", "seed it before the call"),
     "global_assigned": ("assignment to the global '{name}' is not supported", "pass the value in and return it"),
+    "gradient_of_other": (
+        "autograd.grad() of other values than floating-point tensors is not supported",
+        "pass tensors, or a list or tuple of tensors",
+    ),
+    "gradients_of_gradients": (
+        "{name}=True is not supported in compiled code, which computes no gradients of gradients",
+        "leave {name} out",
+    ),
     "gradients_on": (
         "compiled code cannot switch gradients on in a call without grad mode",
         "call the function outside of torch.no_grad()",

@@ -183,6 +183,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "slice": slice_, "select": select, "empty": empty, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
         "linked": lambda x, sources: x,
+        "requires_grad": lambda x: bool(x.requires_grad),
         "is_defined": lambda x: x is not None,
         "size_or_zero": lambda x, dim: x.size(dim) if isinstance(x, torch.Tensor) else 0,
         "topk": topk, "kthvalue": kthvalue, "resample": resample, "conv_transpose2d": conv_transpose2d,

@@ -39,6 +39,7 @@ TRAITS = frozenset({
 READ, OPTIMIZED, LOOP = "read", "optimized", "loop"
 TENSOR = (READ, OPTIMIZED)
 MADE_BY_PASSES = (OPTIMIZED,)
+READ_ONLY = (READ,)
 ALL_PHASES = (READ, OPTIMIZED, LOOP)
 
 

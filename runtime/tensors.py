@@ -106,11 +106,11 @@ def view(base: torch.Tensor, dtype: int, size: tuple[int, ...], stride: tuple[in
 
 
 def leaf_kind(tensor: torch.Tensor) -> int:
-    """Return what autograd says of in-place writes to a tensor; ORDER LEAVES: enum sc_leaf_kind in sc.h."""
+    """Return what a tensor is for autograd; ORDER LEAVES: enum sc_leaf_kind in sc.h."""
     if not tensor.requires_grad:
         return 0
     base = tensor._base
-    return 1 if tensor.is_leaf else 2 if base is not None and base.is_leaf else 0
+    return 1 if tensor.is_leaf else 2 if base is not None and base.is_leaf else 3
 
 
 def new_flat(dtype: int, numel: int) -> tuple[torch.Tensor, int]:

@@ -63,13 +63,14 @@ class Written:
 
 
 class Flow:
-    """The steps by which gradients may flow between the values of a block: from operands to results, and to what is written."""
+    """The steps by which gradients may flow between the values of blocks: from operands to results, and to what is written."""
 
-    def __init__(self, block: Block):
+    def __init__(self, blocks: Iterable[Block]):
         self.ahead: dict[Value, set[Value]] = defaultdict(set)
         self.back: dict[Value, set[Value]] = defaultdict(set)
-        for op in block.walk():
-            self._add(op)
+        for block in blocks:
+            for op in block.walk():
+                self._add(op)
 
     def _add(self, op: Op) -> None:
         if op.regions:
@@ -113,6 +114,20 @@ class Flow:
     def between(self, inputs: Iterable[Value], outputs: Iterable[Value]) -> set[Value]:
         """Return the values that depend on `inputs` and on which `outputs` depend."""
         return _reached(inputs, self.ahead) & self.sources(outputs)
+
+
+def blocks_behind(values: Iterable[Value]) -> set[Block]:
+    """Return the blocks in which values, and all that they are computed from, are defined; the regions in them apart.
+
+    Blocks of ops that are still being built are found as well.
+    """
+    seen, todo = set[Block](), [v.block for v in values]
+    while todo:
+        block = todo.pop()
+        if block not in seen:
+            seen.add(block)
+            todo += [v.block for op in block.walk() for v in op.operands]
+    return seen
 
 
 def _aliased(value: Value) -> Value | None:

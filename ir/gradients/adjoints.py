@@ -29,7 +29,7 @@ class Adjoints:
     """
 
     def __init__(self, func: Func, inputs: Sequence[Value], outputs: Sequence[Value]):
-        self.active = Flow(func.body).between(inputs, outputs)
+        self.active = Flow([func.body]).between(inputs, outputs)
         writers = [op for op in func.body.walk() if "tensor" in op.defn.writes and op.operands]
         self.written = Written(func)
         targets = {root_of(op.operands[0]) for op in writers}
@@ -55,7 +55,8 @@ class Adjoints:
             builder.op("copy_", [part, added(builder, part, gradient, loc)], loc)
             return
         have = level.gradients.get(value)
-        level.gradients[value] = gradient if have is None else added(builder, have, gradient, loc)
+        total = gradient if have is None else added(builder, have, gradient, loc)
+        level.gradients[value] = narrowed(builder, total, value.type, loc)
 
     def buffer(self, level: Level, root: Value) -> Value:
         """Return the buffer of a tensor, made where backward code first needs it."""
@@ -144,6 +145,28 @@ def added(builder: Builder, have: Value, more: Value, loc: Loc) -> Value:
             condition = builder.build("optional.present", [one], loc)
             return builder.op("if", [condition], loc, regions=[then, orelse], types=[join(total.type, other.type)]).result
     return builder.build("add", [have, more], loc)
+
+
+def narrowed(builder: Builder, gradient: Value, t: Type, loc: Loc) -> Value:
+    """Return a gradient whose type knows the sizes that a type of the same dtype and rank knows."""
+    if isinstance(have := gradient.type, OptionalType):
+        return _narrowed_optional(builder, gradient, t, loc)
+    if have == t or not isinstance(have, TensorType) or not isinstance(t, TensorType) or join(have, t) != have:
+        return gradient
+    return builder.op("alias", [gradient], loc, types=[t]).result
+
+
+def _narrowed_optional(builder: Builder, gradient: Value, t: Type, loc: Loc) -> Value:
+    then, orelse = Block(), Block()
+    inner = Builder(then)
+    given = inner.build("optional.unwrap", [gradient], loc)
+    made = narrowed(inner, given, t, loc)
+    if made is given:
+        return gradient
+    inner.op("yield", [made], loc)
+    Builder(orelse).op("yield", [Builder(orelse, 0).const(None, loc)], loc)
+    condition = builder.build("optional.present", [gradient], loc)
+    return builder.op("if", [condition], loc, regions=[then, orelse], types=[OptionalType(t)]).result
 
 
 def _is_part(value: Value) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from scriptc.ir.analysis import is_fresh
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Module, Op, Value
+from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.types import TensorType
 
@@ -34,7 +34,13 @@ def writes_tensor(op: Op) -> bool:
 
 def run(module: Module) -> None:
     """Make the gradients of `no_grad` code explicit in all functions of a module."""
-    for op in [op for op in module.walk() if op.no_grad and op.name != "contiguous"]:
+    for func in module.funcs.values():
+        detach(func.body)
+
+
+def detach(block: Block) -> None:
+    """Make the gradients of `no_grad` code explicit in a block."""
+    for op in [op for op in block.walk() if op.no_grad and op.name != "contiguous"]:
         _detach(op)
         op.no_grad = False
 

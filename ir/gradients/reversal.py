@@ -15,17 +15,21 @@ REVERSES, reverses = handlers()  # functions of (reversal, level, op) that build
 
 
 class Reversal:
-    """The differentiation of one function: the gradients of its values, and the derivatives of its ops."""
+    """The differentiation of one function: the gradients of its values, and the derivatives of its ops.
 
-    def __init__(self, adjoints: Adjoints, derivatives: Derivatives):
+    labels: what the labels of loops in backward code begin with.
+    """
+
+    def __init__(self, adjoints: Adjoints, derivatives: Derivatives, labels: str = "G"):
         self.adjoints = adjoints
         self.derivatives = derivatives
+        self._prefix = labels
         self._labels = itertools.count()
         self._read: dict[Any, Func] = {}
 
     def label(self) -> str:
         """Return a fresh label of a loop in backward code."""
-        return f"G{next(self._labels)}"
+        return f"{self._prefix}{next(self._labels)}"
 
     def derivative(self, op: str, operand: str, given: dict[str, Any]) -> Func:
         """Return the function that computes the gradient of an operand, left by its last op alone."""

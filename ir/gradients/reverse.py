@@ -63,7 +63,7 @@ def differentiate(
     single_exit.run(module, {})
     if (op := single_exit.try_left_early(func)) is not None:
         raise not_differentiable(op, "a `try` that is left by break, continue or return")
-    hoisted = _hoist_params(func, params)
+    hoisted = hoist_params(func, params)
     inputs = [*(func.body.args[i] for i in arguments), *(hoisted.get(p) for p in params)]
     last = func.body.ops[-1]
     results = [v for v in last.operands if is_differentiable(v.type)]
@@ -77,7 +77,7 @@ def differentiate(
             lists.start(level, value, gradient)
         else:
             adjoints.accumulate(level, value, gradient)
-    _Blocks(reversal, level).reverse(level)
+    Blocks(reversal, level).reverse(level)
     found = [None if v is None else _gradient_of_input(adjoints, level, v) for v in inputs]
     values = [v for v in found if v is not None]
     level.builder.op("return", values, last.loc)
@@ -103,7 +103,7 @@ def _is_tensor_or_none(t: Type) -> bool:
     return isinstance(t.item if isinstance(t, OptionalType) else t, TensorType)
 
 
-def _hoist_params(func: Func, params: Sequence[str]) -> dict[str, Value]:
+def hoist_params(func: Func, params: Sequence[str]) -> dict[str, Value]:
     """Read each param once, at the start of the function."""
     found: dict[str, Value] = {}
     for op in list(func.body.walk()):
@@ -119,7 +119,7 @@ def _hoist_params(func: Func, params: Sequence[str]) -> dict[str, Value]:
     return found
 
 
-class _Blocks:
+class Blocks:
     """Builds backward code of blocks, branches and loops. top: the level of the function's own block."""
 
     def __init__(self, reversal: Reversal, top: Level):
@@ -215,7 +215,8 @@ class _Blocks:
         captured = self.captured(op)
         starts = [adjoints.take_or_nothing(level, op.results[i]) for i in carried]
         starts += [around(level, v) or adjoints.nothing(level, v) for v in captured]
-        types = [join(gradient_type(v), g.type) for v, g in zip([*(args[i] for i in carried), *captured], starts, strict=True)]
+        wanted = [gradient_type(v) for v in (*(args[i] for i in carried), *captured)]
+        types = [join(t, g.type) for t, g in zip(wanted, starts, strict=True)]
         block = Block([(INT, "k"), *((t, f"grad_{v.name}") for t, v in zip(types, starts, strict=True))])
         child = self.iteration(level, op, block, count)
         child.gradients = dict(zip(captured, block.args[1 + len(carried) :], strict=True))

@@ -34,6 +34,9 @@ ROWS = [
           phases=MADE_BY_PASSES, samples=_SHAPES),
     OpDef("stride", "(Tensor self, SymInt dim) -> SymInt", fixed(INT), _PURE, ref="Tensor.stride",
           c="{0}->stride[{1}]", samples=Samples(shapes=(((3, 4),),), extra=((0,), (1,)))),
+    # Whether an argument of the call requires grad, as autograd sees it.
+    OpDef("requires_grad", "(Tensor self) -> Value", fixed(BOOL), _PURE, ref="requires_grad", c="({0}->leaf != SC_NO_LEAF)",
+          samples=Samples(shapes=(((3, 4),),))),
     OpDef("is_contiguous", "(Tensor self) -> Value", fixed(BOOL), _PURE, ref="Tensor.is_contiguous",
           c="sc_is_contiguous({0})", samples=Samples(shapes=(((3, 4),), ((1, 3),), ((0, 2),)))),
     # Returns whether two tensors are one Python object, as an argument that is passed twice is.

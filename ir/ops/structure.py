@@ -8,7 +8,7 @@ a `break` to its label leaves it early.
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import ALL_PHASES, MADE_BY_PASSES, OUT_OF_MEMORY, OpDef, TypeRuleError
+from scriptc.ir.opdef import ALL_PHASES, MADE_BY_PASSES, OUT_OF_MEMORY, READ_ONLY, OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, fixed, given
 from scriptc.ir.types import BOOL, Type
 
@@ -51,6 +51,10 @@ ROWS = [
           phases=MADE_BY_PASSES),
     OpDef("kept.put", "(Value made, *, int slot) -> ()", fixed(), writes=_STATE, raises=True, emit="kept_put",
           errors=(OUT_OF_MEMORY,), phases=MADE_BY_PASSES),
+    # The gradients of the first `outputs` values with respect to the next `inputs` ones, given the gradients of the outputs.
+    # Replaced when a function has been read (ir/gradients/inside.py). retain: the graph may be asked again.
+    OpDef("autograd.grad", "(Value[] values, *, int outputs, int inputs, bool retain) -> Value", given, gradient=(),
+          reads=frozenset({"tensor"}), phases=READ_ONLY),
     OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse",
           phases=MADE_BY_PASSES),
     # The value of a name on a path that never assigns the name. check.bound precedes each use.

@@ -68,11 +68,12 @@ typedef struct sc_storage {
     void *owner;     /* external: for the caller's use */
 } sc_storage;
 
-/* The kind of a tensor for autograd, which decides whether in-place writes to the tensor and its views raise. */
-typedef enum sc_leaf_kind { SC_NO_LEAF, SC_LEAF, SC_VIEW_OF_LEAF } sc_leaf_kind;
+/* The kind of a tensor for autograd, which decides whether in-place writes to the tensor and its views raise. All but
+ * SC_NO_LEAF require grad; SC_NO_LEAF also stands for tensors of which autograd did not tell. */
+typedef enum sc_leaf_kind { SC_NO_LEAF, SC_LEAF, SC_VIEW_OF_LEAF, SC_COMPUTED } sc_leaf_kind;
 
 static inline uint8_t sc_leaf_of_view(uint8_t base) {
-    return base == SC_NO_LEAF ? SC_NO_LEAF : SC_VIEW_OF_LEAF;
+    return base == SC_LEAF ? SC_VIEW_OF_LEAF : base;
 }
 
 /* A strided view of a storage. Strides count elements. Two tensor objects may share one storage. */

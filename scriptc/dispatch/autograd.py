@@ -142,7 +142,7 @@ def call_with_grad(
     def once() -> list[torch.Tensor]:
         try:
             with torch.no_grad():
-                box.append(run(*args, **kwargs))
+                box.append(calls.run_without(args, kwargs))
             for (_, leaf), requires_grad in zip(leaves_of_result(contract.result, box[0]), differentiable, strict=True):
                 if requires_grad:
                     _mark(leaf, given, marked)

@@ -26,6 +26,17 @@ class GradientCalls:
         self.variant = variant
         self.spec = spec
         self.calls: dict[frozenset[int], GradientCall | str] = {}
+        self.plain: bridge.Callable | None = None
+
+    def run_without(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the variant, which the call was found to fit, without gradients.
+
+        Guards would not hold any more: autograd runs functions without grad mode.
+        """
+        if self.plain is None:
+            self.plain = bridge.Callable(_does_not_fit)
+            self.plain.add_variant(self.spec(self.variant)._replace(guards=(), grad_call=None))
+        return self.plain.run_nograd(*args, **kwargs)
 
     def get(self, requires: frozenset[int], count: int) -> GradientCall | str:
         """Return the entries for inputs that require grad, by number out of `count`, or why there are none."""

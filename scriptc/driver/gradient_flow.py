@@ -45,7 +45,7 @@ class _Flow:
             self.changed = False
             self.block(self.body)
         lists = {i: self.get(a) - {i} for i, a in enumerate(self.body.args) if isinstance(a.type, Container)}
-        checks = (op for op in self.module.walk() if op.name == "check.leaf")
+        checks = (op for op in self.module.walk() if op.name in ("check.leaf", "requires_grad"))
         return Dependencies(self.results, dict(self.targets), lists, any(may_be_leaf(op.operands[0]) for op in checks))
 
     def get(self, value: Value) -> Inputs:
@@ -83,7 +83,7 @@ class _Flow:
             inputs |= {self.params[p.attrs["name"]] for p in self.called(op.attrs["func"]) if p.name == "param"}
             for value in (*op.operands, *op.results):
                 self.add(value, inputs)
-        elif op.name != "alias":
+        elif op.name not in ("alias", "autograd.grad"):
             for result in op.results:
                 if not is_detached(result):
                     self.add(result, inputs)

@@ -16,7 +16,8 @@ from scriptc.frontend.environment.results import spec_of_type
 from scriptc.frontend.environment.specs import Spec
 from scriptc.ir.core import Func
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
-from scriptc.ir.gradients import detached
+from scriptc.ir.gradients import detached, inside
+from scriptc.ir.gradients.activity import Flow
 from scriptc.ir.gradients.reverse import differentiate
 from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.passes.manager import run_pipeline
@@ -56,6 +57,9 @@ def compile_gradients(variant: Variant, arguments: Sequence[int], params: Sequen
     (name,) = module.entries
     if (op := next((op for op in module.walk() if op.name == "linked"), None)) is not None:  # which `clean` would drop
         raise not_differentiable(op, "an autograd.Function", "write its forward as a function without a backward of its own")
+    freed = inside.run(module, LibraryDerivatives())
+    body = module.funcs[name].body
+    inside.refuse_freed(module.funcs[name], Flow([body]).sources(body.ops[-1].operands), freed)
     detached.run(module)
     run_pipeline(module, "clean")
     names = list(module.params)

@@ -14,11 +14,13 @@ from scriptc.driver.options import Options
 from scriptc.driver.pass_order import passes_of
 from scriptc.driver.stages import Stages
 from scriptc.driver.target import Target
+from scriptc.frontend.derivatives import LibraryDerivatives
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment.specs import Contract
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.core import Module
-from scriptc.ir.errors import InternalError
+from scriptc.ir.errors import CompileError, InternalError
+from scriptc.ir.gradients import inside
 from scriptc.ir.loc import Loc
 from scriptc.ir.parser import parse_module
 from scriptc.ir.passes.manager import run_pipeline
@@ -91,6 +93,7 @@ def _translated(entry: Entry, options: Options, stages: Stages, path: Callable[[
         # tensor IR to better tensor IR
         with stages.stage("passes"):
             verify(entry.module, READ)
+            inside.run(entry.module, LibraryDerivatives())
             run_passes(entry.module, options)
         # tensor IR to loop IR to C
         with stages.stage("C generation"):
@@ -98,7 +101,7 @@ def _translated(entry: Entry, options: Options, stages: Stages, path: Callable[[
                 entry.module, debug=options.debug, profile=options.profile, flush_denormals=options.flush_denormals,
                 path=path,
             )  # fmt: skip
-    except InternalError:
+    except (CompileError, InternalError):
         raise
     except Exception as e:
         raise InternalError(f"{type(e).__name__}: {e}", next(iter(entry.module.funcs.values())).loc) from e

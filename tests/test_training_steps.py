@@ -1,0 +1,207 @@
+"""Functions that compute gradients themselves: torch.autograd.grad in compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import scriptc
+
+F64 = torch.float64
+W = torch.randn(3, 4, dtype=F64, generator=torch.Generator().manual_seed(1)).requires_grad_()
+U = torch.randn(4, 4, dtype=F64, generator=torch.Generator().manual_seed(2)).requires_grad_()
+FROZEN = torch.randn(3, 4, dtype=F64, generator=torch.Generator().manual_seed(3))
+X = torch.linspace(-1, 2, 6, dtype=F64).reshape(2, 3)
+
+
+def of_a_loss(x: Tensor) -> Any:
+    loss = ((x @ W) ** 2).mean()
+    return torch.autograd.grad(loss, [W])
+
+
+def of_a_loop(x: Tensor, n: int) -> Any:
+    h = torch.zeros(2, 4, dtype=x.dtype)
+    for _ in range(n):
+        h = torch.tanh(x @ W + h @ U)
+        if h.sum() > 3:
+            break
+    return torch.autograd.grad((h * W.sum() + U.sum()).sum(), (W, U)), h.detach()
+
+
+def of_a_branch(x: Tensor, n: int) -> Any:
+    h = torch.tanh(x @ W)
+    if h.sum() > 0:
+        h = h @ U
+    loss = h.exp().sum()
+    if n > 2:
+        loss = loss * 2
+        return torch.autograd.grad(loss, [W])[0] + 1
+    return torch.zeros_like(W)
+
+
+def behind_a_return(x: Tensor, n: int) -> Any:
+    loss = (x @ W).sin().sum()
+    if n == 3:
+        return torch.zeros_like(W)
+    return torch.autograd.grad(loss, W)[0]
+
+
+def descent(x: Tensor, n: int) -> Any:
+    losses = []
+    for _ in range(n):
+        loss = ((x @ W).tanh() ** 2).mean()
+        (gradient,) = torch.autograd.grad(loss, W)
+        with torch.no_grad():
+            W.sub_(0.1 * gradient)
+        losses.append(loss.detach())
+    return losses
+
+
+def in_truncated_time(x: Tensor, n: int) -> Any:
+    h, total = torch.zeros(2, 4, dtype=x.dtype), torch.zeros(3, 4, dtype=x.dtype)
+    for _ in range(n):
+        h = torch.tanh(x @ W + h @ U)
+        total = total + torch.autograd.grad(h.sum(), W)[0]
+        h = h.detach()
+    return total
+
+
+def of_several(x: Tensor) -> Any:
+    y = x @ W
+    return torch.autograd.grad([y, y.sum()], W, [torch.ones_like(y), None])
+
+
+def of_an_inner_value(x: Tensor) -> Any:
+    h = x @ W
+    return torch.autograd.grad((h * h).sum(), h)
+
+
+def not_used(x: Tensor) -> Any:
+    first, second = torch.autograd.grad((x @ W).sum(), [W, U], allow_unused=True)
+    return first, second is None, torch.autograd.grad((x @ W).sum(), [U], materialize_grads=True)
+
+
+def twice(x: Tensor) -> Any:
+    loss = (x @ W).tanh().sum()
+    (first,) = torch.autograd.grad(loss, W, retain_graph=True)
+    return first + torch.autograd.grad(loss * 2, W)[0]
+
+
+def through_writes(x: Tensor) -> Any:
+    rows = torch.zeros(2, 4, dtype=x.dtype)
+    for i in range(x.size(0)):
+        rows[i] = (x[i] @ W).tanh()
+    return torch.autograd.grad((rows * rows).sum(), W)
+
+
+def of_an_argument(x: Tensor) -> Any:
+    return torch.autograd.grad((x**3).sum(), x)
+
+
+def without_scalar(x: Tensor) -> Any:
+    return torch.autograd.grad(x @ W, W)
+
+
+def not_needed(x: Tensor) -> Any:
+    return torch.autograd.grad((x @ FROZEN).sum(), FROZEN)
+
+
+def unused(x: Tensor) -> Any:
+    return torch.autograd.grad((x @ W).sum(), [W, U])
+
+
+REQUIRES = X.clone().requires_grad_()
+CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (of_a_loss, (X,)), *((of_a_loop, (X, n)) for n in (0, 1, 5)), *((of_a_branch, (x, n)) for x in (X, -X) for n in (1, 3)),
+    *((behind_a_return, (X, n)) for n in (2, 3)), *((descent, (X, n)) for n in (0, 1, 6)),
+    *((in_truncated_time, (X, n)) for n in (0, 3)), (of_several, (X,)), (of_an_inner_value, (X,)), (not_used, (X,)),
+    (twice, (X,)), (through_writes, (X,)), (of_an_argument, (REQUIRES,)), (of_an_argument, (REQUIRES * 2,)),
+    (of_an_argument, (X,)), (without_scalar, (X,)), (not_needed, (X,)), (unused, (X,)),
+]  # fmt: skip
+
+
+def outcome(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, str, Tensor]:
+    """Return what a call gives, the first line of what it raises, and the weights that it leaves."""
+    with torch.no_grad():
+        W.copy_(torch.linspace(-1, 1, 12, dtype=F64).reshape(3, 4))
+    found, raised = None, ""
+    try:
+        found = function(*args)
+    except RuntimeError as e:
+        raised = str(e).partition("\n")[0]
+    return found, raised, W.detach().clone()
+
+
+@pytest.mark.parametrize("level", [0, 3])
+def test_gradients_in_functions(level: int) -> None:
+    compiled = {f: scriptc.compile(f, optimize=level) for f, _ in CALLS}
+    for function, args in CALLS:
+        expected, raises, weights = outcome(function, args)
+        got, raised, left = outcome(compiled[function], args)
+        assert raised == raises, function.__name__
+        torch.testing.assert_close(
+            (got, left), (expected, weights), rtol=1e-11, atol=1e-13, msg=lambda m, f=function: f"{f.__name__}: {m}"
+        )
+
+
+def test_without_grad_mode_there_is_no_graph() -> None:
+    with torch.no_grad():
+        for function in (of_a_loss, scriptc.compile(of_a_loss)):
+            with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad"):
+                function(X)
+
+
+def test_a_weight_that_no_longer_requires_grad() -> None:
+    weight = torch.ones(3, requires_grad=True)
+
+    def step(x: Tensor) -> Any:
+        return torch.autograd.grad((x * weight).sum(), weight)
+
+    compiled = scriptc.compile(step)
+    assert torch.equal(compiled(X)[0], step(X)[0])
+    weight.requires_grad_(False)
+    for function in (step, compiled):
+        with pytest.raises(RuntimeError, match="does not require grad"):
+            function(X.float())
+
+
+def carried(x: Tensor, n: int) -> Any:
+    h = torch.zeros(2, 4, dtype=x.dtype)
+    for _ in range(n):
+        h = torch.tanh(x @ W + h @ U)
+        torch.autograd.grad(h.sum(), W, retain_graph=True)
+    return h.detach()
+
+
+def freed(x: Tensor) -> Any:
+    loss = (x @ W).tanh().sum()
+    return torch.autograd.grad(loss, W)[0] + torch.autograd.grad(loss * 2, W)[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "message"),
+    [
+        (carried, (X, 3), "the gradient of what earlier iterations computed"),
+        (freed, (X,), "a graph that an earlier backward has freed"),
+    ],
+)
+def test_refused_at_the_line(function: Any, args: Any, message: str) -> None:
+    with pytest.raises(scriptc.CompileError, match=message) as e:
+        scriptc.compile(function)(*args)
+    assert e.value.diagnostics[0].loc.text.strip().startswith(("torch.autograd.grad", "return torch.autograd.grad"))
+
+
+def test_a_result_whose_graph_is_freed() -> None:
+    def step(x: Tensor) -> Any:
+        loss = (x @ W).tanh().sum()
+        torch.autograd.grad(loss, W)
+        return loss
+
+    loss = scriptc.compile(step)(X)
+    assert loss.requires_grad
+    with pytest.raises(NotImplementedError, match="a graph that a backward has freed"):
+        loss.backward()
