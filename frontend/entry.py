@@ -218,6 +218,8 @@ def _read_once(
             guard_hooks(reader, receiver)
         if not refused:
             _run(reader, frame)
+        if reader.emit.builder.no_grad or reader.emit.builder.grad_mode_depends:
+            reader.reject("grad_mode_left")
         if not reader.diagnostics.errors and not reader.speculation.outdated:
             found, types = fill_returns(reader, frame.returns)
     except UserError as e:

@@ -135,6 +135,14 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "generator_seeded": ("the generator cannot be seeded in compiled code", "seed it before the call"),
     "global_assigned": ("assignment to the global '{name}' is not supported", "pass the value in and return it"),
+    "grad_mode_left": (
+        "set_grad_enabled() that is not switched back on every path is not supported",
+        "use it in a with statement",
+    ),
+    "gradient_of_inner": (
+        "backward() with inputs other than parameters and tensors outside is not supported",
+        "use torch.autograd.grad()",
+    ),
     "gradient_of_other": (
         "autograd.grad() of other values than floating-point tensors is not supported",
         "pass tensors, or a list or tuple of tensors",

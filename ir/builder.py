@@ -15,16 +15,21 @@ from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.types import BOOL, FLOAT, INT, NONE, STR, Type
 
+_LEAVING = ("raise", "reraise", "return", "unreachable")
 _CONST_TYPES: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT, str: STR, type(None): NONE}
 
 
 class Builder:
-    """Insert ops at `index` of `block`, or at its end while `index` is None. no_grad: see Op."""
+    """Insert ops at `index` of `block`, or at its end while `index` is None.
+
+    no_grad: of the ops that are built, see Op. grad_mode_depends: a block changed `no_grad`, and control reaches its end.
+    """
 
     def __init__(self, block: Block, index: int | None = None):
         self.block = block
         self.index = index
         self.no_grad = False
+        self.grad_mode_depends = False
 
     @classmethod
     def before(cls, op: Op) -> Builder:
@@ -39,14 +44,19 @@ class Builder:
         return op
 
     @contextmanager
-    def at(self, block: Block) -> Iterator[Block]:
-        """Build at the end of `block` within the context."""
+    def at(self, block: Block, *, goes_on: bool = False) -> Iterator[Block]:
+        """Build at the end of `block` within the context. goes_on: what follows the context runs behind the block."""
         saved = self.block, self.index
+        no_grad = self.no_grad
         self.block, self.index = block, None
         try:
             yield block
         finally:
             self.block, self.index = saved
+            if not goes_on:
+                leaves = bool(block.ops) and block.ops[-1].name in _LEAVING
+                self.grad_mode_depends |= self.no_grad != no_grad and not leaves
+                self.no_grad = no_grad
 
     def build(self, name: str, operands: Sequence[Value], loc: Loc, /, *, hint: str = "", **attrs: Attr) -> Value:
         """Build an op with one result, after its check if it can fail."""

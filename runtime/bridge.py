@@ -211,7 +211,8 @@ def _lower_guards(guards: Iterable[GuardSpec]) -> tuple:
 
 
 def _lower_live(live: Live) -> tuple:
-    if not isinstance(live.container, (dict, list, CellType)):
+    is_attribute = isinstance(live.key, str)  # of any object
+    if not is_attribute and not isinstance(live.container, (dict, list, CellType)):
         raise TypeError(f"live value in a {type(live.container).__name__}")
     return live.container, _interned(live.key), _lower(live.spec)
 

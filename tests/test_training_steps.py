@@ -1,4 +1,4 @@
-"""Functions that compute gradients themselves: torch.autograd.grad in compiled code."""
+"""Functions that compute gradients themselves: torch.autograd.grad, backward() and optimizers in compiled code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import scriptc
 
@@ -205,3 +205,125 @@ def test_a_result_whose_graph_is_freed() -> None:
     assert loss.requires_grad
     with pytest.raises(NotImplementedError, match="a graph that a backward has freed"):
         loss.backward()
+
+
+# ---- backward() and optimizers ----
+
+
+def net() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2)).double()
+
+
+Step = Callable[[Tensor, Tensor], Tensor]
+
+
+def by_hand(model: nn.Module) -> Step:
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        for p in model.parameters():
+            p.grad = None
+        loss = ((model(x) - y) ** 2).mean()
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                p -= 0.1 * p.grad
+        return loss.detach()
+
+    return step
+
+
+def accumulating(model: nn.Module) -> Step:
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        loss = ((model(x) - y) ** 2).mean()
+        loss.backward(retain_graph=True)
+        loss.backward(inputs=[model[0].weight])
+        return loss.detach()
+
+    return step
+
+
+def several_steps(model: nn.Module) -> Step:
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        total = torch.zeros(())
+        for i in range(3):
+            model.zero_grad()
+            loss = ((model(x) - y * i) ** 2).mean()
+            torch.autograd.backward(loss)
+            with torch.no_grad():
+                for p in model.parameters():
+                    p -= 0.1 * p.grad
+            total = total + loss.detach()
+        return total
+
+    return step
+
+
+def with_optimizer(made: Callable[..., torch.optim.Optimizer], **settings: Any) -> Callable[[nn.Module], Step]:
+    def make(model: nn.Module) -> Step:
+        optimizer = made(model.parameters(), **settings)
+        model.optimizers = [optimizer]  # for the comparison of states
+
+        def step(x: Tensor, y: Tensor) -> Tensor:
+            optimizer.zero_grad()
+            loss = ((model(x) - y) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        return step
+
+    return make
+
+
+MAKERS = {
+    "by hand": by_hand,
+    "accumulating": accumulating,
+    "several steps": several_steps,
+    "SGD": with_optimizer(torch.optim.SGD, lr=0.1),
+    "SGD with momentum": with_optimizer(torch.optim.SGD, lr=0.1, momentum=0.9, weight_decay=0.01, nesterov=True),
+    "Adam": with_optimizer(torch.optim.Adam, lr=0.1),
+    "Adam with amsgrad": with_optimizer(torch.optim.Adam, lr=0.1, amsgrad=True, weight_decay=0.1),
+    "AdamW": with_optimizer(torch.optim.AdamW, lr=0.1, maximize=True),
+}
+
+
+def trained(make: Callable[[nn.Module], Step], compiles: bool) -> Any:
+    """Return losses, weights, gradients and the optimizer's state after some steps."""
+    model = net()
+    step = make(model)
+    run = scriptc.compile(step, optimize=1) if compiles else step
+    x, y = torch.linspace(-1, 2, 12, dtype=F64).reshape(4, 3), torch.linspace(1, 0, 8, dtype=F64).reshape(4, 2)
+    losses = [run(x * k, y) for k in (1, 2, 0.5, 1)]
+    weights = [p.detach() for p in model.parameters()]
+    states = [dict(s) for o in getattr(model, "optimizers", ()) for s in o.state.values()]
+    return losses, weights, [p.grad for p in model.parameters()], states
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_training_steps(name: str) -> None:
+    torch.testing.assert_close(trained(MAKERS[name], True), trained(MAKERS[name], False), rtol=1e-10, atol=1e-12)
+
+
+def test_an_argument_that_requires_grad_is_not_a_leaf_of_backward() -> None:
+    @scriptc.compile
+    def step(x: Tensor) -> Tensor:
+        loss = (x @ W).sum()
+        loss.backward()
+        return loss.detach()
+
+    W.grad = None
+    step(X)
+    assert W.grad is not None
+    with pytest.raises(NotImplementedError, match="use torch.autograd.grad"):
+        step(REQUIRES)
+    assert REQUIRES.grad is None
+
+
+def test_grad_mode_that_is_left_is_refused() -> None:
+    def leaves(x: Tensor) -> Tensor:
+        if x.sum() > 0:
+            torch.set_grad_enabled(False)
+        return x * W.sum()
+
+    with pytest.raises(scriptc.CompileError, match="not switched back on every path"):
+        scriptc.compile(leaves)(X)

@@ -36,7 +36,7 @@ def kept_value(reader: Reader, at: Any, slot: Slot, signature: Signature) -> Abs
     """Return the value of a slot at entry, in a variant that serves all kinds of values of the slot."""
     name, key = f"state.{slot.name}", slot.location.key
     obj = ABSENT if slot.container is None else slot.container[key]
-    if slot.container is None and hasattr(type(slot.location.owner), key):
+    if slot.container is None and not slot.location.is_item and hasattr(type(slot.location.owner), key):
         obj = getattr(type(slot.location.owner), key)
     first: Any = ABSENT if obj is ABSENT else slot_spec(reader, obj, slot.name, signature)
     if isinstance(first, PlaceSpec):
@@ -101,11 +101,17 @@ def find_written(reader: Reader) -> dict[int, StateLocation]:
     return found
 
 
+def _container_of(slot: Slot) -> Any:
+    if slot.container is not None:
+        return slot.container
+    return slot.location.owner if slot.location.is_item else vars(slot.location.owner)
+
+
 def kept_slots(reader: Reader) -> list[Kept]:
     return [
         Kept(
             slot.name,
-            slot.container if slot.container is not None else vars(slot.location.owner),
+            _container_of(slot),
             slot.location.key,
             tuple(slot.plan.types()),
             slot.initial,

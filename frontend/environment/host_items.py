@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import operator
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, KeysView, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -12,8 +12,15 @@ from typing import Any
 import torch
 from torch.nn import ModuleList, ParameterList, Sequential
 
-from scriptc.frontend.environment.lookup import element, guard_children, made_here, module_attribute, outside_value
-from scriptc.frontend.environment.state import has_item_slots, item_slot, slot_value
+from scriptc.frontend.environment.lookup import (
+    element,
+    guard_children,
+    late_binding_of,
+    made_here,
+    module_attribute,
+    outside_value,
+)
+from scriptc.frontend.environment.state import has_item_slots, item_slot, set_slot, slot_value
 from scriptc.frontend.environment.watching import call_in_python, note_order, watch
 from scriptc.frontend.operations.materialize import any_length, new_list, wrap
 from scriptc.frontend.operations.objects import special
@@ -27,10 +34,12 @@ from scriptc.frontend.operations.runtime_dicts import (
     table_get,
     type_of_key,
 )
+from scriptc.frontend.reader.assumptions import StateLocation
 from scriptc.frontend.reader.constant_demand import knowable, require_known
+from scriptc.frontend.reader.errors import Poisoned
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
-from scriptc.frontend.values.predicates import ssa_value
+from scriptc.frontend.values.predicates import is_unbound, ssa_value
 from scriptc.frontend.values.union_kinds import NUMBERS
 from scriptc.frontend.values.user_classes import defines
 from scriptc.frontend.values.verbs import describe, type_of
@@ -81,9 +90,24 @@ def missing_item(reader: Reader, obj: dict[Any, Any], key: Any) -> AbstractValue
     reader.environment.guard("DICT_MISSING", obj, key, None)
     if type(obj) is Counter:
         return Known(0)
+    if type(obj) is defaultdict and obj.default_factory is not None:
+        return default_item(reader, obj, key)
     if hasattr(obj, "__missing__"):
         reader.reject("container_outside_changed", kind=type(obj).__name__)
     reader.emit.raise_error("KeyError", repr(key))
+
+
+def default_item(reader: Reader, obj: defaultdict[Any, Any], key: Any) -> AbstractValue:
+    """Return the item that a defaultdict outside makes for a key that is missing at entry."""
+    slot = reader.state.slots.get((id(obj), key))
+    if slot is None:
+        reader.environment.keep.append(obj)
+        location = StateLocation(obj, key, reader.position.loc, is_item=True)
+        reader.speculation.add_slot(obj, location, "a missing item of a defaultdict is read")
+        raise Poisoned
+    if is_unbound(reader.heap.contents[slot.ident]):
+        set_slot(reader, slot, reader.call(Known(obj.default_factory), [], {}))
+    return slot_value(reader, slot)
 
 
 def note_queues(reader: Reader, obj: list[Any]) -> None:
@@ -255,6 +279,10 @@ def one_of_items(
 
 def outside_subscript(reader: Reader, owner: Known, index: AbstractValue) -> AbstractValue:
     """Return `owner[index]` as Python's own types define it. A user's class may inherit this definition."""
+    if isinstance(owner.obj, dict) and (late := late_binding_of(reader, index)) is not None:
+        tensor = late.container[late.key]  # dicts tell tensors apart by their identity
+        reader.environment.guard("DICT_IS", late.container, late.key, tensor)
+        index = Known(tensor)
     table = outside_table(reader, owner, index)
     if isinstance(table, RuntimeValue):
         return table_get(reader, table, index)

@@ -337,6 +337,19 @@ class LateBoundTensor(NamedTuple):
     spec: TensorSpec
 
 
+class Attributes:
+    """The attributes of an object, as a container of late-bound values."""
+
+    def __init__(self, owner: Any):
+        self.owner = owner
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self.owner, name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        setattr(self.owner, name, value)
+
+
 class LateBoundValue(NamedTuple):
     """A late-bound value: each call reads `container[key]`, since the value changes between calls."""
 

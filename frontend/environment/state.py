@@ -22,7 +22,7 @@ from scriptc.frontend.environment.aot_kinds import keep_value
 from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.slots import ABSENT, Slot, find_target, own_setter, set_target
-from scriptc.frontend.environment.specs import ConstantSpec, Spec
+from scriptc.frontend.environment.specs import Attributes, ConstantSpec, Spec
 from scriptc.frontend.library.python.queues_decomposed import Deque
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.reader.assumptions import StateLocation
@@ -362,7 +362,10 @@ def check_returned(reader: Reader, value: AbstractValue, heap: dict[Ident, Abstr
 def holder_of(location: StateLocation) -> Any:
     """Return the dict or list that holds the value of a location now; None if there is none."""
     if location.is_item:
-        return location.owner
+        is_missing = isinstance(location.owner, dict) and location.key not in location.owner
+        return None if is_missing else location.owner
+    if isinstance(location.owner, torch.Tensor):
+        return Attributes(location.owner)
     tables = [vars(location.owner)]
     if isinstance(location.owner, torch.nn.Module):
         tables += [vars(location.owner)[t] for t in MODULE_TABLES]

@@ -42,6 +42,8 @@ def open_slot(reader: Reader, at: Any, location: StateLocation, signature: Signa
 
 
 def location_name(reader: Reader, location: StateLocation) -> str:
+    if location.name:
+        return location.name
     if isinstance(location.owner, torch.nn.Module):
         return module_path(reader, location.owner, str(location.key))
     return str(location.key)
@@ -62,6 +64,9 @@ def present_value(reader: Reader, slot: Slot, signature: Signature) -> AbstractV
 def absent(reader: Reader, slot: Slot) -> AbstractValue:
     """Return the value of an attribute that the object itself lacks: that of the class, or unbound."""
     owner, name = slot.location.owner, slot.location.key
+    if slot.location.is_item:
+        reader.environment.guard("DICT_MISSING", owner, name, None)
+        return Unbound()
     tables = [vars(owner)]
     if isinstance(owner, torch.nn.Module):
         tables += [vars(owner)[t] for t in MODULE_TABLES]

@@ -29,6 +29,7 @@ from scriptc.frontend.operations.operators import truth_of_object
 from scriptc.frontend.operations.strings import text_contains, text_item
 from scriptc.frontend.reader.calls import call_known
 from scriptc.frontend.reader.constant_demand import is_known_throughout, require_known
+from scriptc.frontend.reader.emit import GradModeSet
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.exceptions import may_be_cause
 from scriptc.frontend.reader.iteration import iterated_object
@@ -289,6 +290,13 @@ def run_within_known(reader: Reader, manager: Known, node: ast.With, enter: Call
             reader.reject("gradients_on")
         with reader.emit.grad_mode(enabled):
             return enter(Known(None))
+    if isinstance(obj, (GradModeSet, torch.set_grad_enabled)):
+        before = obj.before if isinstance(obj, GradModeSet) else not reader.emit.builder.no_grad
+        try:
+            reader.emit.set_grad_mode(obj.enabled if isinstance(obj, GradModeSet) else obj.mode)
+            return enter(Known(None))
+        finally:
+            reader.emit.set_grad_mode(before)
     if isinstance(obj, torch.autocast):  # the object of a decorator
         if obj.device == "cpu" and obj._enabled:
             reader.reject("autocast")

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from scriptc.frontend.environment.gradient_slots import set_gradient
 from scriptc.frontend.environment.specs import Spec, TensorSpec
 from scriptc.frontend.operations.attributes import class_itself, patched_method, replaced_operator, tensor_attribute
 from scriptc.frontend.operations.comparison import contains
@@ -71,6 +72,9 @@ def read_tensor_attribute(reader: Reader, owner: RuntimeValue, name: str) -> Abs
 def store_tensor_attribute(reader: Reader, owner: RuntimeValue, name: str, value: AbstractValue) -> None:
     if name == "requires_grad":
         reader.reject("requires_grad_set")
+    if name == "grad":
+        set_gradient(reader, owner, value)
+        return
     reader.reject("attribute_assigned", name=name, what=describe(owner))
 
 

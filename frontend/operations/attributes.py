@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from scriptc.frontend.environment.genuine import is_patch, originals_of, replaced_method
+from scriptc.frontend.environment.gradient_slots import read_gradient
 from scriptc.frontend.environment.host_items import outside_subscript
 from scriptc.frontend.environment.host_objects import is_library, is_own, torch_dtype, uncompiled
 from scriptc.frontend.environment.lookup import (
@@ -146,7 +147,9 @@ def tensor_attribute(reader: Reader, tensor: AbstractValue, name: str) -> Abstra
             requires = bool(at.container[at.key].requires_grad)
             reader.environment.guard("REQUIRES_GRAD_IS", at.container, at.key, requires)
             return Known(requires)
-        case "requires_grad" | "grad" | "grad_fn" | "is_leaf":
+        case "grad":
+            return read_gradient(reader, tensor)
+        case "requires_grad" | "grad_fn" | "is_leaf":
             reader.reject("attribute_of_autograd", name=name)
     if not hasattr(torch.Tensor, name):
         reader.emit.raise_error("AttributeError", f"'Tensor' object has no attribute '{name}'")

@@ -26,6 +26,7 @@ class StateLocation:
     key: Any
     loc: Loc  # of the first change
     is_item: bool = False
+    name: str = ""  # if not that of the attribute
 
 
 class TableSite(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, TypeVar
+from typing import NamedTuple, NoReturn, TypeVar
 
 from scriptc.frontend.reader.diagnostics import Diagnostics
 from scriptc.frontend.reader.errors import Terminated
@@ -23,6 +23,14 @@ from scriptc.ir.types import OptionalType, TensorType, type_variables
 _WRITES = {name for name, row in OPS.items() if "tensor" in row.writes and row.args and row.args[0].name == "dst"}
 _WRITES |= {"check.store", "check.overlap"}
 _Made = TypeVar("_Made")
+
+
+class GradModeSet(NamedTuple):
+    """What torch.set_grad_enabled() returns: a context manager that switches back. before, enabled: whether grad mode was on,
+    and whether it was switched on."""
+
+    before: bool
+    enabled: bool
 
 
 class Emitter:
@@ -101,6 +109,12 @@ class Emitter:
             yield
         finally:
             self.builder.no_grad = saved
+
+    def set_grad_mode(self, enabled: bool) -> GradModeSet:
+        """Build the following code as eager runs it in this grad mode."""
+        made = GradModeSet(not self.builder.no_grad, enabled)
+        self.builder.no_grad = not enabled
+        return made
 
     @contextmanager
     def leaves_unprotected(self) -> Iterator[None]:

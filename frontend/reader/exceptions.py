@@ -189,7 +189,7 @@ def protected(
     watch = Watch(reader.position.frame, live, mark)
     reader.position.watches.append(watch)
     try:
-        with reader.emit.builder.at(Block()) as body:
+        with reader.emit.builder.at(Block(), goes_on=True) as body:
             falls = reached(run)
     finally:
         reader.position.watches.pop()

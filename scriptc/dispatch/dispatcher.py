@@ -185,7 +185,7 @@ class Dispatcher:
             entry=0,
             params=parameters(self.target, entry.args),
             result=entry.result,
-            live=tuple(bridge.Live(v.container, v.key, v.spec) for v in live),
+            live=tuple(bridge.Live(_owner_of(v.container), v.key, v.spec) for v in live),
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
             stores=tuple(_store(s) for s in entry.write_backs),
             random=variant.random,
@@ -219,6 +219,10 @@ def _grad_call(
         return call_with_grad(target, variant.contract, variant.gradients, calls[0], run, args, kwargs)
 
     return call
+
+
+def _owner_of(container: Any) -> Any:
+    return container.owner if isinstance(container, specs.Attributes) else container
 
 
 def _store(store: specs.WriteBack) -> bridge.Store:

@@ -44,6 +44,7 @@ class _Recorder:
         self.resized = ResizedArguments(entry, arguments, lambda varied: bool(self.attempt(varied)))
         self.receiver = copied_receiver(target.receiver)
         self.wide = _widened(target.receiver)
+        self.in_grad_mode = any(g.kind == "GRAD_MODE_IS" and g.expected for g in entry.guards)
         self.draws = draws_random_numbers(entry.module)  # in float64 torch draws other numbers
         self.deadline = time.monotonic() + SECONDS
 
@@ -117,7 +118,7 @@ class _Recorder:
         bound = self.target.signature.bind_partial()
         bound.arguments.update(arguments)
         first = [] if self.target.receiver is None else [receiver]
-        with torch.no_grad(), warnings.catch_warnings(), forked_generators():
+        with torch.set_grad_enabled(self.in_grad_mode), warnings.catch_warnings(), forked_generators():
             warnings.simplefilter("ignore")
             torch.manual_seed(0)  # the test driver does the same before each call
             random.seed(0)

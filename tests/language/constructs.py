@@ -404,6 +404,7 @@ ACCEPTED: dict[str, str] = {
     "`torch.jit`: `annotate`, `unused`, `ignore`, `export`, `is_scripting`, `isinstance`, `Final`": (
         "modules.Child modules.calls_scripted modules.HoldsGraphs"
     ),
+    "`torch.autograd.grad`, `Tensor.backward`, `torch.autograd.backward`, `.grad` of weights": "",  # test_training_steps.py
     "`torch.autograd.Function`: `apply`, with a context or `setup_context`": (
         "custom_functions.Leaky custom_functions.function_with_a_context_of_its_own "
         "custom_functions.function_that_writes_what_it_is_given custom_functions.function_that_raises"

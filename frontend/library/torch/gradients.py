@@ -1,4 +1,4 @@
-"""Gradients that compiled code asks for: torch.autograd.grad."""
+"""Gradients that compiled code asks for: torch.autograd.grad and backward()."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from collections.abc import Sequence
 
 import torch
 
+from scriptc.frontend.environment.gradient_slots import read_gradient, set_gradient, slot_of
 from scriptc.frontend.environment.lookup import late_binding_of
+from scriptc.frontend.environment.specs import LateBoundTensor
 from scriptc.frontend.environment.watching import grad_mode
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.casts import cast_to
-from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.logic import check_that, negated
 from scriptc.frontend.operations.materialize import make_tuple
 from scriptc.frontend.operations.sizes import shape_of_tensor
 from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.errors import Poisoned
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
+from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.predicates import is_known, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.core import Value
@@ -23,6 +27,7 @@ from scriptc.ir.gradients.activity import Flow, blocks_behind, carries
 
 _NONE, _FALSE = Known(None), Known(False)
 _NO_GRAPH = "element 0 of tensors does not require grad and does not have a grad_fn"
+_OF_ARGUMENT = "backward() in compiled code does not reach an argument that requires grad; use torch.autograd.grad()"
 _NO_GRAD = "One of the differentiated Tensors does not require grad"
 
 
@@ -64,6 +69,55 @@ def _text_of_unused(index: int) -> str:
         except RuntimeError as e:
             return str(e)
     raise AssertionError("autograd takes an input that was not used")
+
+
+@serves("Tensor.backward", "torch.autograd.backward")
+def backward(
+    r: Reader, tensors: AbstractValue, gradient: AbstractValue = _NONE, retain_graph: AbstractValue = _NONE,
+    create_graph: AbstractValue = _FALSE, inputs: AbstractValue = _NONE,
+) -> AbstractValue:  # fmt: skip
+    """Add the gradients of all leaves outside to their `.grad`."""
+    if require_known(r, create_graph, "create_graph of backward()"):
+        r.reject("gradients_of_gradients", name="create_graph")
+    retain = bool(require_known(r, retain_graph, "retain_graph of backward()"))
+    of = _tensors(r, tensors)
+    flow = Flow(blocks_behind(materialize(r, t) for t in of))
+    _check_graph(r, flow, of, _NO_GRAPH)
+    starts = _cotangents(r, of, [_NONE] * len(of) if is_known(gradient) else _items(r, gradient))
+    sources = flow.sources(materialize(r, t) for t in of)
+    if is_known(inputs) and inputs.obj is None:
+        leaves = _leaves(r, sources)
+    else:
+        leaves = [t for t in _tensors(r, inputs) if _is_among(r, t, sources)]
+    late = [late_binding_of(r, leaf) for leaf in leaves]
+    slots = [slot_of(r, found) if found is not None else r.reject("gradient_of_inner") for found in late]
+    if any(slot is None for slot in slots):
+        raise Poisoned
+    found = gradients(r, of, leaves, starts, retain=retain)
+    for leaf, new in zip(leaves, found, strict=True):
+        split(r, read_gradient(r, leaf), lambda old, leaf=leaf, new=new: _accumulate(r, leaf, old, new))
+    return _NONE
+
+
+def _accumulate(r: Reader, leaf: AbstractValue, old: AbstractValue, new: AbstractValue) -> AbstractValue:
+    if is_known(old):
+        set_gradient(r, leaf, new)
+        return _NONE
+    with r.emit.grad_mode(False):
+        return r.call(r.attribute(old, "add_"), [new], {})
+
+
+def _leaves(r: Reader, sources: set[Value]) -> list[AbstractValue]:
+    """Return the tensors outside that require grad, one read of each, and refuse arguments that do."""
+    params: dict[str, Value] = {}
+    for value in sources:
+        if value.op is not None and value.op.name == "param":
+            params.setdefault(value.op.attrs["name"], value)
+        elif value.op is None and value.block is r.emit.body and not r.state.ahead:
+            asks = RuntimeValue(r.emit.build("requires_grad", [value]))
+            check_that(r, negated(r, asks), "NotImplementedError", _OF_ARGUMENT)
+    found = [RuntimeValue(params[late.name]) for late in r.environment.tensors if late.name in params]
+    return [leaf for leaf in found if _requires_grad(r, leaf)]
 
 
 def gradients(
@@ -122,9 +176,7 @@ def requires_grad(r: Reader, flow: Flow, tensors: Sequence[AbstractValue]) -> Ab
     sources = flow.sources(materialize(r, t) for t in tensors)
     params = [late_binding_of(r, RuntimeValue(v)) for v in sources if v.op is not None and v.op.name == "param"]
     for late in {late.name: late for late in params if late is not None}.values():
-        requires = bool(late.container[late.key].requires_grad)
-        r.environment.guard("REQUIRES_GRAD_IS", late.container, late.key, requires)
-        if requires:
+        if _late_requires_grad(r, late):
             return Known(True)
     answer: AbstractValue = _FALSE
     arguments = [v for v in sources if v.op is None]
@@ -134,6 +186,17 @@ def requires_grad(r: Reader, flow: Flow, tensors: Sequence[AbstractValue]) -> Ab
         of_one = RuntimeValue(r.emit.build("requires_grad", [value]))
         answer = of_one if answer is _FALSE else RuntimeValue(r.emit.build("bool.or_", [answer.value, of_one.value]))  # type: ignore[attr-defined]
     return answer
+
+
+def _requires_grad(r: Reader, tensor: AbstractValue) -> bool:
+    late = late_binding_of(r, tensor)
+    return late is not None and _late_requires_grad(r, late)
+
+
+def _late_requires_grad(r: Reader, late: LateBoundTensor) -> bool:
+    requires = bool(late.container[late.key].requires_grad)
+    r.environment.guard("REQUIRES_GRAD_IS", late.container, late.key, requires)
+    return requires
 
 
 def _is_among(r: Reader, tensor: AbstractValue, sources: set[Value]) -> bool:

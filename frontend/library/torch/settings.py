@@ -24,8 +24,11 @@ def record_function(r: Reader, name: AbstractValue, args: AbstractValue = Known(
 
 @serves("torch.set_grad_enabled")
 def set_grad_enabled(r: Reader, mode: AbstractValue) -> AbstractValue:
-    enabled = require_known(r, mode, "the mode of set_grad_enabled()")
-    return Known(torch.enable_grad() if enabled else torch.no_grad())
+    """Switch grad mode on or off, until it is switched back or the `with` of the result ends."""
+    enabled = bool(require_known(r, mode, "the mode of set_grad_enabled()"))
+    if enabled and not grad_mode(r):
+        r.reject("gradients_on")
+    return Known(r.emit.set_grad_mode(enabled))
 
 
 @serves("torch.is_grad_enabled")

@@ -81,11 +81,11 @@ typedef struct param {
     node spec;
 } param;
 
-enum live_kind { IN_DICT, IN_LIST, IN_CELL };
+enum live_kind { IN_DICT, IN_LIST, IN_CELL, IN_ATTRIBUTES };
 
 typedef struct live {
     uint8_t kind;
-    PyObject *container, *key; /* a dict or list and a key in it, or a cell */
+    PyObject *container, *key; /* a dict or list and a key in it, a cell, or an object and the name of an attribute */
     node spec;
 } live;
 

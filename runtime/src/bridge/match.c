@@ -483,8 +483,12 @@ static int take(frame *f, const node *n, PyObject *o)
 }
 
 /* Return the current object of a late-bound value, borrowed, or NULL if there is none. */
-static PyObject *found_at(const live *l)
+static PyObject *found_at(frame *f, const live *l)
 {
+    if (l->kind == IN_ATTRIBUTES) {
+        PyObject *o = PyObject_GetAttr(l->container, l->key);
+        return frame_keep(f, o) < 0 ? NULL : o;
+    }
     if (l->kind == IN_DICT)
         return PyDict_GetItemWithError(l->container, l->key);
     if (l->kind == IN_CELL)
@@ -503,7 +507,7 @@ int match_call(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nar
     }
     for (int i = 0; r > 0 && i < v->n_live; i++) {
         const live *l = &v->lives[i];
-        PyObject *o = found_at(l);
+        PyObject *o = found_at(f, l);
         if (!o)
             return PyErr_Occurred() ? -1 : 0;
         f->naming = l->key;

@@ -133,7 +133,10 @@ static int lives_init(variant *v, PyObject *lives, int *leaves)
         if (!PyArg_ParseTuple(tuple_item(lives, v->n_live), "OOO", &l->container, &l->key, &spec) ||
             node_init(&l->spec, spec, leaves) < 0)
             return -1;
-        l->kind = PyDict_Check(l->container) ? IN_DICT : PyList_Check(l->container) ? IN_LIST : IN_CELL;
+        l->kind = PyDict_Check(l->container)       ? IN_DICT
+                  : PyList_Check(l->container)     ? IN_LIST
+                  : PyUnicode_Check(l->key)        ? IN_ATTRIBUTES
+                                                   : IN_CELL;
     }
     return 0;
 }

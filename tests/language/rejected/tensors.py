@@ -68,6 +68,42 @@ def asks_for_gradients(x):
     return x + 1 if x.requires_grad else x + 1  # refused
 
 
+W = torch.ones(3, requires_grad=True)
+
+
+@write("gradient_of_other", lambda x: torch.autograd.grad((x * W).sum(), [W]), (X,))
+def of_something_else(x):
+    return torch.autograd.grad([(x * W).sum(), x.size(0)], [W])  # refused
+
+
+@write("gradients_of_gradients", lambda x: torch.autograd.grad((x * W).sum(), W), (X,))
+def of_gradients(x):
+    return torch.autograd.grad((x * W).sum(), W, create_graph=True)  # refused
+
+
+def _with_grad(x):
+    h = x * W
+    return torch.autograd.grad(h.sum(), h)
+
+
+@write("gradient_of_inner", _with_grad, (X,))
+def backward_of_a_part(x):
+    h = x * W
+    h.sum().backward(inputs=[h])  # refused
+    return x
+
+
+def _inside(x):
+    with torch.set_grad_enabled(False):
+        return x * 2
+
+
+@write("grad_mode_left", _inside, (X,))
+def without_a_with(x):  # refused
+    torch.set_grad_enabled(False)
+    return x * 2
+
+
 @write("is_parameter", lambda x, flag: x + 1 if flag else x, (X, False))
 def asks_for_a_parameter(x, flag):
     return x + 1 if isinstance(x, torch.nn.Parameter) else x  # refused
