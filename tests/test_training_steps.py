@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -327,3 +328,44 @@ def test_grad_mode_that_is_left_is_refused() -> None:
 
     with pytest.raises(scriptc.CompileError, match="not switched back on every path"):
         scriptc.compile(leaves)(X)
+
+
+# ---- packages ----
+
+
+class TrainsByHand(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = net().float()
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        loss = ((self.net(x) - y) ** 2).mean()
+        with torch.no_grad():
+            for p, g in zip(self.net.parameters(), torch.autograd.grad(loss, list(self.net.parameters())), strict=True):
+                p -= 0.1 * g
+        return loss.detach()
+
+
+class TrainsByAdam(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = net().float()
+        self.optimizers = [torch.optim.Adam(self.net.parameters(), lr=0.1)]
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        (optimizer,) = self.optimizers
+        optimizer.zero_grad()
+        loss = ((self.net(x) - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+
+@pytest.mark.parametrize("made", [TrainsByHand, TrainsByAdam])
+def test_packages_train(made: type[nn.Module], tmp_path: Path) -> None:
+    model = made()
+    x, y = torch.linspace(-1, 2, 12).reshape(4, 3), torch.linspace(1, 0, 8).reshape(4, 2)
+    model(x, y)  # an optimizer makes its state in the first step
+    package = scriptc.load(scriptc.build(model, x, y, out=tmp_path / "trainer", optimize=1))
+    for k in (1, 0.5, 2):
+        assert float(package((x * k).numpy(), y.numpy())) == pytest.approx(float(model(x * k, y)), rel=1e-5)

@@ -7,6 +7,7 @@ these kinds gives the leaves of the layout. The leaves are parameters of the ent
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from scriptc.frontend.environment.aot_kinds import generalized, is_kept, refuse_kept
@@ -26,8 +27,9 @@ from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Unbound
 from scriptc.frontend.values.joins import Plan, unify
-from scriptc.ir.analysis import writes_to
-from scriptc.ir.core import Block
+from scriptc.ir.analysis import roots, writes_to
+from scriptc.ir.core import Block, Value
+from scriptc.ir.types import ListType
 
 _MOST_KINDS = 8
 
@@ -89,11 +91,23 @@ def initial_leaves(reader: Reader, plan: Plan, spec: Any, obj: Any, name: str) -
     return tuple(given[v] if v in given else v.op.attrs.get("value") if v.op else None for v in leaves)
 
 
+def _may_be(values: Iterable[Value]) -> set[Value]:
+    """Return the objects that values may be, items of the lists that they are taken from included."""
+    found, todo = set[Value](), list(values)
+    while todo:
+        for root in roots(todo.pop()) - found:
+            found.add(root)
+            if isinstance(root.type, ListType) and root.op is not None:
+                todo += [*root.op.operands, *(v for user in root.users() for v in user.operands if user.operands[0] is root)]
+    return found
+
+
 def find_written(reader: Reader) -> dict[int, StateLocation]:
     """Return whether the code writes to tensors outside that are not slots yet."""
     found: dict[int, StateLocation] = {}
+    written = {v for op in reader.emit.module.walk() if "tensor" in op.defn.writes for v in _may_be(op.operands[:1])}
     for op in reader.emit.module.walk():
-        if op.name == "param" and writes_to(op.result):
+        if op.name == "param" and (op.result in written or writes_to(op.result)):
             late = next(v for v in reader.environment.tensors if v.name == op.attrs["name"])
             tensor = late.container[late.key] if isinstance(late.container, dict) else None
             if tensor is not None and id(tensor) not in {*reader.assumptions.written, *found}:

@@ -2,38 +2,69 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import torch
 
 from scriptc.frontend.environment.dependencies import record_this_process
 from scriptc.frontend.environment.lookup import late_binding_of
 from scriptc.frontend.environment.slots import Slot
-from scriptc.frontend.environment.specs import LateBoundTensor
 from scriptc.frontend.environment.state import set_slot, slot_value
 from scriptc.frontend.reader.assumptions import StateLocation
 from scriptc.frontend.reader.errors import Poisoned
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue
+from scriptc.frontend.values.predicates import ssa_value
 
 
-def slot_of(reader: Reader, late: LateBoundTensor) -> Slot | None:
-    """Return the slot of the gradient of a late-bound tensor; None if only the next reading makes it a slot."""
-    tensor: Any = late.container[late.key]
-    reader.environment.guard("DICT_IS", late.container, late.key, tensor)
+class TensorOutside(NamedTuple):
+    """A tensor outside, as the value at a key of a container. name: of the param or of the state."""
+
+    tensor: torch.Tensor
+    container: Any
+    key: Any
+    name: str
+
+
+def tensor_outside(reader: Reader, av: AbstractValue) -> TensorOutside | None:
+    """Return the tensor outside that a value is; None for other values.
+
+    Ahead of time, tensors that the code writes to are state.
+    """
+    if (late := late_binding_of(reader, av)) is not None:
+        return TensorOutside(late.container[late.key], late.container, late.key, late.name)
+    value = ssa_value(av)
+    for slot in reader.state.slots.values() if reader.state.ahead and value is not None else ():
+        if slot.container is not None and ssa_value(reader.heap.contents[slot.ident]) is value:
+            tensor = slot.container[slot.location.key]
+            return TensorOutside(tensor, slot.container, slot.location.key, slot.name)
+    return None
+
+
+def guarded_tensor(reader: Reader, found: TensorOutside) -> torch.Tensor:
+    """Return a tensor outside, and guard that calls find the same one."""
+    reader.environment.guard("DICT_IS", found.container, found.key, found.tensor)
+    return found.tensor
+
+
+def slot_of(reader: Reader, found: TensorOutside) -> Slot | None:
+    """Return the slot of the gradient of a tensor outside; None if only the next reading makes it a slot."""
+    tensor = guarded_tensor(reader, found)
     slot = reader.state.slots.get((id(tensor), "grad"))
     if slot is None:
         reader.environment.keep.append(tensor)
         record_this_process()
-        location = StateLocation(tensor, "grad", reader.position.loc, name=f"{late.name}.grad")
+        location = StateLocation(tensor, "grad", reader.position.loc, name=f"{found.name}.grad")
         reader.speculation.add_slot(tensor, location, "the gradient of a tensor is read or set")
     return slot
 
 
 def read_gradient(reader: Reader, tensor: AbstractValue) -> AbstractValue:
     """Return `tensor.grad` of a tensor outside."""
-    late = late_binding_of(reader, tensor)
-    if late is None:
+    found = tensor_outside(reader, tensor)
+    if found is None:
         reader.reject("attribute_of_autograd", name="grad")
-    slot = slot_of(reader, late)
+    slot = slot_of(reader, found)
     if slot is None:
         raise Poisoned
     return slot_value(reader, slot)
@@ -41,9 +72,9 @@ def read_gradient(reader: Reader, tensor: AbstractValue) -> AbstractValue:
 
 def set_gradient(reader: Reader, tensor: AbstractValue, value: AbstractValue) -> None:
     """Execute `tensor.grad = value` for a tensor outside."""
-    late = late_binding_of(reader, tensor)
-    if late is None:
+    found = tensor_outside(reader, tensor)
+    if found is None:
         reader.reject("attribute_of_autograd", name="grad")
-    slot = slot_of(reader, late)
+    slot = slot_of(reader, found)
     if slot is not None:
         set_slot(reader, slot, value)

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch.nn import ModuleList, ParameterList, Sequential
 
+from scriptc.frontend.environment.gradient_slots import guarded_tensor, tensor_outside
 from scriptc.frontend.environment.lookup import (
     element,
     guard_children,
-    late_binding_of,
     made_here,
     module_attribute,
     outside_value,
@@ -279,10 +279,8 @@ def one_of_items(
 
 def outside_subscript(reader: Reader, owner: Known, index: AbstractValue) -> AbstractValue:
     """Return `owner[index]` as Python's own types define it. A user's class may inherit this definition."""
-    if isinstance(owner.obj, dict) and (late := late_binding_of(reader, index)) is not None:
-        tensor = late.container[late.key]  # dicts tell tensors apart by their identity
-        reader.environment.guard("DICT_IS", late.container, late.key, tensor)
-        index = Known(tensor)
+    if isinstance(owner.obj, dict) and (found := tensor_outside(reader, index)) is not None:
+        index = Known(guarded_tensor(reader, found))  # dicts tell tensors apart by their identity
     table = outside_table(reader, owner, index)
     if isinstance(table, RuntimeValue):
         return table_get(reader, table, index)

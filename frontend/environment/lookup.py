@@ -64,6 +64,10 @@ def late_bound_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key:
     if reason := refuse_tensor(tensor):
         reader.reject("tensor_outside", name=name, why=reason)
     if id(tensor) in reader.assumptions.written:
+        slots = reader.state.slots.values()
+        same = (s for s in slots if s.container is not None and s.container[s.location.key] is tensor and s.target is None)
+        if (slot := next(same, None)) is not None and isinstance(found := slot_value(reader, slot), RuntimeValue):
+            return found
         reader.reject("written_tensor_of_no_attribute", name=name)
     dtype = dtype_name(tensor.dtype)
     assert dtype is not None

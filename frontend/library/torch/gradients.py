@@ -6,9 +6,13 @@ from collections.abc import Sequence
 
 import torch
 
-from scriptc.frontend.environment.gradient_slots import read_gradient, set_gradient, slot_of
-from scriptc.frontend.environment.lookup import late_binding_of
-from scriptc.frontend.environment.specs import LateBoundTensor
+from scriptc.frontend.environment.gradient_slots import (
+    TensorOutside,
+    read_gradient,
+    set_gradient,
+    slot_of,
+    tensor_outside,
+)
 from scriptc.frontend.environment.watching import grad_mode
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.casts import cast_to
@@ -56,7 +60,10 @@ def grad(
         r.emit.raise_error("RuntimeError", _text_of_unused(used.index(False)))
     asked = [t for t, is_used in zip(wrt, used, strict=True) if is_used]
     found = iter(gradients(r, of, asked, starts, retain=bool(given["retain_graph"])))
-    missing = (lambda t: r.call(Known(torch.zeros_like), [t], {})) if given["materialize_grads"] else (lambda t: _NONE)
+
+    def missing(tensor: AbstractValue) -> AbstractValue:
+        return r.call(Known(torch.zeros_like), [tensor], {}) if given["materialize_grads"] else _NONE
+
     return make_tuple([next(found) if is_used else missing(t) for t, is_used in zip(wrt, used, strict=True)])
 
 
@@ -89,35 +96,39 @@ def backward(
         leaves = _leaves(r, sources)
     else:
         leaves = [t for t in _tensors(r, inputs) if _is_among(r, t, sources)]
-    late = [late_binding_of(r, leaf) for leaf in leaves]
-    slots = [slot_of(r, found) if found is not None else r.reject("gradient_of_inner") for found in late]
+    outside = [tensor_outside(r, leaf) for leaf in leaves]
+    slots = [slot_of(r, leaf) if leaf is not None else r.reject("gradient_of_inner") for leaf in outside]
     if any(slot is None for slot in slots):
         raise Poisoned
     found = gradients(r, of, leaves, starts, retain=retain)
     for leaf, new in zip(leaves, found, strict=True):
-        split(r, read_gradient(r, leaf), lambda old, leaf=leaf, new=new: _accumulate(r, leaf, old, new))
+        _accumulate(r, leaf, new)
     return _NONE
 
 
-def _accumulate(r: Reader, leaf: AbstractValue, old: AbstractValue, new: AbstractValue) -> AbstractValue:
-    if is_known(old):
-        set_gradient(r, leaf, new)
-        return _NONE
-    with r.emit.grad_mode(False):
-        return r.call(r.attribute(old, "add_"), [new], {})
+def _accumulate(r: Reader, leaf: AbstractValue, new: AbstractValue) -> None:
+    def add(old: AbstractValue) -> AbstractValue:
+        if is_known(old):
+            set_gradient(r, leaf, new)
+            return _NONE
+        with r.emit.grad_mode(False):
+            return r.call(r.attribute(old, "add_"), [new], {})
+
+    split(r, read_gradient(r, leaf), add)
 
 
 def _leaves(r: Reader, sources: set[Value]) -> list[AbstractValue]:
     """Return the tensors outside that require grad, one read of each, and refuse arguments that do."""
-    params: dict[str, Value] = {}
+    found: dict[str, AbstractValue] = {}
     for value in sources:
-        if value.op is not None and value.op.name == "param":
-            params.setdefault(value.op.attrs["name"], value)
+        leaf = RuntimeValue(value)
+        if (outside := tensor_outside(r, leaf)) is not None:
+            if _requires_grad(r, outside):
+                found.setdefault(outside.name, leaf)
         elif value.op is None and value.block is r.emit.body and not r.state.ahead:
             asks = RuntimeValue(r.emit.build("requires_grad", [value]))
             check_that(r, negated(r, asks), "NotImplementedError", _OF_ARGUMENT)
-    found = [RuntimeValue(params[late.name]) for late in r.environment.tensors if late.name in params]
-    return [leaf for leaf in found if _requires_grad(r, leaf)]
+    return [found[name] for name in sorted(found)]
 
 
 def gradients(
@@ -174,12 +185,11 @@ def requires_grad(r: Reader, flow: Flow, tensors: Sequence[AbstractValue]) -> Ab
     if not grad_mode(r):
         return _FALSE
     sources = flow.sources(materialize(r, t) for t in tensors)
-    params = [late_binding_of(r, RuntimeValue(v)) for v in sources if v.op is not None and v.op.name == "param"]
-    for late in {late.name: late for late in params if late is not None}.values():
-        if _late_requires_grad(r, late):
-            return Known(True)
+    outside = {v: tensor_outside(r, RuntimeValue(v)) for v in sources}
+    if any(_requires_grad(r, leaf) for leaf in outside.values() if leaf is not None):
+        return Known(True)
     answer: AbstractValue = _FALSE
-    arguments = [v for v in sources if v.op is None]
+    arguments = [v for v in sources if v.op is None and outside[v] is None]
     if any(v.block is not r.emit.body for v in arguments) or (arguments and r.state.ahead):
         return Known(True)  # of an iteration, whose steps are not known yet; ahead of time, nothing outside records a graph
     for value in arguments:
@@ -188,14 +198,9 @@ def requires_grad(r: Reader, flow: Flow, tensors: Sequence[AbstractValue]) -> Ab
     return answer
 
 
-def _requires_grad(r: Reader, tensor: AbstractValue) -> bool:
-    late = late_binding_of(r, tensor)
-    return late is not None and _late_requires_grad(r, late)
-
-
-def _late_requires_grad(r: Reader, late: LateBoundTensor) -> bool:
-    requires = bool(late.container[late.key].requires_grad)
-    r.environment.guard("REQUIRES_GRAD_IS", late.container, late.key, requires)
+def _requires_grad(r: Reader, leaf: TensorOutside) -> bool:
+    requires = bool(leaf.tensor.requires_grad)
+    r.environment.guard("REQUIRES_GRAD_IS", leaf.container, leaf.key, requires)
     return requires
 
 
