@@ -90,8 +90,13 @@ def refuse_mode() -> None:
 
 
 def view(base: torch.Tensor, dtype: int, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> torch.Tensor:
-    """Return a view of the storage of `base`; `offset` counts from the first element of `base`."""
+    """Return a view of the storage of `base`; `offset` counts from the first element of `base`.
+
+    In grad mode no gradient flows through the view: calls through which gradients flow run in no-grad mode.
+    """
     wanted = _TORCH_DTYPES[dtype]
+    if torch.is_grad_enabled() and base.requires_grad:
+        base = base.detach()
     if base.dtype is not wanted:
         if base.is_complex():
             base = torch.view_as_real(base)

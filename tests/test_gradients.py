@@ -232,6 +232,15 @@ def test_an_embedding_divides_gradients_by_the_uses_of_a_row():
     assert_same_gradients(f, torch.tensor([1, 0, 2, 1, 1]), torch.randn(4, 3, requires_grad=True))
 
 
+def test_no_gradient_flows_through_a_view_of_an_argument_that_is_detached():
+    def f(x):
+        return x[1:].detach(), x.detach()[:, 0]
+
+    x = torch.randn(3, 2, requires_grad=True)
+    for view in scriptc.compile(f, optimize=OPTIMIZE)(x):
+        assert not view.requires_grad and view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+
+
 # ---- what is refused ----
 
 
