@@ -39,9 +39,14 @@ POOLS = """
     F.lp_pool1d(torch.ones(1, 0, 3), 2, 2)
     F.adaptive_max_pool2d(torch.ones(1, 0, 3, 3), 2) | F.adaptive_max_pool2d(torch.ones(0, 1, 3, 3), 2)
 """
+EXTREMES = """
+    torch.empty(0, 3).amax() | torch.empty(0).amin() | torch.empty(0, 3).amax(()) | x[:n - 3].amin(()) | x[:n - 3].amax()
+    torch.empty(0, 3).amax(0) | torch.empty(0, 3).amin(1) | torch.empty(0, 3).amax((0, 1)) | x[:n - 3].amax(1) | x.amax(())
+"""
 GIVEN = {"x": torch.tensor([[0.5, -1.5, 2.0], [1.0, 0.25, -3.0], [2.5, 0.0, 1.5]]), "i": torch.tensor([2, 0, 1]), "n": 3}
+TABLES = {"repeated": REPEATED, "medians": MEDIANS, "classes": CLASSES, "pools": POOLS, "extremes": EXTREMES}
 
 
-@pytest.mark.parametrize("table", [REPEATED, MEDIANS, CLASSES, POOLS], ids=["repeated", "medians", "classes", "pools"])
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_empty_operands(table: str, lasting_path: Path) -> None:
     agree_on(statements(table), GIVEN, lasting_path)

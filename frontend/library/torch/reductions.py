@@ -117,14 +117,32 @@ def prod(
     return reduce(r, "prod", input, dim, keepdim, as_dtype(r, dtype, own if own in INEXACT else "i64"))
 
 
+def _along_dims(r: Reader, name: str, input: AbstractValue, dim: AbstractValue, keepdim: AbstractValue) -> AbstractValue:
+    """Return the extremes along dims, which are all dims where `dim` is None or ()."""
+    if require_known(r, dim, "the dims of a reduction") in (None, (), []):
+        _check_some_elements(r, name, input)
+    return reduce(r, name, input, dim, keepdim, tensor_type(input).dtype)
+
+
+def _check_some_elements(r: Reader, name: str, input: AbstractValue) -> None:
+    """Raise eager's error for an extreme over all dims of a tensor without elements."""
+    check_that(
+        r,
+        r.compare("NotEq", RuntimeValue(r.emit.build("numel", [materialize(r, input)])), Known(0)),
+        "RuntimeError",
+        f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+        "Specify the reduction dim with the 'dim' argument.",
+    )
+
+
 @serves("torch.amax", "Tensor.amax")
 def amax(r: Reader, input: AbstractValue, dim: AbstractValue = _NONE, keepdim: AbstractValue = _FALSE) -> AbstractValue:
-    return reduce(r, "amax", input, dim, keepdim, tensor_type(input).dtype)
+    return _along_dims(r, "amax", input, dim, keepdim)
 
 
 @serves("torch.amin", "Tensor.amin")
 def amin(r: Reader, input: AbstractValue, dim: AbstractValue = _NONE, keepdim: AbstractValue = _FALSE) -> AbstractValue:
-    return reduce(r, "amin", input, dim, keepdim, tensor_type(input).dtype)
+    return _along_dims(r, "amin", input, dim, keepdim)
 
 
 @serves("torch.all", "Tensor.all")
@@ -170,13 +188,7 @@ def _extreme(name: str) -> None:
         """Return max(x), max(x, dim) with indices, or max(a, b)."""
         along = dim if is_none(other) else other
         if is_none(along):
-            check_that(
-                r,
-                r.compare("NotEq", RuntimeValue(r.emit.build("numel", [materialize(r, input)])), Known(0)),
-                "RuntimeError",
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
-                "Specify the reduction dim with the 'dim' argument.",
-            )
+            _check_some_elements(r, name, input)
             return reduce(r, f"a{name}", input, _NONE, _FALSE, tensor_type(input).dtype)
         if not is_known(along):
             return elementwise(r, f"{name}imum", input, along)
