@@ -135,7 +135,8 @@ def _batch(loop: Op, sums: Sequence[_Sum]) -> None:
     results: dict[int, Value] = dict(zip(kept, moved.results, strict=True))
     joined = {v: inner.build("cat", [made], loc, dim=0) for v, made in lists.items()}
     for each in sums:
-        results[each.slot] = inner.build("add", [carried[each.slot], _total(inner, each, joined)], loc)
+        operands = [carried[each.slot], _total(inner, each, joined)]
+        results[each.slot] = inner.op("add", operands, loc, types=[types[each.slot]]).result
     inner.op("yield", [results[i] for i in range(len(carried))], loc)
     Builder(orelse).op("yield", carried, loc)
     chosen = before.op("if", [some], loc, regions=[then, orelse], names=[r.name for r in loop.results], types=types)
