@@ -9,6 +9,7 @@ func @f(%x: f32[B, 16], %n: i64) -> (f32[B, 16]) {
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from scriptc.ir.core import Attr, Block, Func, Module, Op, Value
@@ -34,6 +35,11 @@ def format_attr(value: Attr) -> str:
     raise TypeError(f"not an attribute: {value!r}")
 
 
+def _identifier(name: str, letter: str) -> str:
+    """Return the name of a value as the grammar has names; that of a param may be the index of a module in a list."""
+    return name if name.isidentifier() else letter + re.sub(r"\W", "_", name)
+
+
 def name_values(func: Func) -> dict[Value, str]:
     """Return unique names for all values of a function, the user's where possible."""
     names = Names()
@@ -41,10 +47,10 @@ def name_values(func: Func) -> dict[Value, str]:
 
     def visit(block: Block) -> None:
         for arg in block.args:
-            table[arg] = names.fresh(arg.name or "a")
+            table[arg] = names.fresh(_identifier(arg.name, "a"))
         for op in block.ops:
             for result in op.results:
-                table[result] = names.fresh(result.name or "t")
+                table[result] = names.fresh(_identifier(result.name, "t"))
             for region in op.regions:
                 visit(region)
 

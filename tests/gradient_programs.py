@@ -231,8 +231,22 @@ class Cells(nn.Module):
         return h
 
 
+class Listed(nn.Module):
+    """Has params whose names are indices."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = nn.ParameterList([torch.randn(4), torch.randn(4)])
+
+    def forward(self, xs: Tensor) -> Tensor:
+        for weight in self.weights:
+            xs = torch.tanh(xs * weight)
+        return xs
+
+
 MODULES = {
-    "Elman": Elman, "Lstm": Lstm, "RNNCell": lambda: Cells(nn.RNNCell(4, 5)), "GRUCell": lambda: Cells(nn.GRUCell(4, 5)),
+    "Elman": Elman, "Lstm": Lstm, "Listed": Listed,
+    "RNNCell": lambda: Cells(nn.RNNCell(4, 5)), "GRUCell": lambda: Cells(nn.GRUCell(4, 5)),
     "nn.RNN": lambda: nn.RNN(4, 5), "nn.LSTM": lambda: nn.LSTM(4, 5, 2), "nn.GRU": lambda: nn.GRU(4, 5, 2),
     "nn.Linear": lambda: nn.Linear(4, 3),
 }  # fmt: skip
