@@ -183,6 +183,27 @@ def carries_without_gradients(x: Tensor, w: Tensor, n: int) -> Tensor:
     return h * w
 
 
+def reads_tuples(x: Tensor, w: Tensor, n: int) -> Tensor:
+    pairs = [(2, 0.5)]
+    for i in range(n):
+        pairs.append((i, i * 0.5))
+    last = pairs[-1]
+    for i, q in pairs:
+        for _ in range(2):
+            x = torch.tanh(x * w * q) + i
+    return x * last[0] * last[1]
+
+
+def reads_items_of_several_kinds(x: Tensor, w: Tensor, n: int) -> Tensor:
+    items = ["a", 1.0]
+    for i in range(n):
+        items.append(i * 0.5)
+    for item in items:
+        if isinstance(item, float):
+            x = torch.tanh(x * w * item)
+    return x * w
+
+
 def grows_by_broadcasting(x: Tensor, w: Tensor, n: int) -> Tensor:
     y = w[: min(n, 1)] * 2
     for _ in range(n):
@@ -191,7 +212,7 @@ def grows_by_broadcasting(x: Tensor, w: Tensor, n: int) -> Tensor:
 
 
 FUNCTIONS = [
-    grows_by_broadcasting,
+    reads_tuples, reads_items_of_several_kinds, grows_by_broadcasting,
     straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows,
     adds_in_place, writes_in_a_branch, reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
     writes_without_gradients, keeps_without_gradients, carries_without_gradients,

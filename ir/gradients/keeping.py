@@ -5,7 +5,7 @@ from __future__ import annotations
 from scriptc.ir.analysis import is_reference, may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
-from scriptc.ir.gradients.levels import Level, insert_at_end, loc_of
+from scriptc.ir.gradients.levels import Level, insert_at_end, is_keepable, loc_of
 from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import runs_to_its_end
@@ -20,7 +20,7 @@ class KeptOfFunction:
         self.values: list[Value] = []
 
     def keep(self, value: Value, builder: Builder) -> Value:
-        self.values.append(_defined(value, insert_at_end(value.block)))
+        self.values.append(_kept(value))
         arg = Value(value.type, self.backward, value.name)
         self.backward.args.append(arg)
         return arg
@@ -45,7 +45,7 @@ class KeptOfLoop:
         self.index = index
 
     def keep(self, value: Value, builder: Builder) -> Value:
-        value = _defined(value, insert_at_end(value.block))
+        value = _kept(value)
         kept = _new_list(value, Builder.before(self.loop))
         loc = loc_of(value)
         insert_at_end(value.block).op("list.append", [kept, value], loc)
@@ -86,7 +86,7 @@ class KeptOnStack:
 
     def keep(self, value: Value, builder: Builder) -> Value:
         loc = loc_of(value)
-        value = _defined(value, insert_at_end(value.block))
+        value = _kept(value)
         start = Builder(self.function.forward, 0)
         stack = _new_list(value, start)
         insert_at_end(value.block).op("list.append", [stack, value], loc)
@@ -98,6 +98,14 @@ class KeptOnStack:
         taken = builder.op("list.at", [found, last], loc, types=[value.type]).result
         builder.op("list.delete", [found, last], loc)
         return taken
+
+
+def _kept(value: Value) -> Value:
+    """Return what is kept of a value, at the end of its block. Raises CompileError for a type that cannot be kept."""
+    if not is_keepable(value.type):
+        op = value.op or value.block.parent or value.block.ops[0]
+        raise not_differentiable(op, f"a value of the type {value.type}", "give its tensors and numbers names of their own")
+    return _defined(value, insert_at_end(value.block))
 
 
 def _defined(value: Value, builder: Builder) -> Value:

@@ -17,7 +17,7 @@ from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.activity import Written, viewed
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import ScalarType, TensorType
+from scriptc.ir.types import ListType, ScalarType, TensorType, Type
 
 
 class Keeper(Protocol):
@@ -61,13 +61,22 @@ class Level:
         op = value.op
         if op is not None and op.name in ("size", "size_or_zero") and self.find(op.operands[0]) is None:
             self.known[value] = self.keeper.keep(value, self.builder)  # a number, in place of a tensor
-        elif op is not None and self.is_recomputed(op):
+        elif op is not None and self.is_recomputed(op) and all(map(self.is_available, op.operands)):
             operands = [self.get(v) for v in op.operands]
             made = clone_op(self.builder, op, {}, operands=operands)
             self.known.update(zip(op.results, made.results, strict=True))
         else:
             self.known[value] = self.keeper.keep(value, self.builder)
         return self.known[value]
+
+    def is_available(self, value: Value) -> bool:
+        """Return whether backward code can have a forward value: there already, computed again, or kept."""
+        if value in self.known or is_keepable(value.type):
+            return True
+        if self.home_of(value) is not self:
+            return self.outer is not None and self.outer.is_available(value)
+        op = value.op
+        return op is not None and self.is_recomputed(op) and all(map(self.is_available, op.operands))
 
     def home_of(self, value: Value) -> Level:
         """Return the level of the block of a forward value: the outermost level for values from outside of its block."""
@@ -127,6 +136,13 @@ class Level:
             else self.builder.build("size", [have], loc, dim=d)
             for d, n in enumerate(t.dims)
         ]
+
+
+def is_keepable(t: Type) -> bool:
+    """Return whether values of a type can be kept: numbers, strings, tensors of known rank, and lists of these."""
+    if isinstance(t, ListType):
+        return is_keepable(t.elem)
+    return isinstance(t, ScalarType) or (isinstance(t, TensorType) and t.dims is not None)
 
 
 def insert_at_end(block: Block) -> Builder:

@@ -102,11 +102,13 @@ class _Arguments:
         elif value.type == NONE:
             self.given[key] = None
         elif isinstance(value.type, TupleType):
-            assert made is not None and made.name == "tuple"
+            if made is None or made.name != "tuple":
+                raise not_differentiable(self.op, f"`{self.op.name}` with `{key}` from several paths", "pass its numbers")
             self.given[key] = value.type
             self.values += [self.level.get(v) for v in made.operands]
         elif value.type == COMPLEX:  # given as its parts
-            assert made is not None and made.name == "complex.make"
+            if made is None or made.name != "complex.make":
+                raise not_differentiable(self.op, f"`{self.op.name}` with a complex number from several paths")
             self.given[key] = COMPLEX
             self.values += [self.level.get(v) for v in made.operands]
         else:
@@ -142,7 +144,8 @@ def fit(level: Level, op: Op, gradient: Value, operand: Value) -> Value:
     if have.dims is None or want.dims is None:
         raise not_differentiable(op, "a tensor whose rank is known only at run time")
     broadcasts = sum(isinstance(v.type, TensorType) for v in op.operands) > 1
-    if (op.has("ELEMENTWISE") or op.name == "copy_") and broadcasts and have.dims != want.dims:
+    known = have.dims == want.dims and None not in want.dims
+    if (op.has("ELEMENTWISE") or op.name == "copy_") and broadcasts and not known:
         gradient = _summed(level, gradient, operand, op.loc)
     if have.dtype != want.dtype:
         gradient = builder.build("cast", [gradient], op.loc, dtype=want.dtype)

@@ -14,15 +14,13 @@ from scriptc.driver.variant import Variant
 from scriptc.frontend.derivatives import LibraryDerivatives
 from scriptc.frontend.environment.results import spec_of_type
 from scriptc.frontend.environment.specs import Spec
-from scriptc.ir.core import Func
-from scriptc.ir.errors import CompileError, Diagnostic, InternalError
+from scriptc.ir.errors import InternalError
 from scriptc.ir.gradients import detached, inside
 from scriptc.ir.gradients.activity import Flow
 from scriptc.ir.gradients.reverse import differentiate
 from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.phases import OPTIMIZED
-from scriptc.ir.types import OptionalType, TupleType, Type
 from scriptc.ir.verifier import verify
 
 FORWARD, BACKWARD = 0, 1  # the numbers of the entries
@@ -66,7 +64,7 @@ def compile_gradients(variant: Variant, arguments: Sequence[int], params: Sequen
     made = differentiate(module, name, arguments, [names[i] for i in params], LibraryDerivatives())
     verify(module, OPTIMIZED)
     own = len(made.forward.results) - made.kept
-    kept = tuple(_spec_of_kept(t, made.forward) for t in made.forward.results[own:])
+    kept = tuple(map(spec_of_type, made.forward.results[own:]))
     cotangents = tuple(spec_of_type(a.type) for a in made.backward.body.args[made.kept :])
     gradients = tuple(map(spec_of_type, made.backward.results))
     read = {op.attrs["name"] for op in made.backward.body.walk() if op.name == "param"}
@@ -83,9 +81,3 @@ def compile_gradients(variant: Variant, arguments: Sequence[int], params: Sequen
     )
     return GradientCode(library, len(module.params), kept, cotangents, gradients, made.arrives,
                         tuple(i for i, name in enumerate(names) if name in read))  # fmt: skip
-
-
-def _spec_of_kept(t: Type, forward: Func) -> Spec:
-    if isinstance(t, (OptionalType, TupleType)):
-        raise CompileError(Diagnostic(forward.loc, f"a gradient needs a value of the type {t}, which is not kept"))
-    return spec_of_type(t)
