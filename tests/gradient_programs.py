@@ -183,6 +183,18 @@ def carries_without_gradients(x: Tensor, w: Tensor, n: int) -> Tensor:
     return h * w
 
 
+def starts_in_a_branch(x: Tensor, w: Tensor, n: int) -> Tensor:
+    h = None
+    for _ in range(n):
+        if h is None:
+            h = torch.tanh(x)
+        else:
+            h = torch.tanh(h * w)
+    if h is not None:
+        x = x * h
+    return x * w
+
+
 def reads_tuples(x: Tensor, w: Tensor, n: int) -> Tensor:
     pairs = [(2, 0.5)]
     for i in range(n):
@@ -212,7 +224,7 @@ def grows_by_broadcasting(x: Tensor, w: Tensor, n: int) -> Tensor:
 
 
 FUNCTIONS = [
-    reads_tuples, reads_items_of_several_kinds, grows_by_broadcasting,
+    starts_in_a_branch, reads_tuples, reads_items_of_several_kinds, grows_by_broadcasting,
     straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows,
     adds_in_place, writes_in_a_branch, reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
     writes_without_gradients, keeps_without_gradients, carries_without_gradients,

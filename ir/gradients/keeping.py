@@ -59,6 +59,8 @@ class KeptOfLoop:
         t, loop = value.type, self.loop
         if not isinstance(t, TensorType) or t.dims is None or None in t.dims or not loop.attrs["counted"]:
             return False
+        if _is_stand_in(value):
+            return False
         return (constant_int(loop.operands[0]), constant_int(loop.operands[2])) == (0, 1) and runs_to_its_end(loop)
 
     def stack(self, kept: Value, value: Value) -> Value:
@@ -122,6 +124,12 @@ def _defined(value: Value, builder: Builder) -> Value:
     inner.op("yield", [inner.op("full", [shape, inner.const(0, loc)], loc, dtype=t.dtype, types=[t]).result], loc)
     defined = builder.build("is_defined", [value], loc)
     return builder.op("if", [defined], loc, regions=[then, orelse], names=[value.name], types=[t]).result
+
+
+def _is_stand_in(value: Value) -> bool:
+    """Return whether a value may be what `_defined` puts in the place of an undefined tensor, which has other sizes."""
+    condition = value.op.operands[0].op if value.op is not None and value.op.name == "if" else None
+    return condition is not None and condition.name == "is_defined"
 
 
 def _new_list(value: Value, builder: Builder) -> Value:
