@@ -22,6 +22,7 @@ from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.gradients import lists, writes
 from scriptc.ir.gradients.activity import carries, root_of
 from scriptc.ir.gradients.adjoints import Adjoints, around, gradient_type
+from scriptc.ir.gradients.joined_types import join_types
 from scriptc.ir.gradients.keeping import KeptOfFunction, KeptOfLoop, KeptOnStack
 from scriptc.ir.gradients.levels import Level
 from scriptc.ir.gradients.ops import reverse_op
@@ -82,6 +83,7 @@ def differentiate(
     values = [v for v in found if v is not None]
     level.builder.op("return", values, last.loc)
     block.args += gradients
+    join_types(block)
     backward = Func(f"{func.name}.backward", block, [v.type for v in values], func.loc)
     last.set_operands([*last.operands, *kept.values])
     func.results = [*func.results, *(v.type for v in kept.values)]
