@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from scriptc.driver.gradient_pipeline import BACKWARD, FORWARD, GradientCode, compile_gradients
+from scriptc.driver.gradient_pipeline import GradientCode, compile_gradients
 from scriptc.driver.variant import Variant
 from scriptc.frontend.environment.results import Chooser, is_value_of
 from scriptc.frontend.environment.specs import ListSpec, Spec, TensorSpec, TupleSpec, is_leaf, leaves, parts
@@ -87,13 +87,13 @@ class GradientCall:
         both = TupleSpec((result, TupleSpec(code.kept)))
         self.forward = bridge.Callable(_does_not_fit)
         self.forward.add_variant(
-            spec._replace(library=code.library, entry=FORWARD, result=both, guards=(), grad_call=None)
+            spec._replace(library=code.library, entry=code.forward, result=both, guards=(), grad_call=None)
         )
         given = [bridge.Param(f"given{i}", s) for i, s in enumerate((*code.kept, *code.cotangents))]
         self.backward = bridge.Callable(_does_not_fit)
         live = spec.live[len(spec.live) - code.params :]
         self.backward.add_variant(
-            VariantSpec(code.library, BACKWARD, tuple(given), TupleSpec(code.gradients), live, exceptions=spec.exceptions)
+            VariantSpec(code.library, code.backward, tuple(given), TupleSpec(code.gradients), live, exceptions=spec.exceptions)
         )
 
     def run_forward(

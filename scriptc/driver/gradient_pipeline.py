@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scriptc.backend_c.build import build_library
@@ -14,6 +14,7 @@ from scriptc.driver.variant import Variant
 from scriptc.frontend.derivatives import LibraryDerivatives
 from scriptc.frontend.environment.results import spec_of_type
 from scriptc.frontend.environment.specs import Spec
+from scriptc.ir.core import Module
 from scriptc.ir.errors import InternalError
 from scriptc.ir.gradients import detached, inside
 from scriptc.ir.gradients.activity import Flow
@@ -33,7 +34,7 @@ class GradientCode:
     params: the number of params of the program. kept: the specs of the values that the forward entry returns after its
     results. cotangents: the specs of the gradients that the backward entry takes after these. gradients: the specs of what it
     returns. arrives: for each input whether its gradient is among these; no gradient reaches the others. reads: the numbers
-    of the params that the backward entry reads.
+    of the params that the backward entry reads. forward, backward: the numbers of the entries in the library.
     """
 
     library: Path
@@ -43,6 +44,8 @@ class GradientCode:
     gradients: tuple[Spec, ...]
     arrives: tuple[bool, ...]
     reads: tuple[int, ...]
+    forward: int = FORWARD
+    backward: int = BACKWARD
 
 
 @collector_paused()
@@ -51,6 +54,23 @@ def compile_gradients(variant: Variant, arguments: Sequence[int], params: Sequen
 
     Raises CompileError where an op of the program has no gradient.
     """
+    module, code = differentiated(variant, arguments, params)
+    options = variant.options
+    try:
+        run_pipeline(module, passes_of(options, gradients=True))
+        program = emit_program(module, debug=options.debug, flush_denormals=options.flush_denormals)
+    except InternalError:
+        raise
+    except Exception as e:
+        raise InternalError(f"{type(e).__name__}: {e}", module.funcs[module.entries[FORWARD]].loc) from e
+    library = build_library(
+        program.source, f"{module.name}.gradients", optimize=options.optimize, debug=options.debug, kernels=program.kernels
+    )
+    return replace(code, library=library)
+
+
+def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[int]) -> tuple[Module, GradientCode]:
+    """Return the IR of the gradients of a variant, before the passes, and its code without a library."""
     module = variant.read_module()
     (name,) = module.entries
     if (op := next((op for op in module.walk() if op.name == "linked"), None)) is not None:  # which `clean` would drop
@@ -68,16 +88,5 @@ def compile_gradients(variant: Variant, arguments: Sequence[int], params: Sequen
     cotangents = tuple(spec_of_type(a.type) for a in made.backward.body.args[made.kept :])
     gradients = tuple(map(spec_of_type, made.backward.results))
     read = {op.attrs["name"] for op in made.backward.body.walk() if op.name == "param"}
-    options = variant.options
-    try:
-        run_pipeline(module, passes_of(options, gradients=True))
-        program = emit_program(module, debug=options.debug, flush_denormals=options.flush_denormals)
-    except InternalError:
-        raise
-    except Exception as e:
-        raise InternalError(f"{type(e).__name__}: {e}", made.forward.loc) from e
-    library = build_library(
-        program.source, f"{module.name}.gradients", optimize=options.optimize, debug=options.debug, kernels=program.kernels
-    )
-    return GradientCode(library, len(module.params), kept, cotangents, gradients, made.arrives,
-                        tuple(i for i, name in enumerate(names) if name in read))  # fmt: skip
+    reads = tuple(i for i, name in enumerate(names) if name in read)
+    return module, GradientCode(Path(), len(names), kept, cotangents, gradients, made.arrives, reads)
