@@ -6,13 +6,6 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from tests.fuzz.closures import CLOSURE_LINES, CLOSURES
-from tests.fuzz.grammar import (
-    AUGMENTED,
-    CAUGHT,
-    RAISES,
-    SLICES,
-)
 from tests.fuzz.productions import Grammar, grammar_of
 from tests.fuzz.scalars import DTYPES, WEIRD_FLOATS, WEIRD_INTS
 from tests.fuzz.specs import percent, spec
@@ -36,16 +29,29 @@ class Generator:
         self.frozen: set[str] = set()  # never assigned: loops end by them, inner functions only read them
         self.functions: list[tuple[str, list[str], str]] = []  # inner functions: name, kinds of parameters, of the result
         self.result: str | None = None  # the kind that the inner function around returns
-        self.parameters = {n: k for n, k in self.grammar.parameters.items() if n in ("n", "x", "xs") or self.chance(0.5)}
+        count = self.rng.randint(2, 4) if self.grammar.results else 0
+        self.returns = [self.rng.choice(self.grammar.results) for _ in range(count)]
+        self.parameters = {n: k for n, k in self.grammar.parameters.items() if n in self.grammar.given or self.chance(0.5)}
 
     def text(self) -> str:
         self.emit(0, f"def {self.name}({', '.join(self.parameters)}):")
         env = dict(self.parameters)
         self.block(env, 1)
+        if self.returns:
+            self.emit(1, self.returned(env))
+            return "\n".join(self.lines) + "\n"
         names = sorted(env)
         self.rng.shuffle(names)
         self.emit(1, f"return {', '.join(names[: self.rng.randint(1, 4)])},")
         return "\n".join(self.lines) + "\n"
+
+    def returned(self, env: Env) -> str:
+        """Return a `return` of values of the kinds that all paths return, of the latest variables where there are some."""
+        names = {k: [n for n, kind in env.items() if kind == k] for k in self.returns}
+        values = (
+            self.rng.choice(names[k][-3:]) if names[k] and self.chance(0.8) else self.expr(k, env, 1) for k in self.returns
+        )
+        return f"return {', '.join(values)},"
 
     # ---- choices ----
     def emit(self, depth: int, line: str) -> None:
@@ -114,7 +120,7 @@ class Generator:
             case "cmp":
                 return self.rng.choice(["<", "<=", ">", ">=", "==", "!="])
             case "slice":
-                return self.fill(self.rng.choice(SLICES), env, depth)
+                return self.fill(self.rng.choice(self.grammar.slices), env, depth)
             case "small":
                 if self.chance(0.5):
                     return str(self.rng.randint(-3, 3))
@@ -167,7 +173,9 @@ class Generator:
             (0.8 if depth == 1 else 0, self.function), (self.closures if depth == 1 else 0, self.closure), (0.4,
                 self.leave), (0.3, self.rebind), (0.2, self.check),
         ]  # fmt: skip
-        return self.rng.choices([c for _, c in choices], [w for w, _ in choices])[0](env, depth)
+        often = self.grammar.often
+        weights = [w * often.get(c.__name__, 1) for w, c in choices]
+        return self.rng.choices([c for _, c in choices], weights)[0](env, depth)
 
     def assignment(self, env: Env, depth: int) -> bool:
         kind = self.rng.choices(list(self.grammar.kinds), list(self.grammar.kinds.values()))[0]
@@ -182,32 +190,27 @@ class Generator:
 
     def unpacking(self, env: Env, depth: int) -> bool:
         a, b, c = (self.fresh("v") for _ in range(3))
-        first, second = self.known(env, ["int"]), self.known(env, ["vector"])
+        first, second = self.known(env, ["int"]), self.known(env, [self.grammar.unpacked])
         swapped = self.rng.choice([k for k in self.grammar.kinds if sum(v == k for v in env.values()) > 1] or [None])
         if swapped and self.chance(0.3):
             x, y = self.rng.sample([n for n, k in env.items() if k == swapped], 2)
             if not {x, y} & self.frozen:
                 self.emit(depth, f"{x}, {y} = {y}, {x}")
                 return True
-        template, kinds = self.rng.choice([
-            (f"{first or a}, {second or b} = $pair", {first or a: "int", second or b: "vector"}),
-            (f"{a}, *{b} = $ints", {a: "int", b: "ints"}), (f"{a}, {b} = $ints[:2]", {a: "int", b: "int"}),
-            (f"*{a}, {b} = $vectors", {a: "vectors", b: "vector"}), (f"{a}, {b} = $vector[:2]", {}),
-            (f"({a}, {b}), {c} = $pair_of_ints, $text", {a: "int", b: "int", c: "text"}),
-            (f"{a}, {b} = divmod($int, $int)", {a: "int", b: "int"}), (f"{a}, {b} = $matrix.shape", {a: "int", b: "int"}),
-            (f"{a}, {b} = $vector.sort(stable=True)", {a: "vector", b: "ids"}),
-            (f"{a}, {b} = $point", {a: "int", b: "vector"}), (f"{a}, *{b} = $pair_of_ints, $int", {a: "int"}),
-            (f"{a}, {b} = $matrix.max($bit)", {a: "vector"}), (f"{a} = {b}, {c} = $pair_of_ints", {b: "int", c: "int"}),
-        ])  # fmt: skip
+        template, bound = self.rng.choice(self.grammar.unpackings)
+        places = {"$1": a, "$2": b, "$3": c, "$first": first or a, "$second": second or b}
+        for place, name in places.items():
+            template = template.replace(place, name)
+        kinds = {places[place]: kind for place, kind in bound.items()}
         self.emit(depth, self.fill(template, env))
         env.update(kinds)
         return True
 
     def augmented(self, env: Env, depth: int) -> bool:
-        name = self.known(env, list(AUGMENTED))
+        name = self.known(env, list(self.grammar.augmented))
         if name is None:
             return self.assignment(env, depth)
-        self.emit(depth, self.changed(AUGMENTED[env[name]], name, env))
+        self.emit(depth, self.changed(self.grammar.augmented[env[name]], name, env))
         return True
 
     def mutation(self, env: Env, depth: int) -> bool:
@@ -217,6 +220,8 @@ class Generator:
         line = self.changed(self.grammar.mutations[env[name]], name, env)
         if name in self.frozen and re.match(rf"{name} \S+= ", line):  # would bind it
             line = "pass"
+        if env[name] in self.grammar.copied and name not in self.frozen and self.chance(0.85):
+            self.emit(depth, f"{name} = {name}.clone()")
         grows = self.loops and env[name] in self.grammar.items
         self.emit(depth, f"if len({name}) < 20:\n{'    ' * (depth + 1)}{line}" if grows else line)
         return True
@@ -261,14 +266,15 @@ class Generator:
 
     def optional(self, env: Env, depth: int) -> bool:
         """A test for None, within which the variable has its other type."""
-        name = self.rng.choice([n for n, k in env.items() if k in ("maybe", "maybe_int")] or [None])
+        name = self.rng.choice([n for n, k in env.items() if k in self.grammar.optionals] or [None])
         if name is None:
             return self.branch(env, depth)
-        plain = {"maybe": "vector", "maybe_int": "int"}[env[name]]
+        plain = self.grammar.optionals[env[name]]
         if self.chance(0.4):
             self.emit(depth, f"if {name} is None:")
             if name in self.frozen or self.chance(0.5):
-                self.emit(depth + 1, f"return {self.expr(self.result, env)}" if self.result else "return None")
+                none = self.returned(env) if self.returns else "return None"
+                self.emit(depth + 1, f"return {self.expr(self.result, env)}" if self.result else none)
             else:
                 self.emit(depth + 1, f"{name} = {self.expr(plain, env)}")
             env[name] = plain
@@ -284,11 +290,7 @@ class Generator:
         return True
 
     def cases(self, env: Env, depth: int) -> bool:
-        kind, patterns = self.rng.choice([
-            ("$int % 5", ["0", "1 | 2", "3", "w if w > 3"]), ("$text[:2]", ['"a"', '"ab" | "b"', '""']),
-            ("$ints", ["[]", "[1, _]", "[_, *_]"]), ("$pair_of_ints", ["(0, _)", "(1, 2)"]), ("$maybe_int", ["None",
-                "int()"]),
-        ])  # fmt: skip
+        kind, patterns = self.rng.choice(self.grammar.cases)
         self.emit(depth, f"match {self.fill(kind, env)}:")
         ends = [dict(env)]
         for pattern in self.rng.sample(patterns, self.rng.randint(1, len(patterns))):
@@ -352,20 +354,19 @@ class Generator:
         return True
 
     def function(self, env: Env, depth: int) -> bool:
-        choices = ["int", "int", "float", "vector", "ints", "text", "table", "maybe"]
-        kinds = [self.rng.choice(choices) for _ in range(self.rng.randint(1, 2))]
+        kinds = [self.rng.choice(self.grammar.taken) for _ in range(self.rng.randint(1, 2))]
         name = f"g{len(self.functions)}"
-        result = self.rng.choice(["int", "float", "vector", "ints", "text", "bool"])
+        result = self.rng.choice(self.grammar.given_back)
         captured = {n: k for n, k in env.items() if self.chance(0.2)}
         inner = {f"a{i}": k for i, k in enumerate(kinds)} | captured
         self.emit(depth, f"def {name}({', '.join(f'a{i}' for i in range(len(kinds)))}):")
         saved = self.loops, set(self.frozen), self.result
         self.loops, self.result = 0, result
-        if (shared := self.known(captured, ["int", "vector", "ints"])) and shared not in self.parameters and self.chance(0.5):
+        if (shared := self.known(captured, self.grammar.shared)) and shared not in self.parameters and self.chance(0.5):
             self.emit(depth + 1, f"nonlocal {shared}")
             captured.pop(shared)
         self.frozen |= captured.keys()
-        if kinds[0] == "int" and self.chance(0.4):  # calls itself, a few times
+        if kinds[0] == "int" and self.chance(self.grammar.recursion):  # calls itself, a few times
             self.emit(depth + 1, "if a0 <= 0 or a0 > 5:")
             self.emit(depth + 2, f"return {self.expr(result, inner)}")
             rest = "".join(f", {self.expr(k, inner)}" for k in kinds[1:])
@@ -383,12 +384,12 @@ class Generator:
     def closure(self, env: Env, depth: int) -> bool:
         """A function that makes two over variables of its own, which change them and read them from here on."""
         make, bump, peek = (self.fresh("c") for _ in range(3))
-        kind, steps = self.rng.choice(list(CLOSURES.items()))
+        kind, steps = self.rng.choice(list(self.grammar.closures.items()))
         self.emit(depth, f"def {make}(a, *, b=$digit):".replace("$digit", self.hole("digit", env, 0)))
         self.emit(depth + 1, "c, d = a, 0")
         self.emit(depth + 1, f"def {bump}(q, /, *, r={self.rng.randint(0, 4)}):")
         self.emit(depth + 2, "nonlocal c, d")
-        lines = [self.rng.choice(steps), "d += r + b", *self.rng.sample(CLOSURE_LINES, self.rng.randint(0, 2))]
+        lines = [self.rng.choice(steps), "d += r + b", *self.rng.sample(self.grammar.closure_lines, self.rng.randint(0, 2))]
         self.rng.shuffle(lines)
         for line in lines:
             self.emit(depth + 2, line.replace("\n", "\n" + "    " * (depth + 2)))
@@ -405,12 +406,12 @@ class Generator:
         self.emit(depth, "try:")
         inner = self.inner(env, depth)
         if self.chance(0.4):
-            self.emit(depth + 1, self.fill(self.rng.choice(RAISES), env))
+            self.emit(depth + 1, self.fill(self.rng.choice(self.grammar.raises), env))
         kept = {n: k for n, k in env.items() if inner.get(n) == k}  # of the same kind wherever the body is left
         ends = [inner]
         handlers = self.rng.choice([0, 1, 1, 2])
         for _ in range(handlers):
-            caught = self.rng.choice(CAUGHT)
+            caught = self.rng.choice(self.grammar.caught)
             self.emit(depth, f"except {caught} as e:")
             seen = dict(kept)
             if caught == "Stop" and self.chance(0.7):
@@ -441,6 +442,8 @@ class Generator:
             self.emit(depth, f'raise ValueError("{self.name}")')
         elif self.result:
             self.emit(depth, f"return {self.expr(self.result, env)}")
+        elif self.returns:
+            self.emit(depth, self.returned(env))
         else:
             names = sorted(n for n in env if n not in self.frozen)
             self.emit(depth, f"return {', '.join(self.rng.sample(names, min(len(names), 2)))},")
@@ -448,8 +451,7 @@ class Generator:
 
     def rebind(self, env: Env, depth: int) -> bool:
         """A name gets a value of another kind."""
-        name, kind = self.known(env, list(self.grammar.kinds)), self.rng.choice(["int", "float", "vector", "bool", "text",
-            "ints"])
+        name, kind = self.known(env, list(self.grammar.kinds)), self.rng.choice(self.grammar.rebound)
         if name is None:
             return self.assignment(env, depth)
         self.emit(depth, f"{name} = {self.expr(kind, env)}")

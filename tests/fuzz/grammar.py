@@ -420,3 +420,21 @@ CAUGHT = [
 SLICES = [
     "$small", "$small:", ":$small", "$small:$small", "::2", ":", "-2:", ":-1", "$small:$small:$positive", "1:", ":2",
 ]  # fmt: skip
+
+# Assignments to several names, and the kinds that the names have then: $1, $2 and $3 are new, $first and $second are often
+# an int and a vector that are there.
+UNPACKINGS: list[tuple[str, dict[str, str]]] = [
+    ("$first, $second = $pair", {"$first": "int", "$second": "vector"}), ("$1, *$2 = $ints", {"$1": "int", "$2": "ints"}),
+    ("$1, $2 = $ints[:2]", {"$1": "int", "$2": "int"}), ("*$1, $2 = $vectors", {"$1": "vectors", "$2": "vector"}),
+    ("$1, $2 = $vector[:2]", {}), ("($1, $2), $3 = $pair_of_ints, $text", {"$1": "int", "$2": "int", "$3": "text"}),
+    ("$1, $2 = divmod($int, $int)", {"$1": "int", "$2": "int"}), ("$1, $2 = $matrix.shape", {"$1": "int", "$2": "int"}),
+    ("$1, $2 = $vector.sort(stable=True)", {"$1": "vector", "$2": "ids"}),
+    ("$1, $2 = $point", {"$1": "int", "$2": "vector"}), ("$1, *$2 = $pair_of_ints, $int", {"$1": "int"}),
+    ("$1, $2 = $matrix.max($bit)", {"$1": "vector"}), ("$1 = $2, $3 = $pair_of_ints", {"$2": "int", "$3": "int"}),
+]  # fmt: skip
+
+# What a `match` tests, and patterns of its cases.
+CASES: list[tuple[str, list[str]]] = [
+    ("$int % 5", ["0", "1 | 2", "3", "w if w > 3"]), ("$text[:2]", ['"a"', '"ab" | "b"', '""']),
+    ("$ints", ["[]", "[1, _]", "[_, *_]"]), ("$pair_of_ints", ["(0, _)", "(1, 2)"]), ("$maybe_int", ["None", "int()"]),
+]  # fmt: skip

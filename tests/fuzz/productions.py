@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -212,7 +212,14 @@ PRODUCTIONS = {
 
 @dataclass(frozen=True)
 class Grammar:
-    """The tables of `grammar.py` with those of some productions."""
+    """The tables that a generator writes programs from: those of `grammar.py` with those of some productions, by default.
+
+    often: factors of the frequencies of statements, by the name of the method that writes them. given: the parameters that
+    each program has. results: the kinds that a program may return, of which it chooses some for all its paths; if there
+    are none, each path returns some variables. copied: kinds of variables that a copy often replaces before a write.
+    taken, given_back, shared: the kinds that inner functions take, return, and change by `nonlocal`. recursion: how often
+    an inner function calls itself.
+    """
 
     kinds: dict[str, float]
     parameters: dict[str, str]
@@ -222,6 +229,25 @@ class Grammar:
     items: dict[str, str]
     loops: list[tuple[str, list[str]]]
     names: frozenset[str]
+    augmented: Templates = field(default_factory=lambda: grammar.AUGMENTED)
+    slices: list[str] = field(default_factory=lambda: grammar.SLICES)
+    unpackings: list[tuple[str, dict[str, str]]] = field(default_factory=lambda: grammar.UNPACKINGS)
+    unpacked: str = "vector"
+    optionals: dict[str, str] = field(default_factory=lambda: {"maybe": "vector", "maybe_int": "int"})
+    cases: list[tuple[str, list[str]]] = field(default_factory=lambda: grammar.CASES)
+    closures: Templates = field(default_factory=lambda: closures.CLOSURES)
+    closure_lines: list[str] = field(default_factory=lambda: closures.CLOSURE_LINES)
+    raises: list[str] = field(default_factory=lambda: grammar.RAISES)
+    caught: list[str] = field(default_factory=lambda: grammar.CAUGHT)
+    rebound: Sequence[str] = ("int", "float", "vector", "bool", "text", "ints")
+    taken: Sequence[str] = ("int", "int", "float", "vector", "ints", "text", "table", "maybe")
+    given_back: Sequence[str] = ("int", "float", "vector", "ints", "text", "bool")
+    shared: Sequence[str] = ("int", "vector", "ints")
+    recursion: float = 0.4
+    often: dict[str, float] = field(default_factory=dict)
+    given: Sequence[str] = ("n", "x", "xs")
+    results: Sequence[str] = ()
+    copied: Sequence[str] = ()
 
 
 @lru_cache
