@@ -10,10 +10,12 @@ from settings import sweep
 from three_ways import call
 
 from scriptc.dispatch.dispatcher import Dispatcher
+from scriptc.dispatch.gradient_calls import GradientCall
 from tests.fuzz import batch, children
 from tests.fuzz.batch import Program, program
 from tests.fuzz.calls import Wide, compare, steps
 from tests.fuzz.children import run_batches
+from tests.fuzz.gradient_batch import gradient_program
 from tests.fuzz.grammar import PRELUDE
 from tests.fuzz.minimise import minimised
 from tests.fuzz.productions import PRODUCTIONS, chosen
@@ -150,3 +152,63 @@ def test_a_guard_that_is_missing_is_found(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 spec = Dispatcher.spec
+
+
+# ---- gradients ----
+
+
+def assert_gradients_agree(programs: list[Program]) -> None:
+    (reports,) = run_batches([programs])
+    assert "same" in {r.kind for r in reports}, "no gradient was compared"
+    wrong = [f"{r.kind}: {r.message}\n{r.program.text}" for r in reports if r.is_finding]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("levels", [(0, 0), (3, 0)])
+def test_gradients_agree_with_eager(levels: tuple[int, int]) -> None:
+    assert_gradients_agree([gradient_program(seed, levels) for seed in range(900_000, 900_015)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("levels", [(0, 0), (2, 0), (3, 0), (3, 3)])
+@pytest.mark.parametrize("start", range(910_000, 910_200, 40))
+def test_gradients_of_more_programs_agree_with_eager(levels: tuple[int, int], start: int) -> None:
+    assert_gradients_agree([gradient_program(seed, levels) for seed in range(start, start + 40)])
+
+
+CARRIED = """
+def f1(n, p, x, w, m, s, ys, h):
+    for i1 in range(0, w.argmax().item() % 3):
+        v2 = NET.fixed * w
+        for i6, i7 in zip(torch.relu(torch.ones(2, 3, dtype=torch.float64)), [q + v2 for q in ys]):
+            w = w.clone()
+            w.scatter_(0, m.argmax(1), v2)
+            w = w.clone()
+            torch.tanh_(w)
+            m = m.sigmoid() - m.flip(1)
+    return x, ys, w
+"""
+
+
+def test_gradients_that_loops_carry_have_the_type_of_all_paths() -> None:
+    assert_gradients_agree([Program(1, CARRIED, 3, 0, gradients=True)])
+
+
+SQUARE = "def f2(x, w):\n    return w * w, x @ w\n"
+
+
+def test_a_wrong_gradient_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def halved(*args: Any) -> list[Any]:
+        return [None if g is None else g / 2 for g in run_backward(*args)]
+
+    assert_gradients_agree([Program(2, SQUARE, 0, 0, gradients=True)])
+    run_backward = GradientCall.run_backward
+    monkeypatch.setattr(GradientCall, "run_backward", halved)
+    (reports,) = run_batches([[Program(2, SQUARE, 0, 0, gradients=True)]])
+    assert [r.kind for r in reports] == ["differs"]
+
+
+def test_gradients_that_are_refused_are_no_agreement() -> None:
+    text = "def f2(x, w):\n    ys = [q * w for q in x]\n    ys.reverse()\n    return torch.stack(ys)\n"
+    (reports,) = run_batches([[Program(2, text, 0, 0, gradients=True)]])
+    assert [r.kind for r in reports] == ["refused"] and "list" in reports[0].message

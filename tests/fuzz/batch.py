@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -42,19 +43,21 @@ LEVELS = ((3, 0), (0, 0), (3, 0), (1, 1), (3, 0), (3, 3), (3, 0), (0, 0), (2, 0)
 
 @dataclass(frozen=True)
 class Program:
-    """The text of a function f<seed>, and how it is to be compiled."""
+    """The text of a function f<seed>, and how it is to be compiled. gradients: also compare its gradients."""
 
     seed: int
     text: str
     passes: int
     cc: int
+    gradients: bool = False
 
 
 @dataclass(frozen=True)
 class Report:
     """What became of a program. kind: same, refused (by scriptc, at compile time), wide (Python uses ints of more than 64
     bits), order (eager's result depends on the order in which it writes), or a finding: differs, internal, build, crash,
-    hang, unloadable."""
+    hang, unloadable. Where gradients are compared also: written (eager's backward raises, since the program writes what
+    was saved), flat (no result requires grad), raised (each call raises)."""
 
     program: Program
     kind: str
@@ -64,7 +67,7 @@ class Report:
 
     @property
     def is_finding(self) -> bool:
-        return self.kind not in ("same", "refused", "wide", "order")
+        return self.kind not in ("same", "refused", "wide", "order", "written", "flat", "raised")
 
 
 def program(seed: int, levels: tuple[int, int] | None = None, only: frozenset[str] = frozenset()) -> Program:
@@ -94,43 +97,43 @@ def run(programs: Sequence[Program], directory: Path, tell: Callable[[Report | i
     """Compiles programs of one level into one library and tells a report on each; before it touches one, its seed."""
     cases = []
     try:
-        functions, cell = _loaded(programs, directory)
+        functions, module = loaded(programs, directory)
     except Exception as e:
         if len(programs) > 1:
             raise
-        tell(Report(programs[0], "unloadable", _described(e)))  # one that was made smaller
+        tell(Report(programs[0], "unloadable", described(e)))  # one that was made smaller
         return
     for p, function in zip(programs, functions, strict=True):
         tell(p.seed)
         if f"{function.__name__}_change" in function.__globals__:  # compiled by its calls, as users' functions are
-            tell(_called(_Case(p, function, cell, Dispatcher(function, Options(optimize=0)), [])))
+            tell(_called(_Case(p, function, module.Cell, Dispatcher(function, Options(optimize=0)), [])))
             continue
-        case = _Case(p, function, cell, Dispatcher(function, Options(optimize=p.passes)), [])
+        case = _Case(p, function, module.Cell, Dispatcher(function, Options(optimize=p.passes)), [])
         try:
             _read(case)
         except scriptc.CompileError as e:
             tell(Report(p, "refused", e.diagnostics[0].message))
         except Exception as e:
-            tell(Report(p, "internal", _described(e)))
+            tell(Report(p, "internal", described(e)))
         else:
             cases.append(case)
     _build(cases, directory, tell)
 
 
-def _described(e: BaseException) -> str:
+def described(e: BaseException) -> str:
     return f"{type(e).__name__}: {e}" + (f" ({e.__cause__!r})" if e.__cause__ else "")
 
 
-def _loaded(programs: Sequence[Program], directory: Path) -> tuple[list[Any], Any]:
-    """The functions, in one file: the front end reads their source from there."""
+def loaded(programs: Sequence[Program], directory: Path, prelude: str = PRELUDE) -> tuple[list[Any], ModuleType]:
+    """The functions, in one file: the front end reads their source from there. The second is the module of all."""
     path = directory / f"fuzz_{programs[0].seed}.py"
-    path.write_text(PRELUDE + "\n\n".join(p.text for p in programs))
+    path.write_text(prelude + "\n\n".join(p.text for p in programs))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
-    return [getattr(module, f"f{p.seed}") for p in programs], module.Cell
+    return [getattr(module, f"f{p.seed}") for p in programs], module
 
 
 def _read(case: _Case) -> None:
@@ -143,14 +146,14 @@ def _read(case: _Case) -> None:
             continue
         seen.append(signature)
         entry = read(target.func, target.receiver, bound)
-        _rename(entry.module, f"{case.program.seed}_{len(seen)}")
+        rename(entry.module, f"{case.program.seed}_{len(seen)}")
         verify(entry.module)
         case.entries.append(entry)
     for entry in case.entries:
         run_passes(entry.module, options)
 
 
-def _rename(module: Module, suffix: str) -> None:
+def rename(module: Module, suffix: str) -> None:
     """Several readings of many functions stand in one library, those of the decompositions that call themselves among them."""
     for op in module.walk():
         if op.name == "call":
@@ -167,10 +170,11 @@ def _build(cases: list[_Case], directory: Path, tell: Callable[[Report | int], N
         return
     tell(cases[0].program.seed)
     try:
-        library = _library(cases, directory)
+        stem = directory / f"fuzz_{cases[0].program.seed}_{len(cases)}"
+        library = library_of([e.module for case in cases for e in case.entries], cases[0].program, stem)
     except Exception as e:
         if len(cases) == 1:
-            tell(Report(cases[0].program, "build", _described(e)[:2000]))
+            tell(Report(cases[0].program, "build", described(e)[:2000]))
             return
         half = len(cases) // 2
         _build(cases[:half], directory, tell)
@@ -187,14 +191,14 @@ def _build(cases: list[_Case], directory: Path, tell: Callable[[Report | int], N
         tell(_called(case))
 
 
-def _library(cases: list[_Case], directory: Path) -> Path:
+def library_of(modules: Sequence[Module], first: Program, stem: Path) -> Path:
+    """The library of the entries of some modules, in order. first: one of the programs, all of which have one level."""
     whole = Module("fuzz")
-    for entry in (e for case in cases for e in case.entries):
-        whole.funcs |= entry.module.funcs
-        whole.entries += entry.module.entries
-        whole.exceptions |= entry.module.exceptions
-    first = cases[0].program
-    stem = directory / f"fuzz_{first.seed}_{len(cases)}"
+    for module in modules:
+        whole.funcs |= module.funcs
+        whole.entries += module.entries
+        whole.exceptions |= module.exceptions
+        whole.params |= module.params
     source, own = stem.with_suffix(".c"), stem.with_suffix(".o")
     program = emit_program(whole)
     source.write_text(program.source)
@@ -220,16 +224,16 @@ def _called(case: _Case) -> Report:
         except scriptc.CompileError as e:  # a call whose signature shows only when it is read
             return Report(case.program, "refused", e.diagnostics[0].message, made, raised)
         except AssertionError as e:
-            return Report(case.program, "differs", _described(e), made, raised)
+            return Report(case.program, "differs", described(e), made, raised)
         except Exception as e:
-            return Report(case.program, "internal", _described(e), made, raised)
+            return Report(case.program, "internal", described(e), made, raised)
     return Report(case.program, kind, "", made, raised)
 
 
 def stage(program: Program, directory: Path) -> str:
     """Where a program that differs goes wrong: the front end, or what comes behind the IR as it was read."""
-    (function,), cell = _loaded([program], directory)
-    wrong = any(differs_from(function, interpreted, given) for _, given in steps(program.seed, function, cell))
+    (function,), module = loaded([program], directory)
+    wrong = any(differs_from(function, interpreted, given) for _, given in steps(program.seed, function, module.Cell))
     return "the front end (or the interpreter)" if wrong else "passes or back end"
 
 

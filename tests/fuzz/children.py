@@ -18,7 +18,9 @@ from typing import Any
 import torch
 
 from scriptc.frontend import library
-from tests.fuzz.batch import Program, Report, run
+from tests.fuzz import batch as whole_programs
+from tests.fuzz import gradient_batch
+from tests.fuzz.batch import Program, Report
 
 SILENCE = 150  # seconds without a word from a child, after which it is ended: a library at -O3 takes 12 of an idle machine
 _FORK = multiprocessing.get_context("fork")
@@ -74,6 +76,7 @@ def _work(batch: list[Program], pipe: Connection) -> None:
     torch.set_num_threads(1)
     sys.stdout = sys.stderr = open(os.devnull, "w")
     with tempfile.TemporaryDirectory() as directory:
+        run = gradient_batch.run if batch[0].gradients else whole_programs.run
         try:
             run(batch, Path(directory), pipe.send)
         except BaseException:

@@ -1,0 +1,208 @@
+"""The calls of a program whose gradients are compared, and what eager and compiled code do in each.
+
+The comparison has these rules beside equality, each a line of docs/reference/limits.md:
+
+- A result may require grad where eager's does not, or not where eager's does, if all its gradients are zeros or None.
+- An argument that did not require grad does not do so after a write, so neither does a result that shares its memory.
+- A gradient may be zeros where eager's is None, and None where eager's is zeros.
+- If eager's backward raises since a value that it saved was written, the gradient is that of a copy of the value.
+- Where the passes fuse ops, strides of results may differ.
+- Eager refuses writes to one of several views that an op made; compiled code may carry them out.
+- If backward raises NotImplementedError with a line, the program is refused, and nothing else of its gradients compared.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tests.fuzz.batch import Program
+from tests.three_ways import Outcome, assert_same
+
+CALLS = 5
+LENGTHS = (0, 1, 2, 4, 3)
+
+
+class Refused(Exception):
+    """Backward says that it does not support a program."""
+
+
+def arguments(program: Program, function: Any) -> list[tuple[Any, ...]]:
+    """Calls of lengths from 0 on, with ties and without. Which arguments require grad is the same in most calls."""
+    dtype = torch.float32 if "float32" in program.text else torch.float64
+    rng, numbers = random.Random(program.seed * 7 + 1), torch.Generator().manual_seed(program.seed)
+    names = list(inspect.signature(function).parameters)
+    requires = {name: rng.random() < 0.8 for name in names}
+    if rng.random() < 0.05:
+        requires = dict.fromkeys(names, False)
+    optional = rng.choice([0.0, 0.5, 1.0, 1.0])
+
+    def tensor(name: str, *sizes: int) -> Tensor:
+        if rough:
+            made = torch.randint(-4, 5, sizes, generator=numbers).to(dtype) / 4
+        else:
+            made = torch.randn(sizes, generator=numbers, dtype=dtype)
+        return made.requires_grad_(requires.get(name, True))
+
+    calls = []
+    for step in range(CALLS):
+        rough, length = rng.random() < 0.3, LENGTHS[step]
+        given = {
+            "n": rng.choice([length, rng.randint(-1, 4)]), "k": rng.randint(-3, 4), "p": rng.randint(-4, 4) / 4,
+            "flag": rng.random() < 0.5, "x": tensor("x", length, 3), "w": tensor("w", 3), "m": tensor("m", 3, 3),
+            "v": tensor("v", rng.randint(0, 4)), "s": tensor("s"),
+            "ys": [tensor("ys", 3) for _ in range(max(1, length - 1))],
+            "h": tensor("h", 3) if rng.random() < optional else None,
+            "ids": torch.randint(0, 3, (3,), generator=numbers),
+        }  # fmt: skip
+        calls.append(tuple(given[name] for name in names if name in given))
+    return calls
+
+
+def tensors(value: Any) -> Iterator[Tensor]:
+    """Yield the tensors in a value."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors(item)
+
+
+def _copied(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(
+        [t.detach().clone().requires_grad_(t.requires_grad) for t in value] if isinstance(value, list)
+        else value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
+        for value in given
+    )  # fmt: skip
+
+
+def _detached(value: Any, *, strides: bool = True) -> Any:
+    if isinstance(value, Tensor):
+        return value.detach() if strides else value.detach().clone(memory_format=torch.contiguous_format)
+    if isinstance(value, (list, tuple)):
+        items = [_detached(v, strides=strides) for v in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
+
+
+class _Run:
+    """One call: its outcome, and gradients of its results."""
+
+    def __init__(self, function: Any, given: tuple[Any, ...], params: Sequence[Tensor]):
+        self.given = _copied(given)
+        self.inputs = [*(t for t in tensors(self.given) if t.requires_grad), *params]
+        self.error: BaseException | None = None
+        self.result: Any = None
+        try:
+            self.result = function(*self.given)
+        except Exception as e:
+            self.error = e
+        self.results = [t for t in tensors(self.result) if t.is_floating_point()]
+
+    def outcome(self, *, strides: bool) -> Outcome:
+        return Outcome(_detached(self.given), _detached(self.result, strides=strides), self.error)
+
+    def differentiable(self) -> list[int]:
+        """Return the results that require grad, without views that eager has made in no-grad mode of inputs that do."""
+        flagged = (i for i, t in enumerate(self.results) if t.requires_grad)
+        return [i for i in flagged if self.results[i].grad_fn is not None or not self.results[i]._is_view()]
+
+    def gradients(self, of: Sequence[int], seed: int) -> list[Tensor | None]:
+        """Return the gradients with respect to all inputs, for random cotangents of some results."""
+        numbers = torch.Generator().manual_seed(seed)
+        results = [self.results[i] for i in of]
+        cotangents = [torch.randn(t.shape, generator=numbers, dtype=t.dtype) for t in results]
+        return list(torch.autograd.grad(results, self.inputs, cotangents, allow_unused=True, retain_graph=True))
+
+
+def compare(program: Program, function: Any, target: Any, given: tuple[Any, ...], step: int) -> str:
+    """What a call did: same, written (eager saves what the program then writes), raised, or flat (nothing requires grad).
+
+    AssertionError where compiled code does otherwise, Refused where it does not support the gradients.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        net = function.__globals__["NET32" if "float32" in program.text else "NET"]
+        params = [p for p in net.parameters() if p.requires_grad]
+        expected = _Run(function, given, params)
+        actual = _Run(target, given, params)
+        if actual.error is None and "of a function that returns multiple views" in str(expected.error):
+            return "raised"
+        strides = program.passes < 2
+        assert_same(expected.outcome(strides=strides), actual.outcome(strides=strides))
+        if expected.error is not None:
+            if isinstance(expected.error, ValueError):
+                said = [str(run.error).partition("\n")[0] for run in (actual, expected)]
+                assert said[0] == said[1], f"{said[0]}, but eager: {said[1]}"
+            return "raised"
+        seed = program.seed * 10 + step
+        try:
+            return _compare_gradients(expected, actual, seed, function, given, params)
+        except NotImplementedError as e:
+            message = str(e)
+            assert "which scriptc compiled, is not supported:" in message, f"refused without a reason: {message}"
+            raise Refused(_reason(message)) from None
+
+
+def _compare_gradients(
+    expected: _Run, actual: _Run, seed: int, function: Any, given: tuple[Any, ...], params: Sequence[Tensor]
+) -> str:
+    wanted, found = expected.differentiable(), actual.differentiable()
+    kind = "same" if wanted else "flat"
+    for run, own, others in ((actual, found, wanted), (expected, wanted, found)):
+        for i in {*own} - {*others}:
+            if run is expected and _is_argument(run.results[i], given, run.given):
+                continue
+            for gradient in run.gradients([i], seed):
+                assert gradient is None or not gradient.any(), f"tensor {i} of the result requires grad in one of the two"
+    wanted = [i for i in wanted if i in found]
+    if not wanted:
+        return kind
+    if seed % 3 == 0 and len(wanted) > 1:  # the gradients of some results alone
+        wanted = wanted[: len(wanted) // 2]
+    try:
+        expected_gradients = expected.gradients(wanted, seed)
+    except RuntimeError as e:
+        if "modified by an inplace operation" not in str(e):
+            raise
+        kind = "written"
+        with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda saved: saved):
+            expected_gradients = _Run(function, given, params).gradients(wanted, seed)
+    for _ in range(2):  # a second backward finds what the first one found
+        found = actual.gradients(wanted, seed)
+        for i, (want, have) in enumerate(zip(expected_gradients, found, strict=True)):
+            _same_gradient(want, have, actual, i)
+    return kind
+
+
+def _is_argument(result: Tensor, given: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
+    """Return whether a result shares its memory with an argument that did not require grad before the call."""
+    pairs = zip(tensors(given), tensors(after), strict=False)
+    plain = [t for before, t in pairs if not before.requires_grad]
+    return any(t.untyped_storage().data_ptr() == result.untyped_storage().data_ptr() for t in plain)
+
+
+def _same_gradient(want: Tensor | None, have: Tensor | None, actual: _Run, i: int) -> None:
+    at = f"the gradient of input {i}, {tuple(actual.inputs[i].shape)}"
+    if want is None or have is None:
+        given = have if want is None else want
+        assert given is None or not given.any(), f"{at}: {have}, but eager: {want}"
+        return
+    rough = want.dtype == torch.float32
+    close = {"rtol": 1e-3, "atol": 1e-4} if rough else {"rtol": 1e-7, "atol": 1e-9}
+    torch.testing.assert_close(have, want, equal_nan=True, **close, msg=lambda m: f"{at}: {m}\n{have}\neager: {want}")
+
+
+def _reason(message: str) -> str:
+    """The part of a refusal that does not depend on the program's place."""
+    lines = message.splitlines()
+    first = lines[1] if len(lines) > 1 and lines[0].endswith("not supported:") else lines[0]
+    return first.rpartition("error: ")[2] or first
+
+
