@@ -77,7 +77,9 @@ def _use_packed(op: Op, anchor: Op, rw: Rewriter, packing: str, **attrs: int | s
     assert isinstance(weight.type, TensorType) and weight.type.dims is not None
     rows = weight.type.dims[0]
     features = rows if isinstance(rows, int) else 0
-    rw.replace(op, [rw.insert_before(op, "linear_packed", [x, packed, bias], features=features)])
+    product = rw.insert_before(op, "linear_packed", [x, packed, bias], features=features)
+    product.type = op.result.type  # a packed weight does not tell the size of the last dim
+    rw.replace(op, [product])
     return True
 
 
