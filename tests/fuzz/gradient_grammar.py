@@ -78,7 +78,7 @@ PARAMETERS = {
 }  # fmt: skip
 
 KINDS = {
-    "row": 8, "mat": 5, "sq": 2, "vec": 2.5, "scalar": 3, "rows": 2, "maybe": 1, "parts": 1, "pair": 0.7, "state": 0.6,
+    "row": 8, "mat": 5, "sq": 2, "vec": 2.5, "scalar": 3, "rows": 2, "maybe": 2, "parts": 1, "pair": 0.7, "state": 0.6,
     "box": 0.4, "int": 1.5, "float": 1, "bool": 0.7, "ids": 0.7,
 }  # fmt: skip
 
@@ -188,7 +188,7 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
         "$rows[$slice]", "[q.tanh() for q in $mat]", "list($parts)", "[$row for _ in range(2)]", "[$row]",
         "[q + $row for q in $rows]", "[q for q in $rows if q.sum() > $float]",
     ],
-    "maybe": ["None", "$row", "($row if $bool else None)", "(None if $bool else $row)"],
+    "maybe": ["None", "None", "$row", "($row if $bool else None)", "(None if $bool else $row)"],
     "parts": [
         "($row, $row)", "($row, $row)", "$parts[::-1]", "tuple($sq.unbind(0))[:2]", "$sq.unbind($bit)[1:]",
         "($parts[1], $parts[0])", "($row, $parts[0])",
@@ -313,7 +313,9 @@ GRAMMAR = Grammar(
     given_back=("row", "row", "scalar", "mat", "int", "bool"),
     shared=("row", "scalar", "int"),
     recursion=0.05,
-    often={"augmented": 1.6, "handled": 0.1, "rebind": 0.4, "deletion": 0.3, "leave": 1.5, "loop": 1.3, "managed": 2},
+    often={
+        "augmented": 1.6, "optional": 2.5, "handled": 0.1, "rebind": 0.4, "deletion": 0.3, "leave": 1.5, "loop": 1.3, "managed": 2,
+    },  # fmt: skip
     given=("n", "x", "w", "m", "s"),
     results=("row", "row", "mat", "scalar", "vec", "sq", "rows", "maybe"),
     copied=("row", "mat", "sq", "vec", "scalar"),
