@@ -49,8 +49,12 @@ class Tally:
             f"{programs} programs in {seconds:.0f} s ({seconds / max(programs, 1):.3f} s each), {self.calls} calls "
             f"({self.raised} raise): {len(self.findings)} wrong, {self.kinds['refused']} refused "
             f"({100 * self.kinds['refused'] / max(programs, 1):.1f} %), {self.kinds['wide']} use ints beyond 64 bits, "
-            f"{self.kinds['order']} depend on the order of writes"
+            f"{self.kinds['order']} depend on the order of writes{self._of_gradients()}"
         )
+
+    def _of_gradients(self) -> str:
+        """Tell how many programs of the fuzzer of gradients compare less than others (`Report`)."""
+        return "".join(f", {self.kinds[kind]} {kind}" for kind in ("written", "flat", "raised") if self.kinds[kind])
 
 
 def run(make: Callable[[int], Program], options: argparse.Namespace, per_library: int) -> int:

@@ -27,6 +27,7 @@ class Generator:
         self.count = 0
         self.loops = 0  # around the statement, within its function
         self.frozen: set[str] = set()  # never assigned: loops end by them, inner functions only read them
+        self.owned: set[str] = set()  # copies and views of them, which are written without another copy
         self.functions: list[tuple[str, list[str], str]] = []  # inner functions: name, kinds of parameters, of the result
         self.result: str | None = None  # the kind that the inner function around returns
         count = self.rng.randint(2, 4) if self.grammar.results else 0
@@ -180,7 +181,12 @@ class Generator:
     def assignment(self, env: Env, depth: int) -> bool:
         kind = self.rng.choices(list(self.grammar.kinds), list(self.grammar.kinds.values()))[0]
         name = self.target(env, kind)
-        line = f"{name} = {self.expr(kind, env)}"
+        value = self.expr(kind, env)
+        line = f"{name} = {value}"
+        if re.split(r"\W", value, maxsplit=1)[0] in self.owned:
+            self.owned.add(name)
+        else:
+            self.owned.discard(name)
         env[name] = kind
         if self.chance(0.07):  # two names of one value
             other = self.target(env, kind)
@@ -220,8 +226,10 @@ class Generator:
         line = self.changed(self.grammar.mutations[env[name]], name, env)
         if name in self.frozen and re.match(rf"{name} \S+= ", line):  # would bind it
             line = "pass"
-        if env[name] in self.grammar.copied and name not in self.frozen and self.chance(0.85):
+        spared = name in self.frozen or env[name] not in self.grammar.copied
+        if not spared and self.chance(0.2 if name in self.owned else 0.85):
             self.emit(depth, f"{name} = {name}.clone()")
+            self.owned.add(name)
         grows = self.loops and env[name] in self.grammar.items
         self.emit(depth, f"if len({name}) < 20:\n{'    ' * (depth + 1)}{line}" if grows else line)
         return True
