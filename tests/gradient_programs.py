@@ -216,6 +216,19 @@ def reads_items_of_several_kinds(x: Tensor, w: Tensor, n: int) -> Tensor:
     return x * w
 
 
+def slices_what_a_loop_carries(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
+    v = x.sum(1)
+    for _ in range(1):
+        w = w + w
+        if n % 2 == 0:
+            for _ in x[:n]:
+                v = v[1:] * 0.5
+                continue
+            v = v.clone()
+            v.clamp_(-1, 1)
+    return w, v, v
+
+
 def grows_by_broadcasting(x: Tensor, w: Tensor, n: int) -> Tensor:
     y = w[: min(n, 1)] * 2
     for _ in range(n):
@@ -225,6 +238,7 @@ def grows_by_broadcasting(x: Tensor, w: Tensor, n: int) -> Tensor:
 
 FUNCTIONS = [
     starts_in_a_branch, reads_tuples, reads_items_of_several_kinds, grows_by_broadcasting,
+    slices_what_a_loop_carries,
     straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows,
     adds_in_place, writes_in_a_branch, reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
     writes_without_gradients, keeps_without_gradients, carries_without_gradients,

@@ -84,7 +84,11 @@ class Adjoints:
     def take_defined(self, level: Level, value: Value) -> Value | None:
         """Return the gradient of the result of an op that has run, as `take` does, but never as an optional."""
         gradient = self.take(level, value)
-        if gradient is None or not isinstance(gradient.type, OptionalType):
+        return None if gradient is None else self.defined(level, value, gradient)
+
+    def defined(self, level: Level, value: Value, gradient: Value) -> Value:
+        """Return a gradient of a value, zeros if it is None."""
+        if not isinstance(gradient.type, OptionalType):
             return gradient
         then, orelse, loc, builder = Block(), Block(), loc_of(value), level.builder
         given = Builder(then).build("optional.unwrap", [gradient], loc)

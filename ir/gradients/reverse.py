@@ -228,6 +228,9 @@ class Blocks:
         self.reverse(child)
         ends = [adjoints.take_or_nothing(child, args[i]) for i in carried]
         ends += [child.gradients[v] for v in captured]
+        for k, (arg, value) in enumerate(zip(block.args[1:], [*(args[i] for i in carried), *captured], strict=True)):
+            if not isinstance(arg.type, OptionalType):  # code of this iteration takes it for a tensor
+                ends[k] = adjoints.defined(child, value, ends[k])
         child.builder.op("yield", ends, loc)
         for arg, end in zip(block.args[1:], ends, strict=True):
             arg.type = join(arg.type, end.type)

@@ -121,7 +121,11 @@ def run(programs: Sequence[Program], directory: Path, tell: Callable[[Report | i
 
 
 def described(e: BaseException) -> str:
-    return f"{type(e).__name__}: {e}" + (f" ({e.__cause__!r})" if e.__cause__ else "")
+    """Tell an exception; of the verifier's the notes, each with the line of IR above."""
+    lines, text = str(e).splitlines(), str(e)
+    if noted := [i for i, line in enumerate(lines) if line.lstrip().startswith("^^^")]:
+        text = "\n".join(f"{lines[i].strip()} at {lines[i - 1].strip()}" for i in noted)
+    return f"{type(e).__name__}: {text}" + (f" ({e.__cause__!r})" if e.__cause__ and not noted else "")
 
 
 def loaded(programs: Sequence[Program], directory: Path, prelude: str = PRELUDE) -> tuple[list[Any], ModuleType]:
