@@ -229,6 +229,13 @@ def slices_what_a_loop_carries(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Te
     return w, v, v
 
 
+def returns_a_list_twice(x: Tensor, w: Tensor, n: int) -> tuple[Sequence, Sequence]:
+    out = [x * w]
+    for _ in range(n):
+        out.append(torch.tanh(out[-1] * w))
+    return out, out
+
+
 def grows_by_broadcasting(x: Tensor, w: Tensor, n: int) -> Tensor:
     y = w[: min(n, 1)] * 2
     for _ in range(n):
@@ -238,7 +245,7 @@ def grows_by_broadcasting(x: Tensor, w: Tensor, n: int) -> Tensor:
 
 FUNCTIONS = [
     starts_in_a_branch, reads_tuples, reads_items_of_several_kinds, grows_by_broadcasting,
-    slices_what_a_loop_carries,
+    slices_what_a_loop_carries, returns_a_list_twice,
     straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows,
     adds_in_place, writes_in_a_branch, reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
     writes_without_gradients, keeps_without_gradients, carries_without_gradients,

@@ -27,10 +27,18 @@ def shadow(reversal: Reversal, level: Level, value: Value) -> Value:
     return home.shadows[value]
 
 
-def start(level: Level, value: Value, gradients: Value) -> None:
-    """Make a copy of the gradients of a returned list its shadow."""
+def start(reversal: Reversal, level: Level, value: Value, gradients: Value) -> None:
+    """Make a copy of the gradients of a returned list its shadow, or add to the shadow if the list is returned twice."""
     _refuse_unknown(level, value)
     builder, loc = level.builder, loc_of(value)
+    if (items := level.shadows.get(value)) is not None:
+
+        def add_item(inner: Builder, k: Value) -> None:
+            item = inner.op("list.at", [gradients, k], loc, types=[_item_type(items)]).result
+            _add_to_item(inner, items, k, item, loc)
+
+        _for_each(reversal, builder, items, loc, add_item)
+        return
     bounds = [builder.const(0, loc), builder.build("list.len", [gradients], loc), builder.const(1, loc)]
     copy = builder.op("list.slice", [gradients, *bounds], loc, types=[list_of(_item_type(value))]).result
     level.shadows[value] = copy

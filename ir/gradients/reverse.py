@@ -75,7 +75,7 @@ def differentiate(
     gradients = [Value(v.type, block, f"grad_{v.name}") for v in results]
     for value, gradient in zip(results, gradients, strict=True):
         if isinstance(value.type, ListType):
-            lists.start(level, value, gradient)
+            lists.start(reversal, level, value, gradient)
         else:
             adjoints.accumulate(level, value, gradient)
     Blocks(reversal, level).reverse(level)
