@@ -56,16 +56,15 @@ def build_library(
     kernels: functions of the runtime that the file calls, whose files are linked in.
     building: is called with the library's name where the cache does not have the library.
     """
-    stem = re.sub(r"\W", "_", name, flags=re.ASCII)[:100]
-    environment, flags = _environment_key(), program_flags(optimize, debug)
-    key = cache_key("library", stem, c_source, flags, environment)
+    stem, flags = _stem(name), program_flags(optimize, debug)
 
     def produce(directory: Path) -> None:
         if building is not None:
             building(stem)
         # A complete entry is moved, so debug information names the path that the C will have then.
         final = directory.with_suffix("")
-        headers = _precompiled_headers(c_source, flags, environment)
+        environment = _environment_key()
+        headers = header_flags(c_source, flags, environment)
         given = [*flags, f"-I{runtime.INCLUDE_DIR}", *headers, f"-ffile-prefix-map={directory}={final}"]
         source, own = directory / f"{stem}.c", directory / f"{stem}.o"
         source.write_text(c_source, encoding="utf-8")
@@ -80,15 +79,25 @@ def build_library(
             raise BuildError(error.command, error.stderr, _keep(source)) from None
         own.unlink()
 
-    return cached(key, produce) / f"{stem}.so"
+    return cached(library_key(c_source, name, optimize=optimize, debug=debug), produce) / f"{stem}.so"
 
 
-def _precompiled_headers(c_source: str, flags: Sequence[str], environment: str) -> Sequence[str]:
+def library_key(c_source: str, name: str, *, optimize: int, debug: bool) -> str:
+    """Return the key of a library in the cache."""
+    return cache_key("library", _stem(name), c_source, program_flags(optimize, debug), _environment_key())
+
+
+def _stem(name: str) -> str:
+    """Return the name of a library's files."""
+    return re.sub(r"\W", "_", name, flags=re.ASCII)[:100]
+
+
+def header_flags(c_source: str, flags: Sequence[str], environment: str = "") -> Sequence[str]:
     """Return the flags that make a text use precompiled headers, which the cache keeps for each set of flags.
 
     GCC reads the headers themselves if it cannot use an entry; clang would fail, since it compares the times of
     headers. Debug information names the paths of headers, and the sanitizers need it, so such texts are compiled
-    without an entry.
+    without an entry. environment: as of `runtime_object`.
     """
     first = _FIRST_INCLUDES.match(c_source)
     if first is None or "-g" in flags or not find_compiler().is_gcc:
@@ -100,7 +109,8 @@ def _precompiled_headers(c_source: str, flags: Sequence[str], environment: str) 
         compile_object(header, [*flags, f"-I{runtime.INCLUDE_DIR}", "-x", "c-header"], header.with_suffix(".h.gch"))
 
     try:
-        return ("-include", str(cached(cache_key("headers", first[0], flags, environment), produce) / PRECOMPILED))
+        key = cache_key("headers", first[0], flags, environment or _environment_key())
+        return ("-include", str(cached(key, produce) / PRECOMPILED))
     except BuildError:  # the compilation of the whole text will report the error
         return ()
 

@@ -3,6 +3,7 @@ text once."""
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import shutil
@@ -63,6 +64,29 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+_outcomes: dict[str, BaseException | None] = {}  # of tests that others have run, by their ids
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is marked `compiled_together` with those beside it, and keep their outcomes."""
+    if pyfuncitem.get_closest_marker("compiled_together") is None:
+        return None
+    if pyfuncitem.nodeid not in _outcomes:
+        from compiled_together import AT_A_TIME, run_together  # the process that collects nothing does without torch
+
+        beside = [item for item in pyfuncitem.session.items if getattr(item, "originalname", "") == pyfuncitem.originalname
+                  and item.parent is pyfuncitem.parent]  # fmt: skip
+        first = beside.index(pyfuncitem) // AT_A_TIME * AT_A_TIME
+        group = beside[first : first + AT_A_TIME]
+        bodies = [functools.partial(item.obj, **item.callspec.params) for item in group]
+        _outcomes.update(zip((item.nodeid for item in group), run_together(bodies), strict=True))
+    error = _outcomes.pop(pyfuncitem.nodeid)
+    if error is not None:
+        raise error
+    return True
 
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:

@@ -81,6 +81,7 @@ def several_views_of_a_result(x):
     return y, bits, bits[1:], y.view(torch.int8)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("optimize", [0, 3])
 @pytest.mark.parametrize("function, calls", PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
 def test_three_ways_agree(function: Callable[..., Any], calls: list[Args], optimize: int) -> None:

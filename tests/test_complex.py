@@ -166,6 +166,7 @@ def test_interpreter_equals_eager(given: Program) -> None:
         assert_same(eager(given.target, one), interpreted(given.target, one))
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("optimize", sweep([0, 3], 0))
 @pytest.mark.parametrize("given", PROGRAMS, ids=lambda p: p.name)
 def test_compiled_equals_eager(given: Program, optimize: int) -> None:

@@ -37,6 +37,7 @@ def program_of(equation: str) -> Callable[..., Tensor]:
     return program
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("equation", EQUATIONS)
 def test_equations(equation: str) -> None:
     program, given = program_of(equation), Args(tuple(operands(equation)))

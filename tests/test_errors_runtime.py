@@ -23,6 +23,7 @@ def line_of(marker: str) -> int:
     return next(i for i, line in enumerate(lines, 1) if line.endswith(f"# {marker}"))
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("case", raising.CASES, ids=lambda c: f"{c.function.__name__}-{c.marker}")
 def test_raises_what_eager_raises_at_the_users_line(case: raising.Case) -> None:
     with pytest.raises(Exception) as expected:  # noqa: PT011

@@ -166,6 +166,7 @@ def test_what_is_rejected_says_where_and_what_to_write(row: Rejected) -> None:
             scriptc.compile(row.refused, optimize=0)(*given.args)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("row", REJECTED, ids=[r.name for r in REJECTED])
 def test_what_is_written_instead_compiles(row: Rejected) -> None:
     if row.ahead:

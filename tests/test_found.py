@@ -541,6 +541,7 @@ def lambda_behind_a_string(n):
     return by_line[2](n)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("function, calls", FOUND, ids=lambda p: getattr(p, "__name__", ""))
 def test_three_ways_agree(function: Callable[..., Any], calls: list[Args]) -> None:
     for given in calls:
@@ -593,8 +594,5 @@ def test_a_default_outside_is_not_made() -> None:
 
 
 def test_known_ints_beyond_64_bits_are_refused() -> None:
-    def sums(n):
-        return n + 2**63
-
     with pytest.raises(scriptc.CompileError, match="an int that needs more than 64 bits"):
-        scriptc.compile(sums)(1)
+        scriptc.compile(lambda n: n + 2**63)(1)

@@ -19,6 +19,7 @@ def test_interpreter_equals_eager(program: Program) -> None:
         assert_same(eager(program.target, given), interpreted(program.target, given))
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize(
     ("program", "optimize"),
     [

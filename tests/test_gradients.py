@@ -71,6 +71,7 @@ def assert_same_gradients(target: Any, *args: Any) -> None:
             torch.testing.assert_close(have, want)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("n", [0, 1, 4])
 @pytest.mark.parametrize("function", programs.FUNCTIONS, ids=lambda f: f.__name__)
 def test_functions(function, n):
@@ -78,6 +79,7 @@ def test_functions(function, n):
     assert_same_gradients(function, torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True), n)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("steps", [1, 6])
 @pytest.mark.parametrize("name", programs.MODULES)
 def test_modules(name, steps):

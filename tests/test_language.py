@@ -60,6 +60,7 @@ def test_interpreter_equals_python(program: Program) -> None:
         assert_same(eager(program.target, given), interpreted(program.target, given))
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("program", LANGUAGE, ids=IDS)
 def test_compiled_equals_python(program: Program) -> None:
     target = compile_at(program.target, 0)

@@ -285,6 +285,7 @@ FAILING = [
 ]  # fmt: skip
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("index", range(len(FAILING)))
 def test_errors(index: int) -> None:
     function, given = FAILING[index]

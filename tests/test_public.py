@@ -9,6 +9,7 @@ from settings import OPTIMIZE, sweep
 from three_ways import assert_same, compile_at, compiled, eager
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("optimize", sweep([OPTIMIZE, 3], OPTIMIZE))
 @pytest.mark.parametrize("case", PUBLIC, ids=[c.name for c in PUBLIC])
 def test_equals_eager(case: Case, optimize: int) -> None:

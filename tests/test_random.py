@@ -153,6 +153,7 @@ def test_interpreter_draws_eagers_numbers(function: Callable[..., Any], calls: l
     check(function, calls, lambda given: eager(lambda *args: _interpret(function, args, {}), given))
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("optimize", sorted({0, 2, OPTIMIZE}))
 @pytest.mark.parametrize(("function", "calls"), CASES, ids=IDS)
 def test_compiled_code_draws_eagers_numbers(
@@ -177,6 +178,7 @@ WRONG: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 ]
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("index", range(len(WRONG)))
 def test_wrong_arguments_raise_as_in_eager(index: int) -> None:
     function, call = WRONG[index]

@@ -62,12 +62,14 @@ def test_interpreter_keeps_state(cls: type, calls: list[tuple[Any, ...]]) -> Non
     check(cls, calls, lambda module: lambda *args: _interpret(module, args, {}))
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("optimize", [0, 2])
 @pytest.mark.parametrize(("cls", "calls"), SEQUENCES, ids=IDS)
 def test_compiled_code_keeps_state(cls: type, calls: list[tuple[Any, ...]], optimize: int) -> None:
     check(cls, calls, lambda module: scriptc.compile(module, optimize=optimize))
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize(("cls", "calls"), SEQUENCES, ids=IDS)
 def test_eager_and_compiled_calls_share_state(cls: type, calls: list[tuple[Any, ...]]) -> None:
     turns = iter(range(100))

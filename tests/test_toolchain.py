@@ -234,7 +234,7 @@ def test_precompiled_headers_change_no_library(
 ) -> None:
     first = build.build_library(WITH_HEADERS % 1, "program", optimize=3, debug=False)
     monkeypatch.setenv("SCRIPTC_CACHE_DIR", str(tmp_path / "without"))
-    monkeypatch.setattr(build, "_precompiled_headers", lambda *given: ())
+    monkeypatch.setattr(build, "header_flags", lambda *given: ())
     second = build.build_library(WITH_HEADERS % 1, "program", optimize=3, debug=False)
     assert first != second and first.read_bytes() == second.read_bytes() and len(precompiled) == 1
 
