@@ -20,8 +20,11 @@ from scriptc.ir.types import Names
 def format_attr(value: Attr) -> str:
     """Return an attribute in the form that the grammar reads."""
     if isinstance(value, str):
-        escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-        return '"' + "".join(escapes.get(c, c if c.isprintable() else f"\\u{{{ord(c):x}}}") for c in value) + '"'
+        text = value.replace("\\", "\\\\").replace('"', '\\"')
+        if not text.isprintable():
+            escapes = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+            text = "".join(c if c.isprintable() else escapes.get(c, f"\\u{{{ord(c):x}}}") for c in text)
+        return f'"{text}"'
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "none"}[value]
     if isinstance(value, float):
