@@ -189,7 +189,9 @@ class Block:
 
     def walk(self) -> Iterator[Op]:
         for op in list(self.ops):
-            yield from op.walk()
+            yield op
+            for region in op.regions:
+                yield from region.walk()
 
     def encloses(self, other: Block) -> bool:
         """Return whether `other` is this block or nested in it."""
