@@ -133,8 +133,8 @@ def _category(value: Any) -> Any:
 
 
 @cache
-def _versions() -> list[object]:
-    """Return the identity of Python, torch, the processor and the files of scriptc.
+def _versions() -> str:
+    """Return a hash of the identity of Python, torch, the processor and the files of scriptc.
 
     The files are identified as they were when this process first used the cache.
     """
@@ -143,7 +143,7 @@ def _versions() -> list[object]:
     # In an installation, the folders of the stages are in `own`.
     folders = (own, *(folder for folder in stages if not folder.startswith(own + os.sep)))
     stamps = [sorted(_stamps(folder)) for folder in folders]
-    return [sys.version, __debug__, torch.__version__, torch.__file__, cpu_identity(), folders, stamps]
+    return cache_key(sys.version, __debug__, torch.__version__, torch.__file__, cpu_identity(), folders, stamps)
 
 
 def _stamps(folder: str) -> Iterator[str]:
