@@ -168,10 +168,14 @@ class _Pass:
 
 
 @lru_cache(maxsize=4096)
+def _functions_inside(node: ast.FunctionDef | ast.Lambda) -> tuple[ast.FunctionDef | ast.Lambda, ...]:
+    return tuple(n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node)
+
+
+@lru_cache(maxsize=4096)
 def captured_names(node: ast.FunctionDef | ast.Lambda) -> Names:
     """Return the names that functions inside a function read."""
-    inner = [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
-    return frozenset().union(*map(used, inner))
+    return _NONE.union(*map(used, _functions_inside(node)))
 
 
 @lru_cache(maxsize=4096)
@@ -211,7 +215,7 @@ def shared_names(node: ast.FunctionDef | ast.Lambda) -> Names:
     """Return the variables of a function that inner functions or generator expressions assign."""
     if isinstance(node, ast.Lambda):
         return _NONE
-    inner = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node]
+    inner = [n for n in _functions_inside(node) if isinstance(n, ast.FunctionDef)]
     wanted = {name for n in inner for name, kind in declared(n).items() if kind is ast.Nonlocal}
     wanted |= {name for stmt in node.body for name in _bound_by_generators(stmt)}
     arguments = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
@@ -222,8 +226,7 @@ def shared_names(node: ast.FunctionDef | ast.Lambda) -> Names:
 @lru_cache(maxsize=4096)
 def read_inside(node: ast.FunctionDef | ast.Lambda) -> Names:
     """Return the names that the functions inside a function read."""
-    inner = [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
-    return frozenset(name.id for n in inner for name in ast.walk(n) if isinstance(name, ast.Name))
+    return frozenset(name.id for n in _functions_inside(node) for name in ast.walk(n) if isinstance(name, ast.Name))
 
 
 def _bound_by_generators(node: ast.AST) -> Iterator[str]:
