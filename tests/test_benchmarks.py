@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
+import fresh_python
 import pytest
 from settings import without_asan
 
@@ -14,8 +13,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def bench(*arguments: str) -> str:
-    command = [sys.executable, "-m", "benchmarks", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    done = fresh_python.run(["-m", "benchmarks", *arguments], cwd=ROOT)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

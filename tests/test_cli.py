@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import fresh_python
 import pytest
 
 import scriptc
@@ -85,8 +86,7 @@ def test_help_and_errors_load_no_torch(nets: str) -> None:
 
 
 def test_python_m_scriptc_shows_compile_errors_without_a_traceback(nets: str) -> None:
-    command = [sys.executable, "-m", "scriptc", "c", f"{nets}:generates", "--args", "torch.ones(1)"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = fresh_python.run(["-m", "scriptc", "c", f"{nets}:generates", "--args", "torch.ones(1)"])
     assert done.returncode == 2 and not done.stdout
     assert "nets.py:20:5:" in done.stderr and "error:" in done.stderr and "Traceback" not in done.stderr
 

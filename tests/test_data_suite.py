@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
+import fresh_python
 import pytest
 
 HERE = Path(__file__).parent
@@ -76,8 +76,7 @@ plain
 
 
 def run_pytest(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *arguments]
-    return subprocess.run(command, cwd=directory, capture_output=True, text=True)
+    return fresh_python.run(["-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *arguments], cwd=directory)
 
 
 @pytest.fixture

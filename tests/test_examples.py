@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
+import fresh_python
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -19,7 +18,7 @@ def test_all_are_listed() -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_runs(name: str, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, EXAMPLES / f"{name}.py"], capture_output=True, text=True, cwd=tmp_path)
+    done = fresh_python.run([EXAMPLES / f"{name}.py"], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "equal" in done.stdout or "close" in done.stdout
     if name == "rnn":

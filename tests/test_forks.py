@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+import fresh_python
 import pytest
 
 HEAD = """
@@ -117,6 +116,5 @@ def test_a_child_compiles(tmp_path: Path, name: str) -> None:
     program = tmp_path / "program.py"
     program.write_text(HEAD + PROGRAMS[name])
     environment = os.environ | {"SCRIPTC_CACHE_DIR": str(tmp_path / "cache"), "CC": str(compiler)}
-    command = [sys.executable, str(program), str(gate)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200)
+    done = fresh_python.run([program, gate], env=environment, timeout=200)
     assert done.returncode == 0, done.stderr

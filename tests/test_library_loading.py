@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 
+import fresh_python
 import pytest
 
 from scriptc.frontend import library
@@ -14,7 +13,7 @@ from scriptc.frontend import library
 def test_the_library_loads_without_exit() -> None:
     """IPython takes `exit` and `quit` out of the builtins while a cell runs; the option -S leaves them out."""
     text = "import builtins; del builtins.exit, builtins.quit; from scriptc.frontend import library; library.load()"
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    done = fresh_python.run(["-c", text])
     assert not done.returncode, done.stderr
 
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fresh_python
+
 _PROGRAM = """
 import torch
 import scriptc
@@ -32,7 +34,10 @@ def test_assertions(tmp_path: Path) -> None:
     env = os.environ | {"SCRIPTC_CACHE_DIR": str(tmp_path / "cache")}
 
     def run(*flags: str) -> str:
-        command = [sys.executable, *flags, str(tmp_path / "program.py")]
+        program = str(tmp_path / "program.py")
+        if not flags:
+            return fresh_python.run([program], env=env, check=True).stdout.strip()
+        command = [sys.executable, *flags, program]
         return subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout.strip()
 
     assert [run(), run("-O"), run()] == ["no positive number", "False", "no positive number"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
+import fresh_python
 import pytest
 from readme_program import README, first_program
 
@@ -15,6 +14,6 @@ def test_the_first_block_is_a_program_that_runs(tmp_path: Path) -> None:
     program, output = first_program()
     assert README.read_text().index("```") == README.read_text().index("```python")
     (tmp_path / "first.py").write_text(program)
-    done = subprocess.run([sys.executable, "first.py"], cwd=tmp_path, capture_output=True, text=True)
+    done = fresh_python.run(["first.py"], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == output

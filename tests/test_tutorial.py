@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
+import fresh_python
 import pytest
 
 PAGE = Path(__file__).parent.parent / "docs" / "guide" / "tutorial.md"
@@ -16,8 +16,8 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
 
 
-def run(*command: str, cwd: Path, status: int = 0) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+def python(*arguments: str, cwd: Path, status: int = 0) -> str:
+    done = fresh_python.run(arguments, cwd=cwd)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 
@@ -34,13 +34,13 @@ def folder_fixture(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_model_compiles_for_all_lengths(folder: Path) -> None:
-    output = run(sys.executable, "measure.py", cwd=folder).splitlines()
+    output = python("measure.py", cwd=folder).splitlines()
     assert [line.split()[0] for line in output] == ["eager", "scriptc", "frames:"]
     assert output[-1] == blocks("text")[0].splitlines()[-1]
 
 
 def test_the_comparison_succeeds(folder: Path) -> None:
-    report = run(sys.executable, "-m", "scriptc", "compare", "detector.py:Detector", "--eval", cwd=folder)
+    report = python("-m", "scriptc", "compare", "detector.py:Detector", "--eval", cwd=folder)
     assert report.splitlines()[0].split()[:2] == blocks("text")[1].split()[:2]
 
 
@@ -50,7 +50,7 @@ def test_the_explanation_names_what_cannot_be_compiled(folder: Path) -> None:
     text = text.replace("import torch\n", "import numpy as np\nimport torch\n", 1).replace("class Detector", softmax)
     (scores,) = re.findall(r"`(scores = torch.from_numpy.*)`", PAGE.read_text())
     (folder / "by_numpy.py").write_text(text.replace("scores = torch.softmax(self.classify(h), 0)", scores))
-    output = run(sys.executable, "-m", "scriptc", "explain", "by_numpy.py:Detector", "--eval", cwd=folder, status=1)
+    output = python("-m", "scriptc", "explain", "by_numpy.py:Detector", "--eval", cwd=folder, status=1)
     shown = blocks("text")[2].splitlines()
     assert output.splitlines()[0] == shown[0]
     assert all(line in output for line in shown[3:])
@@ -58,6 +58,6 @@ def test_the_explanation_names_what_cannot_be_compiled(folder: Path) -> None:
 
 def test_c_code_calls_the_package(folder: Path) -> None:
     """The package's own tests build and run packages; here the program of the page must fit the header."""
-    run(sys.executable, "-m", "scriptc", "build", "detector.py:Detector", "--eval", "--out", "detector", cwd=folder)
-    run("cc", "-Wall", "-Werror", "-fsyntax-only", "-Idetector/include", "main.c", cwd=folder)
+    python("-m", "scriptc", "build", "detector.py:Detector", "--eval", "--out", "detector", cwd=folder)
+    subprocess.run(["cc", "-Wall", "-Werror", "-fsyntax-only", "-Idetector/include", "main.c"], cwd=folder, check=True)
     assert "detector_forward(context, &frames, &scores, &read)" in (folder / "main.c").read_text()

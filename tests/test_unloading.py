@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gc
 import io
-import os
-import subprocess
 import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fresh_python
 import pytest
 import torch
 
@@ -179,5 +178,5 @@ for _ in range(50):
 def test_helper_threads_outlive_the_library_that_started_them(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(HELPERS)
-    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, env=os.environ, timeout=200)
+    done = fresh_python.run([program], timeout=200)
     assert done.returncode == 0, done.stderr

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import uuid
 from pathlib import Path
 
+import fresh_python
 import pytest
 
 HEAD = """
@@ -66,9 +65,8 @@ def test_a_warm_start_loads_nothing_of_the_compiler(tmp_path: Path, name: str) -
 
 def test_the_modules_of_the_compiler_exist() -> None:
     names = "\n".join(f"import {name}" for name in sorted(COMPILER))
-    subprocess.run([sys.executable, "-c", names], check=True)
+    fresh_python.run(["-c", names], check=True)
 
 
 def _loaded(program: Path) -> set[str]:
-    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+    return set(fresh_python.run([program], check=True).stdout.split())
