@@ -21,9 +21,10 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "  Variables: PYTHON ($(PYTHON)), VENV ($(VENV)), ARGS (passed on to pytest and the benchmarks)"
 
+# --no-compile: bytecode is written where a module is imported, and most modules of torch never are.
 $(INSTALLED): $(BUILT_FROM)
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
 	@touch $@
 
 demo: $(INSTALLED) ## install into .venv, then compile and run the seed RNN and compare it with eager
