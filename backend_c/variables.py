@@ -34,6 +34,9 @@ class Variables:
         for op in func.body.walk():
             if op.name == "if":
                 self.share_yielded(op)
+        self.followers: dict[Value, list[Value]] = {}  # by leader: the values that share its variable
+        for value in self.leader:
+            self.followers.setdefault(self.find(value), []).append(value)
         self.assign(func.body, names)
 
     def choose(self, block: Block) -> None:
@@ -99,7 +102,7 @@ class Variables:
         if value.type == ITER:
             self.name[leader] = "it"
             return
-        members = (v.name for v in (value, *(v for v in self.leader if self.find(v) is leader)) if v.name)
+        members = (v.name for v in (value, *self.followers.get(leader, ())) if v.name)
         self.name[leader] = names.fresh(next(members, "t"))
 
     def __getitem__(self, value: Value) -> str:
