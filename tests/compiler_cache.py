@@ -1,9 +1,9 @@
 """A compiler that compiles each text once: tests that build the same C again take the object file from an earlier build.
 
 `wrapper` writes a command that stands for a C compiler. It runs this file, which looks for an object file that the same
-compiler made, with the same flags, from the same texts of the source and of all headers. Everything that is no plain
-compilation of one C file, and everything that fails or warns, goes to the compiler itself. A build starts this file for each
-source, so that it imports little: json alone would double its time.
+compiler made, with the same flags, from the same texts of the source and of all headers. Precompiled headers are
+kept like object files. Everything that is no plain compilation of one file, and everything that fails or warns, goes to the
+compiler itself. A build starts this file for each source, so that it imports little: json alone would double its time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 # With these the object file names the folders that it was made from, so that those must be the same.
 NAMES_FOLDERS = ("-g", "-fsanitize", "-fdebug-prefix-map", "-ffile-prefix-map", "-fprofile", "--coverage")
 # These write more than an object file and its dependencies, or read more than files.
-NOT_PLAIN = ("-", "-E", "-S", "-x", "-M", "-MM", "-MMD", "-include")
+NOT_PLAIN = ("-", "-E", "-S", "-M", "-MM", "-MMD", "-include")
 NOT_PLAIN_BEGIN = ("-save-temps", "-fopt-info", "-fprofile", "--coverage", "-Wp,", "@")
 
 
@@ -76,10 +76,14 @@ def _plain(arguments: list[str]) -> tuple[str, str, list[str], list[str], list[s
     sources, out, folders, flags, dependencies = [], "", [], [], []
     rest = iter(arguments)
     for argument in rest:
-        if argument in ("-o", "-I", "-isystem", "-MF", "-MT"):
+        if argument in ("-o", "-I", "-isystem", "-MF", "-MT", "-x"):
             value = next(rest, "")
             if argument == "-o":
                 out = value
+            elif argument == "-x":
+                if value != "c-header":
+                    return None
+                flags.append("-xc-header")
             elif argument in ("-MF", "-MT"):
                 dependencies += [argument, value]
             else:
@@ -94,7 +98,8 @@ def _plain(arguments: list[str]) -> tuple[str, str, list[str], list[str], list[s
             flags.append(argument)
         else:
             sources.append(argument)
-    if "-c" not in flags or len(sources) != 1 or not sources[0].endswith(".c") or not out:
+    suffix = ".h" if "-xc-header" in flags else ".c"
+    if "-c" not in flags or len(sources) != 1 or not sources[0].endswith(suffix) or not out:
         return None
     return sources[0], out, folders, flags, dependencies
 

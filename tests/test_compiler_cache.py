@@ -84,6 +84,18 @@ def test_a_damaged_object_is_compiled_again(cached: Cached) -> None:
     assert cached.compile(project)[0] and (project / "one.o").read_bytes() == whole
 
 
+def test_headers_are_precompiled_once(cached: Cached) -> None:
+    for name, ran in (("first", True), ("second", False)):
+        header = cached.project(name) / "with space" / "value.h"
+        before = cached.log.read_text()
+        subprocess.run([cached.command, "-x", "c-header", "-c", str(header), "-o", f"{header}.gch"], check=True)
+        assert (cached.log.read_text() != before) is ran
+        source = header.with_name("uses.c")
+        source.write_text("int value = VALUE;\n")
+        used = ["-Winvalid-pch", "-Werror", "-include", str(header), "-c", str(source), "-o", f"{source}.o"]
+        subprocess.run([cached.command, *used], check=True)
+
+
 def test_dependencies_are_written_for_make(cached: Cached) -> None:
     project = cached.project("first")
     for name in ("made", "found"):
