@@ -16,12 +16,16 @@ import torch
 
 import scriptc
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads the maps of the process")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="reads the maps of the process"),
+    pytest.mark.usefixtures("compiles_once"),
+]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of the test's own, so that its maps have a name."""
+    gc.freeze()  # the collections of the test visit what it makes
     monkeypatch.setenv("SCRIPTC_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
