@@ -46,6 +46,7 @@ from scriptc.frontend.returns import fill_returns
 from scriptc.frontend.source.caller_signature import signature_of
 from scriptc.frontend.source.functions import SourceError, source_of, statements_of
 from scriptc.frontend.source.stack_room import StackLeft, recursion_limit
+from scriptc.frontend.user_backward import read_backward_functions
 from scriptc.frontend.values.abstract import AbstractValue, Known
 from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.predicates import has_known_keys
@@ -233,6 +234,7 @@ def _read_once(
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
     reader.emit.module.funcs[entry.name] = entry
     reader.emit.module.entries.append(entry.name)
+    read_backward_functions(reader)
     for op in reader.emit.module.walk():
         op.loc = _outside_of_library(op.loc)
     refuse_writes_to_conjugates(reader.emit.module)

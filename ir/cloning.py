@@ -48,9 +48,12 @@ def _clone_region(
 
 
 def inline(
-    builder: Builder, body: Block, arguments: Sequence[Value], loc: Loc, label: Callable[[], str]
+    builder: Builder, body: Block, arguments: Sequence[Value], loc: Loc | None, label: Callable[[], str]
 ) -> tuple[Value, ...]:
-    """Build a copy of the body of a function that is left by its last op alone; return what the function returns."""
+    """Build a copy of the body of a function that is left by its last op alone; return what the function returns.
+
+    loc: the place of the copies in the source, if not that of the originals.
+    """
     values = dict(zip(body.args, arguments, strict=True))
     for op in body.ops[:-1]:
         clone_op(builder, op, values, loc=loc, label=label)

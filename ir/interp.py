@@ -273,6 +273,10 @@ class Interpreter:
     def do_fuse(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         return self.block(op.regions[0], dict(zip(op.regions[0].args, operands, strict=True)))
 
+    @runs("user_gradient")
+    def do_user_gradient(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return ()
+
     @runs("check")
     def do_check(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         attrs = {k: v for k, v in op.attrs.items() if k != "of"}

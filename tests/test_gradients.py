@@ -175,23 +175,6 @@ def test_what_has_no_gradient_says_so_at_the_line():
         result.sum().backward()
 
 
-class StraightThrough(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return torch.sign(x)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad
-
-
-def test_a_backward_of_the_users_is_never_replaced():
-    x = torch.randn(3, requires_grad=True)
-    result = scriptc.compile(lambda x: StraightThrough.apply(x) * 2, optimize=OPTIMIZE)(x)
-    with pytest.raises(NotImplementedError, match="autograd.Function"):
-        result.sum().backward()
-
-
 def test_training_leaves_memory_flat(cell):
     compiled, xs = scriptc.compile(cell, optimize=OPTIMIZE), torch.randn(3, 2, 4)
     optimizer = torch.optim.SGD(cell.parameters(), lr=0.01)

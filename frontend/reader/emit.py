@@ -43,7 +43,6 @@ class Emitter:
         self.body = Block()
         self.builder = Builder(self.body)
         self._labels = 0
-        self._protects_leaves = True  # in grad mode, in-place writes to leaves raise
 
     def fresh_label(self) -> str:
         self._labels += 1
@@ -75,7 +74,7 @@ class Emitter:
 
     def effect(self, name: str, operands: Sequence[Value], /, **attrs: Attr) -> Op:
         """Build an op without results. A write to a tensor is preceded by a check that autograd allows it."""
-        if name in _WRITES and not self.builder.no_grad and self._protects_leaves:
+        if name in _WRITES and not self.builder.no_grad:
             self.check_leaf(operands[0])
         return self.builder.op(name, operands, self.position.loc, **attrs)
 
@@ -115,15 +114,6 @@ class Emitter:
         made = GradModeSet(not self.builder.no_grad, enabled)
         self.builder.no_grad = not enabled
         return made
-
-    @contextmanager
-    def leaves_unprotected(self) -> Iterator[None]:
-        """Build code that eager runs without grad mode, but whose results may require grad."""
-        saved, self._protects_leaves = self._protects_leaves, False
-        try:
-            yield
-        finally:
-            self._protects_leaves = saved
 
     def at_entry(self, make: Callable[[], _Made]) -> _Made:
         """Build ops at the start of the entry, within the context."""

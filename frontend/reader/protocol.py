@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scriptc.frontend.reader.raised import RaisedExceptions
     from scriptc.frontend.reader.recursion import RecursiveFunctions
     from scriptc.frontend.reader.speculation import Speculation
+    from scriptc.frontend.reader.user_gradients import UserGradient
     from scriptc.frontend.values.abstract import AbstractValue, DictValue, Kinds, KnownLengthListValue, ObjectValue
     from scriptc.frontend.values.frame import Frame
     from scriptc.frontend.values.walk import Walk
@@ -41,6 +42,7 @@ class Reader(Protocol):
     recursion: RecursiveFunctions
     speculation: Speculation
     state: OutsideState
+    user_gradients: list[UserGradient]
 
     # ---- text ----
     def evaluate(self, node: ast.expr) -> AbstractValue:

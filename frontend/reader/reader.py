@@ -31,6 +31,7 @@ from scriptc.frontend.reader.position import Position
 from scriptc.frontend.reader.raised import RaisedExceptions
 from scriptc.frontend.reader.recursion import RecursiveFunctions
 from scriptc.frontend.reader.speculation import Speculation
+from scriptc.frontend.reader.user_gradients import UserGradient
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, Kinds, KnownLengthListValue, ObjectValue
 from scriptc.frontend.values.walk import Walk
@@ -55,6 +56,7 @@ class EntryReader:
         self.recursion = RecursiveFunctions()
         self.speculation = Speculation(assumptions, self.position, self.diagnostics)
         self.state = OutsideState(ahead)
+        self.user_gradients: list[UserGradient] = []
 
     def evaluate(self, node: ast.expr) -> AbstractValue:
         return expressions.evaluate(self, node)

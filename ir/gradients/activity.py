@@ -9,7 +9,7 @@ from scriptc.ir.analysis import holds, roots
 from scriptc.ir.core import Block, Func, Op, Value
 from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.gradients.detached import is_detached, writes_tensor
-from scriptc.ir.gradients.rules import is_constant
+from scriptc.ir.gradients.rules import is_constant, parts_of_call, written_by
 from scriptc.ir.regions import region_arguments
 from scriptc.ir.types import CellType, ListType, OptionalType, TensorType, TupleType, Type
 
@@ -54,7 +54,8 @@ class Written:
     """The tensors that a function writes to, by any alias."""
 
     def __init__(self, func: Func):
-        self.roots = {r for op in func.body.walk() if "tensor" in op.defn.writes and op.operands for r in roots(op.operands[0])}
+        self.writers = [op for op in func.body.walk() if "tensor" in op.defn.writes and op.operands]
+        self.roots = {r for op in self.writers for r in roots(op.operands[0])}
         self.anything = any(not isinstance(r.type, TensorType) for r in self.roots)  # an item of a container
 
     def __contains__(self, value: Value) -> bool:
@@ -75,6 +76,13 @@ class Flow:
     def _add(self, op: Op) -> None:
         if op.regions:
             self._add_regions(op)
+        elif op.name == "user_gradient":
+            results, sources, _ = parts_of_call(op)
+            for source in sources:
+                for result in results:
+                    self._step(source, result)
+            for written in written_by(op):
+                self._share(written)
         elif op.has("TERMINATOR") or is_constant(op) or (op.no_grad and writes_tensor(op)):
             return
         elif op.defn.writes & {"tensor", "list", "cell"} and op.operands:
@@ -83,15 +91,19 @@ class Flow:
             written = op.operands[0]
             for source in op.operands[1:]:
                 self._step(source, written)
-            while (parent := _aliased(written)) is not None:
-                self._step(written, parent)
-                self._step(parent, written)
-                written = parent
+            self._share(written)
         else:
             for result in op.results:
                 if not is_detached(result):
                     for source in op.operands:
                         self._step(source, result)
+
+    def _share(self, written: Value) -> None:
+        """Let gradients flow between a tensor that is written and the tensors that it is a view of."""
+        while (parent := _aliased(written)) is not None:
+            self._step(written, parent)
+            self._step(parent, written)
+            written = parent
 
     def _add_regions(self, op: Op) -> None:
         for argument in region_arguments(op):
@@ -131,9 +143,9 @@ def blocks_behind(values: Iterable[Value]) -> set[Block]:
 
 
 def _aliased(value: Value) -> Value | None:
-    """Return the tensor, or the tuple of views, of which a tensor is a view by any op but `alias`, which detaches."""
+    """Return the tensor, or the tuple of views, of which a tensor is a view by any op that passes gradients on."""
     op = value.op
-    if op is None or op.name == "alias":
+    if op is None or op.name in ("alias", "linked"):
         return None
     return op.operands[0] if op.operands and op.has("VIEW") else viewed(value)
 

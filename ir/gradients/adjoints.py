@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scriptc.ir.analysis import calls, may_be_undefined
+from scriptc.ir.analysis import calls, is_fresh, may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Block, Func, Op, Value
 from scriptc.ir.gradients.activity import PARTIAL_VIEWS, VIEWS, Flow, Written, carries, root_of, viewed
 from scriptc.ir.gradients.levels import Level, loc_of
-from scriptc.ir.gradients.rules import not_differentiable
+from scriptc.ir.gradients.rules import not_differentiable, written_by
 from scriptc.ir.gradients.tiles import dim_of_tiles, find_stacked, find_tiles
 from scriptc.ir.loc import Loc
 from scriptc.ir.regions import ancestor_in, is_loop, region_argument_of
@@ -30,18 +30,18 @@ class Adjoints:
 
     def __init__(self, func: Func, inputs: Sequence[Value], outputs: Sequence[Value]):
         self.active = Flow([func.body]).between(inputs, outputs)
-        writers = [op for op in func.body.walk() if "tensor" in op.defn.writes and op.operands]
+        writes = [(op, dst) for op in func.body.walk() for dst in written_by(op)]
         self.written = Written(func)
-        targets = {root_of(op.operands[0]) for op in writers}
+        targets = {root_of(dst) for _, dst in writes}
         parts = {v for v in self.active if _is_part(v)}
         self.tiles = find_tiles({root_of(v) for v in parts} - targets)
         self.tile_values = {tile for tiles in self.tiles.values() for tile in tiles}
         self.buffered = {root_of(v) for v in parts - self.tile_values} | (targets & self.active)
         self.stacked = find_stacked(func, self.active)
         _refuse_calls(func)
-        for op in writers:
-            if root_of(op.operands[0]) in self.active:
-                _refuse_aliases(op)
+        for op, dst in writes:
+            if root_of(dst) in self.active:
+                _refuse_aliases(op, dst, self.active)
 
     # ---- adding ----
 
@@ -181,12 +181,17 @@ def _is_part(value: Value) -> bool:
     return op.name in PARTIAL_VIEWS or isinstance(parent.type, ListType)
 
 
-def _refuse_aliases(op: Op) -> None:
+def _refuse_aliases(op: Op, dst: Value, active: set[Value]) -> None:
     """Refuse a write to a tensor of which another value may be the same tensor."""
-    root = root_of(op.operands[0])
+    root = root_of(dst)
     made = root.op
     while made is not None and made.has("VIEW"):  # a view that is not taken of gradients
         source = made.operands[0]
+        if made.name == "linked":
+            if _shares_memory(made, active):
+                raise not_differentiable(op, "a write to an output of an autograd.Function that may be a view",
+                                         "write to a clone of it")  # fmt: skip
+            break
         if any(user is not made and _is_alias(user) for user in source.users()):
             raise not_differentiable(op, f"a write through `{made.name}`", "write to a clone of it")
         root = root_of(source)
@@ -199,6 +204,16 @@ def _refuse_aliases(op: Op) -> None:
         source = user.operands[i]
         if len(source.users()) > 1 and argument is not None and source not in (argument.inner, argument.result):
             raise not_differentiable(op, "a write to a tensor that may be one of several", "write to a clone of it")
+
+
+def _shares_memory(linked: Op, active: set[Value]) -> bool:
+    """Return whether an output of a user's function may share memory with a tensor of another name that has gradients."""
+    user, value = linked, linked.operands[0]
+    while not any(u is not user and u.has("VIEW") and u.name != "alias" for u in value.users()):
+        if value.op is None or value.op.name != "alias":
+            return value in active or not is_fresh(value)
+        user, value = value.op, value.op.operands[0]
+    return True
 
 
 def _refuse_calls(func: Func) -> None:
@@ -217,14 +232,16 @@ def _refuse_older_views(op: Op, root: Value) -> None:
             continue
         seen.add(value)
         for user in value.users():
-            if user.has("VIEW") and user.name not in VIEWS and not _runs_after(user, op, root):
+            if user.name == "alias" or user.operands[0] is not value:  # no gradients flow to a view of the tensor
+                continue
+            if user.has("VIEW") and user.name not in VIEWS and not runs_after(user, op, root):
                 what = f"a write to a tensor of which `{user.name}` made a view"
                 raise not_differentiable(op, what, "write to a clone of it")
-            if user.has("VIEW") or (user.has("FETCHES") and user.operands[0] is value):
+            if user.has("VIEW") or user.has("FETCHES"):
                 todo += user.results
 
 
-def _runs_after(later: Op, op: Op, root: Value) -> bool:
+def runs_after(later: Op, op: Op, root: Value) -> bool:
     """Return whether an op runs only after another one, from the definition of `root` on."""
     at: Op | None = op
     while at is not None and at.parent is not None:

@@ -50,7 +50,7 @@ def run(module: Module, derivatives: Derivatives) -> Collection[Value]:
     freed: set[Value] = set()
     asking = [op for op in func.body.walk() if op.name == ASKS]
     for number, op in enumerate(asking):
-        _Request(func, op, freed).replace(derivatives, f"G{number}_")
+        _Request(module, func, op, freed).replace(derivatives, f"G{number}_")
     return freed
 
 
@@ -63,7 +63,8 @@ def refuse_freed(func: Func, active: Collection[Value], freed: Collection[Value]
 class _Request:
     """One `autograd.grad` op. freed: the values whose graph an earlier such op has freed."""
 
-    def __init__(self, func: Func, op: Op, freed: set[Value]):
+    def __init__(self, module: Module, func: Func, op: Op, freed: set[Value]):
+        self.functions = module.funcs
         self.func = func
         self.op = op
         self.freed = freed
@@ -85,7 +86,7 @@ class _Request:
         level = Level(forward, Builder(backward), None, KeptInPlace(), adjoints.written)
         for value, cotangent in zip(outputs, cotangents, strict=True):
             adjoints.accumulate(level, value, cotangent)
-        Blocks(Reversal(adjoints, derivatives, labels), level).reverse(level)
+        Blocks(Reversal(adjoints, derivatives, self.functions, labels), level).reverse(level)
         found = [adjoints.take_defined(level, v) or level.zero(v) for v in inputs]
         gradients = [narrowed(level.builder, g, v.type, op.loc) for g, v in zip(found, inputs, strict=True)]
         for made in backward.walk():

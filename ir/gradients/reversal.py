@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 from scriptc.ir.core import Func, Module
@@ -17,12 +18,14 @@ REVERSES, reverses = handlers()  # functions of (reversal, level, op) that build
 class Reversal:
     """The differentiation of one function: the gradients of its values, and the derivatives of its ops.
 
-    labels: what the labels of loops in backward code begin with.
+    functions: those of the module, in which a `user_gradient` names its `backward`. labels: what the labels of loops in
+    backward code begin with.
     """
 
-    def __init__(self, adjoints: Adjoints, derivatives: Derivatives, labels: str = "G"):
+    def __init__(self, adjoints: Adjoints, derivatives: Derivatives, functions: Mapping[str, Func], labels: str = "G"):
         self.adjoints = adjoints
         self.derivatives = derivatives
+        self.functions = functions
         self._prefix = labels
         self._labels = itertools.count()
         self._read: dict[Any, Func] = {}

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
-from scriptc.ir.gradients import lists, writes
+from scriptc.ir.gradients import lists, user_functions, writes
 from scriptc.ir.gradients.activity import carries, root_of
 from scriptc.ir.gradients.adjoints import Adjoints, around, gradient_type
 from scriptc.ir.gradients.joined_types import join_types
@@ -33,7 +33,7 @@ from scriptc.ir.passes import single_exit
 from scriptc.ir.regions import counter, is_loop
 from scriptc.ir.types import INT, ListType, OptionalType, TensorType, Type, join
 
-_REGISTERED = (lists, writes)  # imported for the ops that they register
+_REGISTERED = (lists, user_functions, writes)  # imported for the ops that they register
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def differentiate(
     last = func.body.ops[-1]
     results = [v for v in last.operands if is_differentiable(v.type)]
     adjoints = Adjoints(func, [v for v in inputs if v is not None], results)
-    reversal, block = Reversal(adjoints, derivatives), Block()
+    reversal, block = Reversal(adjoints, derivatives, module.funcs), Block()
     kept = KeptOfFunction(block)
     level = Level(func.body, Builder(block), None, kept, adjoints.written)
     gradients = [Value(v.type, block, f"grad_{v.name}") for v in results]
@@ -137,6 +137,8 @@ class Blocks:
                 continue
             if op.regions:
                 self.reverse_regions(level, op)
+            elif op.name == "user_gradient":
+                REVERSES[op.name](self.reversal, level, op)
             elif op.operands and (op.defn.writes & {"tensor", "list"} or any(r in active for r in op.results)):
                 handler = REVERSES.get(op.name)
                 if handler is not None:

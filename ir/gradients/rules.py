@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from scriptc.ir.core import Func, Op
+from scriptc.ir.core import Func, Op, Value
 from scriptc.ir.errors import CompileError, Diagnostic
 
 
@@ -22,6 +22,19 @@ class Derivatives(Protocol):
 def is_constant(op: Op) -> bool:
     """Return whether the results of an op have zero gradients with respect to all its operands."""
     return op.defn.gradient == ()
+
+
+def parts_of_call(op: Op) -> tuple[Sequence[Value], Sequence[Value], Sequence[Value]]:
+    """Return the operands of a `user_gradient`: the results of the call, its sources, and the values for `backward`."""
+    first, second = op.attrs["results"], op.attrs["results"] + op.attrs["sources"]
+    return op.operands[:first], op.operands[first:second], op.operands[second:]
+
+
+def written_by(op: Op) -> list[Value]:
+    """Return the tensors of whose gradients those before and those after an op differ, because the op writes to them."""
+    if op.name == "user_gradient":
+        return [op.operands[i] for i in op.attrs["dirty"]]
+    return [op.operands[0]] if "tensor" in op.defn.writes and op.operands else []
 
 
 def not_differentiable(op: Op, what: str, hint: str = "") -> CompileError:

@@ -311,8 +311,16 @@ ROWS = [
                          extra=((5,),)),)),
     OpDef("alias", "(Tensor self) -> Tensor", lambda o, a: (o[0].type,), _VIEW, ref="Tensor.detach", emit="view", gradient=(),
           samples=Samples(_X)),
-    # Returns the tensor itself, and lets gradients flow to `sources`.
-    OpDef("linked", "(Tensor self, Value[] sources) -> Tensor", lambda o, a: (o[0].type,), _VIEW, ref="linked", emit="linked"),
+    # Returns the tensor itself, and lets gradients flow to `sources`, by a `user_gradient` behind it. It is not PURE, since
+    # each run has gradients of its own.
+    OpDef("linked", "(Tensor self, Value[] sources) -> Tensor", lambda o, a: (o[0].type,), frozenset({"VIEW"}), ref="linked",
+          emit="linked", gradient=()),
+    # Computes the gradients of some tensors, the sources, from those of the results of `linked` ops. It does nothing else.
+    # values: first the results, then the sources, then what the function `backward` takes. refused: why there is none.
+    # takes: the arguments of `backward`. gives: for each of its results the number of the source. dirty: the numbers of the
+    # results that are sources, which were written.
+    OpDef("user_gradient", "(Value[] values, *, int results, int sources, str backward, str refused, str[] takes, int[] gives,"
+          " int[] dirty) -> ()", fixed(), writes=frozenset({"io"}), emit="user_gradient"),
     OpDef("split", "(Tensor self, SymInt split_size, int dim) -> Tensor[]", _parts, _VIEW, ref="torch.split",
           raises=True, emit="parts", samples=Samples(_X, extra=((2, 1), (3, 1), (5, 0))),
           errors=(Raises("RuntimeError", "split expects split_size be non-negative, but got split_size=-1",

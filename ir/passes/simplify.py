@@ -120,14 +120,6 @@ def size_of_view(op: Op, rw: Rewriter) -> bool:
     return True
 
 
-def drop_link(op: Op, rw: Rewriter) -> bool:
-    """Drop `linked`. The flow of gradients was found before the passes."""
-    if op.name != "linked" or not fits(op.operands[0], op.result):
-        return False
-    rw.replace(op, [op.operands[0]])
-    return True
-
-
 def _made_by(value: Value, name: str) -> Op | None:
     return value.op if value.op is not None and value.op.name == name else None
 
@@ -382,7 +374,7 @@ def get_of_new(op: Op, rw: Rewriter) -> bool:
 
 
 RULES = [
-    int_identity, int_comparison, whole_slice, size_of_view, drop_link, transpose_of_transpose, cast_of_cast,
+    int_identity, int_comparison, whole_slice, size_of_view, transpose_of_transpose, cast_of_cast,
     check_sizes_earlier, linear_checked_before, contiguous_of_contiguous, inline_scope, try_what_cannot_raise,
     drop_unread_cell, same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
 ]  # fmt: skip

@@ -93,7 +93,8 @@ class GradientCall:
         self.backward = bridge.Callable(_does_not_fit)
         live = spec.live[len(spec.live) - code.params :]
         self.backward.add_variant(
-            VariantSpec(code.library, code.backward, tuple(given), TupleSpec(code.gradients), live, exceptions=spec.exceptions)
+            VariantSpec(code.library, code.backward, tuple(given), TupleSpec(code.gradients), live, exceptions=spec.exceptions,
+                        random=code.random)  # fmt: skip
         )
 
     def run_forward(

@@ -83,6 +83,12 @@ class _Flow:
             inputs |= {self.params[p.attrs["name"]] for p in self.called(op.attrs["func"]) if p.name == "param"}
             for value in (*op.operands, *op.results):
                 self.add(value, inputs)
+        elif op.name == "user_gradient":
+            sources = op.operands[op.attrs["results"] :][: op.attrs["sources"]]
+            for i in op.attrs["dirty"]:
+                self.write(op.operands[i], frozenset().union(*map(self.get, sources)))
+        elif op.name == "linked":
+            self.add(op.result, frozenset().union(*map(self.get, op.operands[1:])))
         elif op.name not in ("alias", "autograd.grad"):
             for result in op.results:
                 if not is_detached(result):

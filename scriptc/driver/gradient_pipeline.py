@@ -19,7 +19,6 @@ from scriptc.ir.errors import InternalError
 from scriptc.ir.gradients import detached, inside
 from scriptc.ir.gradients.activity import Flow
 from scriptc.ir.gradients.reverse import differentiate
-from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.phases import OPTIMIZED
 from scriptc.ir.verifier import verify
@@ -31,10 +30,14 @@ FORWARD, BACKWARD = 0, 1  # the numbers of the entries
 class GradientCode:
     """The library that computes a variant and its gradients.
 
-    params: the number of params of the program. kept: the specs of the values that the forward entry returns after its
-    results. cotangents: the specs of the gradients that the backward entry takes after these. gradients: the specs of what it
-    returns. arrives: for each input whether its gradient is among these; no gradient reaches the others. reads: the numbers
-    of the params that the backward entry reads. forward, backward: the numbers of the entries in the library.
+    params: the number of params of the program.
+    kept: the specs of the values that the forward entry returns after its results.
+    cotangents: the specs of the gradients that the backward entry takes after these.
+    gradients: the specs of the values that the backward entry returns.
+    arrives: for each input whether its gradient is among these; no gradient reaches the others.
+    reads: the numbers of the params that the backward entry reads.
+    random: whether the backward entry draws random numbers.
+    forward, backward: the numbers of the entries in the library.
     """
 
     library: Path
@@ -44,6 +47,7 @@ class GradientCode:
     gradients: tuple[Spec, ...]
     arrives: tuple[bool, ...]
     reads: tuple[int, ...]
+    random: bool
     forward: int = FORWARD
     backward: int = BACKWARD
 
@@ -73,8 +77,6 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     """Return the IR of the gradients of a variant, before the passes, and its code without a library."""
     module = variant.read_module()
     (name,) = module.entries
-    if (op := next((op for op in module.walk() if op.name == "linked"), None)) is not None:  # which `clean` would drop
-        raise not_differentiable(op, "an autograd.Function", "write its forward as a function without a backward of its own")
     freed = inside.run(module, LibraryDerivatives())
     body = module.funcs[name].body
     inside.refuse_freed(module.funcs[name], Flow([body]).sources(body.ops[-1].operands), freed)
@@ -87,6 +89,7 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     kept = tuple(map(spec_of_type, made.forward.results[own:]))
     cotangents = tuple(spec_of_type(a.type) for a in made.backward.body.args[made.kept :])
     gradients = tuple(map(spec_of_type, made.backward.results))
+    random = any("random" in op.defn.writes for op in made.backward.body.walk())
     read = {op.attrs["name"] for op in made.backward.body.walk() if op.name == "param"}
     reads = tuple(i for i, name in enumerate(names) if name in read)
-    return module, GradientCode(Path(), len(names), kept, cotangents, gradients, made.arrives, reads)
+    return module, GradientCode(Path(), len(names), kept, cotangents, gradients, made.arrives, reads, random)

@@ -19,7 +19,9 @@ class PipelinePass:
 
 # `clean` is the passes that ir.passes.CLEANING lists, to a fixpoint.
 _CLEAN = PipelinePass("clean", "all passes match what it leaves: constants folded, invariants hoisted, dead code gone")
+_DROP = PipelinePass("drop_user_gradients", "the flow of gradients was found, and `clean` matches what is in between")
 FULL = (
+    _DROP,
     _CLEAN,
     PipelinePass("prepare_weights", "hoisted weights show which products have invariant matrices", ("frozen", "weight_format")),
     PipelinePass("clean", "packing leaves equal packs of one weight"),
@@ -39,10 +41,11 @@ FULL = (
 )
 # In front of `FULL` on forward and backward code. Elsewhere batch_sums would keep the operands of all iterations.
 GRADIENTS = (
+    PipelinePass("drop_user_gradients", "functions of users were inlined in backward code"),
     PipelinePass("clean", "derivatives are inlined, and most of what they test is known"),
     PipelinePass("batch_sums", "it takes sums of products, before others take the products"),
 )
-OPT_LEVELS: dict[int, tuple[PipelinePass, ...]] = {0: (), 1: (_CLEAN,), 2: FULL, 3: FULL}
+OPT_LEVELS: dict[int, tuple[PipelinePass, ...]] = {0: (), 1: (_DROP, _CLEAN), 2: FULL, 3: FULL}
 
 
 def passes_of(options: Options, *, gradients: bool = False) -> list[Step]:
