@@ -163,6 +163,24 @@ def test_an_argument_that_was_written_between_forward_and_backward():
         y.backward()
 
 
+def test_backward_reads_the_weights_that_forward_read(cell):
+    compiled, xs = scriptc.compile(cell, optimize=OPTIMIZE), torch.randn(3, 2, 4, requires_grad=True)
+    first = torch.autograd.grad(compiled(xs).sum(), xs)
+    y = compiled(xs).sum()
+    cell.u.weight = nn.Parameter(torch.zeros_like(cell.u.weight))
+    torch.testing.assert_close(torch.autograd.grad(y, xs), first)
+
+
+def test_gradients_of_weights_that_functional_call_lends(cell):
+    compiled, xs = scriptc.compile(cell, optimize=OPTIMIZE), torch.randn(3, 2, 4)
+    lent = {name: (p * 1.5).detach().requires_grad_() for name, p in cell.named_parameters()}
+    wanted, found = (
+        torch.autograd.grad(torch.func.functional_call(net, lent, (xs,)).square().sum(), list(lent.values()))
+        for net in (cell, compiled)
+    )
+    torch.testing.assert_close(found, wanted)
+
+
 def test_what_has_no_gradient_says_so_at_the_line():
     def f(xs):
         ys = [x * 2 for x in xs]

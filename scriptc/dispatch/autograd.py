@@ -199,7 +199,7 @@ def _run_differentiable(
     flat = [t for v in sources for t in _tensors(v)]  # before the call, which may append to lists
     value, saved = call.run_forward(args, kwargs, differentiable, given)
     saved.counts = counts
-    saved.tensors += call.weights(inputs)
+    call.save_weights(saved, inputs)
     old = list(saved.outputs)
     new = _Differentiable.apply(saved, *flat)
     return _rebuild(value, {id(a): b for a, b in zip(old, new, strict=True)})

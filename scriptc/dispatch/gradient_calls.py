@@ -66,6 +66,7 @@ class Saved:
 
     slots: for each differentiable leaf of the result, where its gradient is found. kept: what the forward entry kept, with the
     number of a saved tensor for each tensor.
+    weights: the tensors outside that the forward entry read, with the number of a saved tensor for each that backward reads.
     counts: for each input the number of its tensors, None for one that is a tensor.
     """
 
@@ -74,6 +75,7 @@ class Saved:
     slots: list[Slot]
     kept: Any
     tensors: list[torch.Tensor]
+    weights: list[Any] = field(default_factory=list)
     counts: list[int | None] = field(default_factory=list)
 
 
@@ -89,11 +91,11 @@ class GradientCall:
         self.forward.add_variant(
             spec._replace(library=code.library, entry=code.forward, result=both, guards=(), grad_call=None)
         )
-        given = [bridge.Param(f"given{i}", s) for i, s in enumerate((*code.kept, *code.cotangents))]
+        weights = [live.spec for live in spec.live[len(spec.live) - code.params :]]
+        given = [bridge.Param(f"given{i}", s) for i, s in enumerate((*code.kept, *code.cotangents, *weights))]
         self.backward = bridge.Callable(_does_not_fit)
-        live = spec.live[len(spec.live) - code.params :]
         self.backward.add_variant(
-            VariantSpec(code.library, code.backward, tuple(given), TupleSpec(code.gradients), live, exceptions=spec.exceptions,
+            VariantSpec(code.library, code.backward, tuple(given), TupleSpec(code.gradients), exceptions=spec.exceptions,
                         random=code.random)  # fmt: skip
         )
 
@@ -126,17 +128,20 @@ class GradientCall:
         tensors: list[torch.Tensor] = []
         return value, Saved(self, outputs, slots, _numbered(kept, tensors), tensors)
 
-    def weights(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
-        """Return the tensors outside that backward reads: autograd tells if one is written before that."""
-        first = len(inputs) - self.code.params
-        return [inputs[first + i] for i in self.code.reads]
+    def save_weights(self, saved: Saved, inputs: Sequence[Any]) -> None:
+        """Keep the tensors outside that forward read. Autograd tells if one that backward reads is written before that."""
+        weights = inputs[len(inputs) - self.code.params :] if self.code.params else []
+        saved.weights = [
+            _numbered(weight, saved.tensors) if i in self.code.reads else weight for i, weight in enumerate(weights)
+        ]
 
     def run_backward(self, saved: Saved, tensors: Sequence[torch.Tensor], grads: Sequence[torch.Tensor]) -> list[Any]:
         """Return the gradient of each of `inputs`, None where no gradient reaches it."""
         cotangents = [
             _cotangent(spec, slot, grads) for slot, spec in zip(saved.slots, self.code.cotangents, strict=True)
         ]
-        found = iter(self.backward.run_nograd(*_with_tensors(saved.kept, tensors), *cotangents))
+        weights = [_with_tensors(weight, tensors) for weight in saved.weights]
+        found = iter(self.backward.run_nograd(*_with_tensors(saved.kept, tensors), *cotangents, *weights))
         made = [next(found) if arrives else None for arrives in self.code.arrives]
         return [g for gradient, n in zip(made, saved.counts, strict=True) for g in _spread(gradient, n)]
 
