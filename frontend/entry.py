@@ -71,7 +71,7 @@ class Entry(Contract):
 def read(
     func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool = True,
     changing: Collection[Any] = (), varied: Collection[int] = (), ahead: bool = False, left: StackLeft | None = None,
-    on_reading: Callable[[Reading], object] | None = None,
+    on_reading: Callable[[Reading], object] | None = None, runs_hooks: bool = True,
 ) -> Entry:  # fmt: skip
     """Read a function called with `arguments` (bound to its parameters, `receiver` apart).
 
@@ -79,7 +79,7 @@ def read(
     their dict, key), that are not to be baked in because they change between calls. varied: places of string arguments that
     are not to be baked in while that can be helped. ahead: for a build ahead of time, where one specialization serves all
     kinds that a state may have. left: tells how much of the running thread's stack may be taken. on_reading: is called
-    before each reading of the function.
+    before each reading of the function. runs_hooks: the call would run the hooks of a receiver that is a module.
 
     Raises CompileError with every error found, TypeError for an argument that cannot be passed, InternalError for a bug in
     scriptc.
@@ -87,7 +87,10 @@ def read(
     library.load()
     with recursion_limit(left, Loc(func.__code__.co_filename, func.__code__.co_firstlineno)), dependencies.noted():
         assume = Assumptions(changing=set(changing), varied=set(varied))
-        return _read(func, receiver, arguments, assume, dynamic=dynamic, ahead=ahead, left=left, on_reading=on_reading)
+        return _read(
+            func, receiver, arguments, assume, dynamic=dynamic, ahead=ahead, left=left, on_reading=on_reading,
+            runs_hooks=runs_hooks,
+        )  # fmt: skip
 
 
 def _read(
@@ -100,6 +103,7 @@ def _read(
     ahead: bool,
     left: StackLeft | None,
     on_reading: Callable[[Reading], object] | None,
+    runs_hooks: bool,
 ) -> Entry:
     seen = {hash(assume.fingerprint())}
     told = 0
@@ -109,7 +113,7 @@ def _read(
         reader = _reader(func, receiver, assume, ahead=ahead, left=left)
         signature = Signature(frozenset(assume.known_args), dynamic, assume.parted, assume.tabled)
         try:
-            return _read_once(reader, func, receiver, arguments, signature)
+            return _read_once(reader, func, receiver, arguments, signature, runs_hooks=runs_hooks)
         except Restart:
             pass
         except UnsupportedArgument as e:
@@ -182,8 +186,9 @@ def _symbol(name: str) -> str:
 
 
 def _read_once(
-    reader: Reader, func: FunctionType, receiver: Any, arguments: Mapping[str, Any], signature: Signature
-) -> Entry:
+    reader: Reader, func: FunctionType, receiver: Any, arguments: Mapping[str, Any], signature: Signature, *,
+    runs_hooks: bool,
+) -> Entry:  # fmt: skip
     specs = signature.of(arguments)
     reader.environment.same_as = same_containers(specs, arguments)
     try:
@@ -215,7 +220,7 @@ def _read_once(
     enter(reader, frame)
     try:
         open_slots(reader, signature)
-        if isinstance(receiver, torch.nn.Module):
+        if runs_hooks and isinstance(receiver, torch.nn.Module):
             guard_hooks(reader, receiver)
         if not refused:
             _run(reader, frame)

@@ -281,8 +281,8 @@ class Callable:
     """The compiled variants of one function.
 
     call: the hot entry, a builtin. It runs the first variant that fits, most recently hit first. When none does,
-        `on_miss(args,
-    kwargs)` must add one that does, or raise, or return an exception, which is then raised without a frame of its own.
+        `on_miss(args, kwargs)` must add one that does, or raise, or return an exception, which is then raised without a
+        frame of its own, or return a function, which then runs the call.
     run_nograd: the same without asking for autograd.
     fits: tells whether a variant takes such a call.
     """

@@ -261,55 +261,6 @@ def test_default_dtype_is_seen() -> None:
     assert made(2)[0].dtype == torch.float32
 
 
-HOOKS = {
-    "register_forward_hook": lambda module, args, result: result + 1,
-    "register_forward_pre_hook": lambda module, args: (args[0] * 2,),
-}
-
-
-@pytest.mark.parametrize("kind", HOOKS)
-@torch.no_grad()
-def test_hooks_of_the_root_are_refused(kind: str) -> None:
-    model = Net()
-    made = make(model)
-    expected = made(X)
-    handle = getattr(model, kind)(HOOKS[kind])
-    with pytest.raises(scriptc.CompileError, match="hook"):
-        made(X)
-    handle.remove()
-    assert torch.equal(made(X), expected)
-
-
-@pytest.mark.parametrize("kind", HOOKS)
-@torch.no_grad()
-def test_hooks_of_submodules_run(kind: str) -> None:
-    model = Net()
-    made = make(model)
-    expected = made(X)
-    handle = getattr(model.linear, kind)(HOOKS[kind])
-    torch.testing.assert_close(made(X), model(X))
-    assert not torch.equal(made(X), expected)
-    handle.remove()
-    assert torch.equal(made(X), expected)
-
-
-@torch.no_grad()
-def test_global_hooks_are_never_skipped() -> None:
-    model = Net()
-    made = make(model)
-    made(X)
-    handle = nn.modules.module.register_module_forward_hook(lambda m, args, out: out * 0)
-    try:
-        expected = model(X)
-        try:
-            actual = made(X)
-        except scriptc.CompileError:
-            return
-        torch.testing.assert_close(actual, expected)
-    finally:
-        handle.remove()
-
-
 # ---- autograd ----
 def test_results_require_grad_where_eagers_do() -> None:
     def f(x, y):

@@ -167,8 +167,8 @@ def _compile_function(func: FunctionType, options: Options) -> CompiledFunction:
     return made
 
 
-def _compile_method(method: MethodType, options: Options, dispatcher: Dispatcher | None = None) -> CompiledMethod:
-    dispatcher = dispatcher or Dispatcher(method, options)
+def _compile_method(method: MethodType, options: Options) -> CompiledMethod:
+    dispatcher = Dispatcher(method, options)
     call = staticmethod(dispatcher.call)
     members = {"__call__": call, "__doc__": DOC, "__module__": __name__}
     made: CompiledMethod = type("CompiledMethod", (CompiledMethod,), members)(method, dispatcher)
@@ -242,15 +242,16 @@ def _compile_instance(module: torch.nn.Module, options: Options) -> torch.nn.Mod
         "_variant": Inspection._variant,
         **{name: getattr(Inspection, name) for name in NAMES if not hasattr(module, name)},
     }
-    if cls.__call__ is torch.nn.Module.__call__:  # a call runs `forward`
-        forward = dispatcher.target
-        if forward.receiver is module:
-            method = MethodType(forward.func, module)
-            members["forward"] = staticmethod(_compile_method(method, options, dispatcher))
-        else:  # the instance has a `forward` that replaces the method
-            members["forward"] = staticmethod(dispatcher.call)
+    forward = dispatcher.target
+    is_method = cls.__call__ is torch.nn.Module.__call__ and forward.receiver is module  # a call runs `forward`
+    if is_method:  # which runs no hooks
+        members["forward"] = staticmethod(_compile_method(MethodType(forward.func, module), options))
+    elif cls.__call__ is torch.nn.Module.__call__:  # the instance has a `forward` that replaces the method
+        members["forward"] = staticmethod(dispatcher.call)
     made: torch.nn.Module = object.__new__(type(cls.__name__, (cls,), members))
     made.__dict__ = module.__dict__
+    if is_method:
+        dispatcher.with_hooks = functools.partial(cls._call_impl, made)
     return made
 
 

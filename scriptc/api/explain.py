@@ -60,7 +60,7 @@ def explain(obj: Any, *args: Any, **kwargs: Any) -> Explanation:
     target = target_of(obj)
     arguments = target.bind(args, kwargs)
     try:
-        entry = read(target.func, target.receiver, arguments, dynamic=Options().dynamic)
+        entry = read(target.func, target.receiver, arguments, dynamic=Options().dynamic, runs_hooks=target.runs_hooks)
     except CompileError as error:
         return Explanation(target.name, tuple(error.diagnostics))
     return Explanation(target.name, (), ", ".join(f"{a.name}: {describe(a.spec)}" for a in entry.args))

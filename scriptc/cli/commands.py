@@ -166,7 +166,9 @@ def ir(options: argparse.Namespace) -> int:
     chosen = Options(**_compile_options(options))
     target, arguments = _bind(options)
     on_reading = print if options.readings else None
-    entry = read(target.func, target.receiver, arguments, dynamic=chosen.dynamic, on_reading=on_reading)
+    entry = read(
+        target.func, target.receiver, arguments, dynamic=chosen.dynamic, on_reading=on_reading, runs_hooks=target.runs_hooks
+    )
     if options.readings:
         return OK
     stages = [("read", print_module(entry.module, locs=options.locs))]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scriptc.dispatch.fork_handlers import Lock
 from scriptc.dispatch.parameters import binder, keyword_only_from, parameters
 from scriptc.driver.options import Options
-from scriptc.driver.target import Target, target_of
+from scriptc.driver.target import Target, has_hooks, target_of
 from scriptc.driver.variant import Variant
 from scriptc.frontend.environment import specs
 from scriptc.frontend.environment.host_objects import is_of_library
@@ -34,8 +34,10 @@ _logger = logging.getLogger("scriptc")
 class Dispatcher:
     """Compiles a target for each new signature, and keeps the variants."""
 
-    def __init__(self, obj: Any, options: Options):
+    def __init__(self, obj: Any, options: Options, with_hooks: Callable[..., Any] | None = None):
+        """with_hooks: runs a call of a module that has hooks; None if such calls are refused."""
         self.obj = obj
+        self.with_hooks = with_hooks
         self.target = target_of(obj)
         self.options = options
         self.variants: list[Variant] = []
@@ -45,11 +47,14 @@ class Dispatcher:
         self.callable = bridge.Callable(self._miss)
         self.call = self.callable.call
 
-    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
+    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | Callable[..., Any] | None:
         """Provide a variant for a call that fits none.
 
-        Returns an error in the user's program: the bridge raises it, so that its traceback has no frames of scriptc.
+        Returns an error in the user's program: the bridge raises it, so that its traceback has no frames of scriptc. If
+        hooks surround the call, returns the function that the bridge runs in place of a variant.
         """
+        if self.with_hooks is not None and has_hooks(self.obj):
+            return self.with_hooks
         begin = time.perf_counter()
         with self._lock.lock:
             self.target = target_of(self.obj)  # `forward` of a module may have been replaced

@@ -71,7 +71,7 @@ def translate(
     with stages.stage("front end"):
         entry = read(
             target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing, varied=varied,
-            ahead=ahead, left=stack_left,
+            ahead=ahead, left=stack_left, runs_hooks=target.runs_hooks,
         )  # fmt: skip
     return _translated(entry, options, stages, path)
 

@@ -10,6 +10,7 @@ from typing import Any
 from scriptc.frontend.source.caller_signature import signature_of
 from scriptc.ir.cached_property import cached_property
 
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -18,12 +19,14 @@ class Target:
     """A Python function, and the receiver that is its first argument (None for a plain function).
 
     guards: conditions under which a call of the object runs this function, as (kind, container, key, expected).
+    runs_hooks: the object is a module that is called, so that eager would run the module's hooks.
     """
 
     func: FunctionType
     receiver: Any
     name: str
     guards: tuple[tuple[str, Any, Any, Any], ...] = ()
+    runs_hooks: bool = False
 
     @cached_property
     def signature(self) -> inspect.Signature:
@@ -106,7 +109,15 @@ def _call_of(module: Any) -> Target:
             raise TypeError(f"the {name} of {cls.__name__} is not written in Python")
         return Target(call, module, cls.__name__, tuple(guards))
     target = _forward_of(module)
-    return replace(target, guards=(*target.guards, *guards))
+    return replace(target, guards=(*target.guards, *guards), runs_hooks=True)
+
+
+def has_hooks(module: Any) -> bool:
+    """Return whether a call of a module runs hooks."""
+    import torch
+
+    tables = (getattr(torch.nn.modules.module, f"_global{name}") for name in _HOOKS)
+    return any(map(module.__dict__.get, _HOOKS)) or any(tables)
 
 
 def _forward_of(module: Any) -> Target:

@@ -58,7 +58,8 @@ def locate(target: Target, args: Any, kwargs: Any, options: Options) -> Divergen
 
     args, kwargs: return fresh arguments, because both runs may write to them.
     """
-    entry = read(target.func, target.receiver, target.bind(args(), kwargs()), dynamic=options.dynamic)
+    given = target.bind(args(), kwargs())
+    entry = read(target.func, target.receiver, given, dynamic=options.dynamic, runs_hooks=target.runs_hooks)
     traced = _trace(entry.module)
     if not traced:
         return None

@@ -119,6 +119,7 @@ def _key(target: Target, arguments: dict[str, Any], options: Options) -> str:
     return cache_key(
         LAYOUT, _versions(), astuple(options), find_compiler().identity, sanitizing(), str(description(func)),
         object_paths.digest_of_file(func.__code__.co_filename), str(description(type(target.receiver))),
+        target.runs_hooks,
         [(name, _category(value)) for name, value in arguments.items()],
     )  # fmt: skip
 

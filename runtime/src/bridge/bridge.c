@@ -33,19 +33,24 @@ static int find(bridge *b, frame *f, PyObject *const *args, Py_ssize_t nargs, Py
     return 0;
 }
 
-static int miss(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+/* Ask for a variant. Return 0 if there is one, -1 if an exception was raised, and 1 if `result` is that of the call. */
+static int miss(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **result)
 {
+    bool instead = false;
     PyObject *tuple, *dict, *done = NULL;
     if (call_objects(args, nargs, kwnames, &tuple, &dict) == 0)
         done = PyObject_CallFunctionObjArgs(b->on_miss, tuple, dict, NULL);
     if (done && PyExceptionInstance_Check(done)) { /* raised here, so that its traceback has no frame of on_miss */
         PyErr_SetObject((PyObject *)Py_TYPE(done), done);
         Py_CLEAR(done);
+    } else if (done && PyCallable_Check(done)) { /* run in place of a variant */
+        instead = true;
+        *result = PyObject_Call(done, tuple, dict);
     }
     Py_XDECREF(tuple);
     Py_XDECREF(dict);
     Py_XDECREF(done);
-    return done ? 0 : -1;
+    return done ? instead : -1;
 }
 
 /* Return whether eager autograd would record this call. */
@@ -99,8 +104,8 @@ static PyObject *run(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObjec
     int r = find(b, f, args, nargs, kwnames, &v);
     if (r == 0) {
         frame_release(f); /* on_miss may call this function itself */
-        if (miss(b, args, nargs, kwnames) < 0 || !(f = frame_acquire(b)))
-            return NULL;
+        if (miss(b, args, nargs, kwnames, &result) != 0 || !(f = frame_acquire(b)))
+            return result;
         r = find(b, f, args, nargs, kwnames, &v);
         if (r == 0)
             PyErr_SetString(PyExc_RuntimeError, "internal scriptc error: what was compiled for this call does not fit it");
