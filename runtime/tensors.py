@@ -57,6 +57,8 @@ def why_refused(tensor: torch.Tensor) -> str | None:
         return f"a tensor of {tensor.dim()} dimensions (at most {MAX_RANK})"
     if tensor._is_zerotensor():
         return "a zero tensor of autograd"
+    if not torch._C._has_storage(tensor):
+        return "a tensor without storage, such as a batch of gradients (is_grads_batched=True, vectorize=True)"
     if tensor.numel() and tensor.data_ptr() == 0:
         return "a tensor whose storage has no data"
     return None
@@ -86,7 +88,8 @@ def refuse_mode() -> None:
         modes.append("forward-mode autograd")
     if modes:
         name = modes[-1] if isinstance(modes[-1], str) else type(modes[-1]).__name__
-        raise RuntimeError(f"a compiled function cannot run under an active {name} mode")
+        advice = '; call it under torch.autocast("cpu", enabled=False)' if name == "torch.autocast" else ""
+        raise RuntimeError(f"a compiled function cannot run under an active {name} mode{advice}")
 
 
 def view(base: torch.Tensor, dtype: int, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> torch.Tensor:

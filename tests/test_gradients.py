@@ -146,6 +146,12 @@ def test_double_backward_raises(cell):
         torch.autograd.grad(y, [cell.u.weight], create_graph=True)
 
 
+def test_batches_of_gradients_are_refused(cell):
+    y = scriptc.compile(cell, optimize=OPTIMIZE)(torch.randn(3, 2, 4)).sum()
+    with pytest.raises(TypeError, match="gradient0.*is_grads_batched"):
+        torch.autograd.grad(y, [cell.u.weight], torch.ones(2), is_grads_batched=True)
+
+
 def test_a_weight_that_was_written_between_forward_and_backward(cell):
     y = scriptc.compile(cell, optimize=OPTIMIZE)(torch.randn(3, 2, 4, requires_grad=True)).sum()
     with torch.no_grad():

@@ -92,7 +92,8 @@ class GradientCall:
             spec._replace(library=code.library, entry=code.forward, result=both, guards=(), grad_call=None)
         )
         weights = [live.spec for live in spec.live[len(spec.live) - code.params :]]
-        given = [bridge.Param(f"given{i}", s) for i, s in enumerate((*code.kept, *code.cotangents, *weights))]
+        groups = {"kept": code.kept, "gradient": code.cotangents, "weight": weights}
+        given = [bridge.Param(f"{group}{i}", s) for group, specs in groups.items() for i, s in enumerate(specs)]
         self.backward = bridge.Callable(_does_not_fit)
         self.backward.add_variant(
             VariantSpec(code.library, code.backward, tuple(given), TupleSpec(code.gradients), exceptions=spec.exceptions,
