@@ -494,6 +494,15 @@ def test_parametrizations(name):
     assert_trains_alike(run)
 
 
+def test_cached_parametrizations_are_refused():
+    net = net_of()
+    nn.utils.parametrizations.weight_norm(net.state)
+    call = scriptc.compile(net, optimize=OPTIMIZE)
+    with nn.utils.parametrize.cached(), pytest.raises(scriptc.CompileError, match="(?s)parametrize.py.*builtin"):
+        call(BATCHES[0][0])
+    torch.testing.assert_close(call(BATCHES[0][0]), net(BATCHES[0][0]))
+
+
 # ---- data ----
 
 
