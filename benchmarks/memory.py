@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.harness import pin, save
@@ -68,6 +69,15 @@ def _settle(state, weight, count):  # type: ignore[no-untyped-def] # torch is no
     for _ in range(count):
         state = (state @ weight).tanh() + state[0:1] * 0.5
     return state
+
+
+def peak(call: Callable[[], object]) -> int:
+    """Return by how many KiB a call raises the resident memory of a process at most."""
+    before = resident()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is what is resident now
+    call()
+    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) - before
 
 
 def resident() -> int:

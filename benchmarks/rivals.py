@@ -31,14 +31,21 @@ def frozen_script(model: torch.nn.Module, *inputs: Any) -> Call:
 
 
 def torch_compile(model: Callable[..., Any], *inputs: Any, timeout: float) -> Call:
+    return call_of_torch_compile(model, lambda compiled: lambda: compiled(*inputs), timeout=timeout)
+
+
+def call_of_torch_compile(
+    model: Callable[..., Any], call_of: Callable[[Callable[..., Any]], Call], *, timeout: float
+) -> Call:
+    """Return what `call_of` makes of the compiled model, after a first call, which compiles."""
     torch._dynamo.reset()
-    compiled = torch.compile(model)
+    call = call_of(torch.compile(model))
     try:
         with _time_limit(timeout):
-            compiled(*inputs)
+            call()
     except Exception as error:
         raise Unavailable(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}") from error
-    return lambda: compiled(*inputs)
+    return call
 
 
 @contextmanager
@@ -99,6 +106,29 @@ def jax_lstm(model: torch.nn.LSTM, inputs: torch.Tensor) -> Call:
         return jax.lax.scan(step, (zeros, zeros), xs)[1]
 
     return lambda: forward(weights, xs).block_until_ready()
+
+
+def jax_gradients(name: str, model: torch.nn.Module, inputs: torch.Tensor) -> Call:
+    """Return a call that computes the gradients of a cell's weights, jitted for the length of `inputs`."""
+    try:
+        import jax
+
+        from benchmarks.jax_cells import CELLS
+    except ImportError as error:
+        raise Unavailable(str(error)) from error
+    weights = {key: jax.numpy.asarray(p.detach().numpy()) for key, p in model.named_parameters()}
+    xs, units = jax.numpy.asarray(inputs.numpy()), int(getattr(model, "hidden", 0) or model.hidden_size)
+
+    def loss(w: dict[str, Any], xs: Any) -> Any:
+        return (CELLS[name]({key: p.T for key, p in w.items()}, xs, units) ** 2).mean()
+
+    both = jax.jit(jax.value_and_grad(loss))
+
+    def call() -> list[Any]:
+        gradients = jax.block_until_ready(both(weights, xs))[1]  # JAX sorts the keys of dicts
+        return [gradients[key] for key in weights]
+
+    return call
 
 
 def onnx_runtime(model: TestModel, inputs: list[torch.Tensor]) -> Call:

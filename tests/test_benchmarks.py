@@ -42,6 +42,20 @@ def test_cells(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @without_asan
+def test_training(tmp_path: Path) -> None:
+    """JAX is compared where it is installed."""
+    saved = tmp_path / "training.json"
+    small = ("--hidden", "64", "--batch", "1", "--steps", "10", "--samples", "3")
+    bench("training", "--no-compile", *small, "--json", str(saved))
+    rows = json.loads(saved.read_text())["results"]
+    assert len(rows) == 8
+    for row in rows.values():
+        assert {"eager", "scriptc", "scriptc forward"} <= set(row["seconds"])
+        assert set(row["peak KiB"]) == {"eager", "scriptc"}
+
+
+@pytest.mark.slow
+@without_asan
 def test_memory_is_flat(tmp_path: Path) -> None:
     saved = tmp_path / "memory.json"
     bench("memory", "--calls", "3000", "--iterations", "200000", "--json", str(saved))
