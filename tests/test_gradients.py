@@ -250,6 +250,17 @@ def test_no_gradient_flows_through_a_view_of_an_argument_that_is_detached():
         assert not view.requires_grad and view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
 
 
+def test_a_sum_without_gradients_of_a_list_that_may_be_empty():
+    def f(x, w, ys, n: int):
+        with torch.no_grad():
+            for i in range(n):
+                x = torch.where(x > i, 0.0, sum(ys))  # an int if there are none, so the tensor may be undefined
+        return w * 1
+
+    x, w, y = (torch.randn(3, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    assert_same_gradients(f, x, w, [y], 2)
+
+
 # ---- what is refused ----
 
 

@@ -22,7 +22,7 @@ _SAME_OBJECT = ("contiguous", "param")  # may return a tensor that existed befor
 def is_detached(value: Value) -> bool:
     """Return whether a value is a new tensor object that an op of `no_grad` code made."""
     op, t = value.op, value.type
-    if op is None or not op.no_grad or op.has("FETCHES") or op.name in _SAME_OBJECT:
+    if op is None or not op.no_grad or op.has("FETCHES") or op.name in (*_SAME_OBJECT, "undef"):
         return False
     return isinstance(t, TensorType) and t.dtype in INEXACT and (is_fresh(value) or op.has("VIEW"))
 
