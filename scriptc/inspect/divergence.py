@@ -58,8 +58,8 @@ def locate(target: Target, args: Any, kwargs: Any, options: Options) -> Divergen
 
     args, kwargs: return fresh arguments, because both runs may write to them.
     """
-    given = target.bind(args(), kwargs())
-    entry = read(target.func, target.receiver, given, dynamic=options.dynamic, runs_hooks=target.runs_hooks)
+    bound = target.bind(args(), kwargs())
+    entry = read(target.func, target.receiver, bound, dynamic=options.dynamic, runs_hooks=target.runs_hooks)
     traced = _trace(entry.module)
     if not traced:
         return None
