@@ -173,13 +173,25 @@ def outcome(function: Callable[..., Any], make: Callable[[], torch.Tensor], n: i
     return [p.tolist() if isinstance(p, torch.Tensor) else p for p in parts], x.tolist()
 
 
+def hides_a_write(function: Callable[..., Any], make: Callable[[], torch.Tensor], n: int) -> bool:
+    """Return whether eager records a write to the argument."""
+    x = make()
+    before = x.grad_fn
+    function(x, n)
+    return x.grad_fn is not before
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_writes(function: Callable[..., Any]) -> None:
     compiled = compile_at(function, 0)
     for name, make in ARGUMENTS.items():
         for n in (0, 1, 2):
             for grad in (True, False):
-                assert outcome(compiled, make, n, grad) == outcome(function, make, n, grad), (name, n, grad)
+                got, expected = outcome(compiled, make, n, grad), outcome(function, make, n, grad)
+                if got[0] is NotImplementedError:  # compiled code refuses such a write where eager records it
+                    assert name in ("result", "view of a result") and grad and hides_a_write(function, make, n)
+                else:
+                    assert got == expected, (name, n, grad)
 
 
 class Net(torch.nn.Module):

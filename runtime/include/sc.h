@@ -221,6 +221,7 @@ typedef struct sc_ctx {
     sc_obj live;              /* sentinel of the live list */
     sc_obj *dying;            /* objects without references, to be freed by sc_free(), linked through next */
     bool frees;               /* sc_free() is running */
+    bool hides_write;         /* an argument of the kind SC_COMPUTED was written, which autograd does not see */
     sc_obj *free_tensors;     /* recycled sc_tensor structs, linked through next */
     sc_obj *free_strs;        /* recycled blocks of short strings */
     sc_storage *bin[SC_BINS]; /* recycled blocks by size class, linked through obj.next */

@@ -23,7 +23,11 @@ SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_t
 
 /* Raise if an in-place op writes to a leaf that requires grad. view: the op writes to a view of dst. */
 SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view) {
-    if (dst->leaf == SC_NO_LEAF || dst->leaf == SC_COMPUTED) return 0;
+    if (dst->leaf == SC_NO_LEAF) return 0;
+    if (dst->leaf == SC_COMPUTED) { /* autograd would keep the gradients of the old value; refused when the call returns */
+        cx->hides_write = true;
+        return 0;
+    }
     return sc_raise(cx, "RuntimeError", "%s leaf Variable that requires grad is being used in an in-place operation.",
                     view || dst->leaf == SC_VIEW_OF_LEAF ? "a view of a" : "a");
 }

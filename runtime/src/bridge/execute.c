@@ -138,7 +138,7 @@ static int run_entry(frame *f, variant *v)
     cx->num_threads = count_threads(&f->owner->host);
     cx->error.type[0] = cx->error.message[0] = 0, cx->error.loc = -1;
     cx->bytes_peak = cx->bytes_live, cx->asked_peak = cx->asked_live;
-    cx->depth = 0;
+    cx->depth = 0, cx->hides_write = false;
     cx->warn = on_warn, cx->print = on_print, cx->python_word = on_python_word, cx->user = f;
     cx->locs = v->program->locs;
     cx->team = f->owner->team, cx->unhelped = 0;
@@ -241,6 +241,11 @@ PyObject *execute(frame *f, variant *v)
     int r = run_entry(f, v);
     if (generator && take_generator_back(f, generator) < 0)
         return NULL;
+    if (r >= 0 && !f->raised && f->cx->hides_write) {
+        sc_raise(f->cx, "NotImplementedError", "compiled code wrote in place to an argument that requires grad, which autograd "
+                                               "does not see: write to a clone of it");
+        r = -1;
+    }
     bool fails = f->raised || r < 0;
     /* writes before an error stay, as in eager, and so do writes to objects that the exception holds */
     int kept = bump_versions(f) < 0 || changes_write_back(f, !fails, v) < 0 ? -1 : 0;
