@@ -357,3 +357,18 @@ def test_values_that_some_paths_leave_undefined_are_kept():
 
     for n in (0, 2, 3, 6):
         assert_same_gradients(f, torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True), n)
+
+
+def test_a_write_that_never_fits() -> None:
+    def f(x: Tensor, w: Tensor, go: bool) -> Tensor:
+        h = w * 2
+        if go:
+            h.mul_(x)
+        return h * w
+
+    x, w = torch.ones(2, 3, requires_grad=True), torch.ones(3, requires_grad=True)
+    compiled = scriptc.compile(f)
+    (gradient,) = torch.autograd.grad(compiled(x, w, False).sum(), w)
+    assert torch.equal(gradient, torch.full((3,), 4.0))
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        compiled(x, w, True)

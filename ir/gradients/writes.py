@@ -11,15 +11,21 @@ from scriptc.ir.gradients.levels import Level
 from scriptc.ir.gradients.ops import fit
 from scriptc.ir.gradients.reversal import Reversal, reverses
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import TensorType
+from scriptc.ir.types import TensorType, Type
 
 
 @reverses("copy_")
 def reverse_copy(reversal: Reversal, level: Level, op: Op) -> None:
     dst, src = op.operands
     gradient = clear(reversal, level, dst, op.loc)
-    if gradient is not None and src in reversal.adjoints.active:
+    if gradient is not None and src in reversal.adjoints.active and not _never_fits(dst.type, src.type):
         reversal.adjoints.accumulate(level, src, fit(level, op, gradient, src))
+
+
+def _never_fits(dst: Type, src: Type) -> bool:
+    """Return whether `copy_` raises for all sizes of tensors of these types, as it adds no dims to `dst`."""
+    assert isinstance(dst, TensorType) and isinstance(src, TensorType)
+    return dst.dims is not None and src.dims is not None and len(src.dims) > len(dst.dims)
 
 
 @reverses("random.fill", "random.bernoulli", "random.slopes")
