@@ -9,7 +9,11 @@ import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TARGETS = {"rnn": "model", "mnist": "small", "custom_add": "custom_add", "lstm_cell": "model", "decode": "model",
-           "train_char_rnn": "model"}  # fmt: skip
+           "train_char_rnn": "model", "train_cells": "model", "train_word_lm": "model"}  # fmt: skip
+SHORTLY = {
+    "train_cells": ["--steps", "12"],
+    "train_word_lm": ["--steps", "8", "--words", "1000"],
+}  # the options of examples that take longer by default
 
 
 def test_all_are_listed() -> None:
@@ -18,7 +22,7 @@ def test_all_are_listed() -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_runs(name: str, tmp_path: Path) -> None:
-    done = fresh_python.run([EXAMPLES / f"{name}.py"], cwd=tmp_path)
+    done = fresh_python.run([EXAMPLES / f"{name}.py", *SHORTLY.get(name, [])], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "equal" in done.stdout or "close" in done.stdout
     if name == "rnn":
