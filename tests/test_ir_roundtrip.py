@@ -55,4 +55,5 @@ MADE_BY_PASSES = {
 
 def test_generator_reaches_every_row() -> None:
     made = {op.name for seed in range(600) for op in random_module(seed, 60).walk()}
-    assert TENSOR_ROWS.keys() - made <= MADE_BY_PASSES | NEED_SAMPLES | {"unreachable"}  # never reached
+    never = {"unreachable", "user_gradient"}  # never reached; names a function
+    assert TENSOR_ROWS.keys() - made <= MADE_BY_PASSES | NEED_SAMPLES | never

@@ -89,9 +89,9 @@ def filtered(x: Tensor) -> Tensor:
 def readings_of(program: Callable[[Tensor], Any], monkeypatch: pytest.MonkeyPatch) -> int:
     readings, read_once = [0], entry._read_once
 
-    def counted(*args: Any) -> entry.Entry:
+    def counted(*args: Any, **settings: Any) -> entry.Entry:
         readings[0] += 1
-        return read_once(*args)
+        return read_once(*args, **settings)
 
     monkeypatch.setattr(entry, "_read_once", counted)
     entry.read(program, None, {"x": X})

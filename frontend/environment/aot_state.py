@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import torch
+
 from scriptc.frontend.environment.aot_kinds import generalized, is_kept, refuse_kept
 from scriptc.frontend.environment.arguments import argument, fill_spec, parameter
 from scriptc.frontend.environment.signature import Signature
@@ -40,6 +42,8 @@ def kept_value(reader: Reader, at: Any, slot: Slot, signature: Signature) -> Abs
     obj = ABSENT if slot.container is None else slot.container[key]
     if slot.container is None and not slot.location.is_item and hasattr(type(slot.location.owner), key):
         obj = getattr(type(slot.location.owner), key)
+    if isinstance(obj, torch.Tensor) and any(_holds(other, obj) for other in reader.state.slots.values() if other is not slot):
+        refuse_kept(slot, "written_tensor_of_no_attribute")  # two states would be one tensor at first
     first: Any = ABSENT if obj is ABSENT else slot_spec(reader, obj, slot.name, signature)
     if isinstance(first, PlaceSpec):
         refuse_kept(slot, "object_kept_twice", other=name_of_first_location(reader, obj))
@@ -59,6 +63,10 @@ def kept_value(reader: Reader, at: Any, slot: Slot, signature: Signature) -> Abs
         refuse_kept(slot, "state_of_two_kinds", why=e)
     slot.initial = initial_leaves(reader, slot.plan, slot.kinds[0], obj, name)
     return slot.plan.rebuild(iter([parameter(reader, t, name) for t in slot.plan.types()]), name)
+
+
+def _holds(slot: Slot, tensor: torch.Tensor) -> bool:
+    return slot.container is not None and slot.container[slot.location.key] is tensor
 
 
 def slot_spec(reader: Reader, obj: Any, name: str, signature: Signature) -> Spec:

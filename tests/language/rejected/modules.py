@@ -555,12 +555,13 @@ class WritesABuffer(Plain):
 
 
 @kept_ahead("written_tensor_of_no_attribute", WritesABuffer(), (X,))
-class WritesIntoATuple(Plain):
+class WritesAnOldBuffer(Plain):
     def __init__(self):
         super().__init__()
-        self.pair = (torch.zeros(3), torch.ones(3))
+        self.pair = (self.seen, torch.ones(3))
 
     def forward(self, x):
+        self.seen = self.seen + x
         self.pair[0].add_(x)  # refused
         return x
 
