@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -585,22 +585,6 @@ def test_a_key_that_comes_later_is_found() -> None:
         target(1)
     MISSING["b"] = 2
     assert target(1) == 3
-
-
-def test_a_default_outside_is_made_by_the_call() -> None:
-    counts = defaultdict(int)
-    compiled = scriptc.compile(lambda n: counts["n"] + n)
-    assert not counts and compiled(1) == 1 and counts == {"n": 0}
-    counts["n"] = 5
-    assert compiled(1) == 6
-
-    class Counts(defaultdict):
-        def __missing__(self, key):
-            return 0
-
-    others = Counts()
-    with pytest.raises(scriptc.CompileError, match="this Counts from outside cannot be changed"):
-        scriptc.compile(lambda n: others["n"] + n)(1)
 
 
 def test_known_ints_beyond_64_bits_are_refused() -> None:

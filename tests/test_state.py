@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -418,3 +418,19 @@ def test_classes_whose_call_is_their_own() -> None:
             torch.testing.assert_close(compiled(X), eager(X))
             torch.testing.assert_close(nn.Sequential(compiled)(X), nn.Sequential(eager)(X))
     assert compiled.steps == eager.steps == 44
+
+
+def test_a_default_outside_is_made_by_the_call() -> None:
+    counts = defaultdict(int)
+    compiled = scriptc.compile(lambda n: counts["n"] + n)
+    assert not counts and compiled(1) == 1 and counts == {"n": 0}
+    counts["n"] = 5
+    assert compiled(1) == 6
+
+    class Counts(defaultdict):
+        def __missing__(self, key):
+            return 0
+
+    others = Counts()
+    with pytest.raises(scriptc.CompileError, match="this Counts from outside cannot be changed"):
+        scriptc.compile(lambda n: others["n"] + n)(1)
