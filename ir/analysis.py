@@ -282,15 +282,6 @@ def is_written(value: Value, where: Block | Op, known: Origins | None = None) ->
     return any(may_write(writer, value, known) for writer in writers(where))
 
 
-def writes_to(value: Value) -> list[Op]:
-    """Return the ops, other than calls, that write a tensor through a value or a value derived from it."""
-    return [
-        op
-        for op, i in references(value, through_regions=True)
-        if i == 0 and "tensor" in op.defn.writes and not calls(op)
-    ]
-
-
 def may_stand_for(new: Value, old: Value) -> bool:
     """Return whether the existing object `new` may replace `old`, a new object of equal content, unobserved."""
     op = old.op

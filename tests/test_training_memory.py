@@ -153,7 +153,7 @@ def test_an_error_in_a_hook_of_backward_leaks_nothing(place: str, entries: Entri
 
 
 def test_an_error_after_forward_leaks_nothing(entries: Entries) -> None:
-    """What forward kept goes with the graph, if backward never runs or refuses a weight that was written."""
+    """The graph frees the values that forward kept, if backward never runs or refuses a weight that was written."""
     net = programs.Lstm()
     compiled, xs = scriptc.compile(net, optimize=OPTIMIZE), torch.randn(5, 2, 4)
     for _ in range(3):

@@ -29,7 +29,7 @@ from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Unbound
 from scriptc.frontend.values.joins import Plan, unify
-from scriptc.ir.analysis import roots, writes_to
+from scriptc.ir.analysis import calls, roots
 from scriptc.ir.core import Block, Value
 from scriptc.ir.types import ListType
 
@@ -111,11 +111,12 @@ def _may_be(values: Iterable[Value]) -> set[Value]:
 
 
 def find_written(reader: Reader) -> dict[int, StateLocation]:
-    """Return whether the code writes to tensors outside that are not slots yet."""
+    """Return the locations of tensors outside that the code writes to and that are not slots yet, by tensor."""
     found: dict[int, StateLocation] = {}
-    written = {v for op in reader.emit.module.walk() if "tensor" in op.defn.writes for v in _may_be(op.operands[:1])}
-    for op in reader.emit.module.walk():
-        if op.name == "param" and (op.result in written or writes_to(op.result)):
+    ops = list(reader.emit.module.walk())
+    written = _may_be(op.operands[0] for op in ops if "tensor" in op.defn.writes and op.operands and not calls(op))
+    for op in ops:
+        if op.name == "param" and op.result in written:
             late = next(v for v in reader.environment.tensors if v.name == op.attrs["name"])
             tensor = late.container[late.key] if isinstance(late.container, dict) else None
             if tensor is not None and id(tensor) not in {*reader.assumptions.written, *found}:

@@ -13,13 +13,7 @@ import torch
 from torch.nn import ModuleList, ParameterList, Sequential
 
 from scriptc.frontend.environment.gradient_slots import guarded_tensor, tensor_outside
-from scriptc.frontend.environment.lookup import (
-    element,
-    guard_children,
-    made_here,
-    module_attribute,
-    outside_value,
-)
+from scriptc.frontend.environment.lookup import element, guard_children, made_here, module_attribute, outside_value
 from scriptc.frontend.environment.state import has_item_slots, item_slot, set_slot, slot_value
 from scriptc.frontend.environment.watching import call_in_python, note_order, watch
 from scriptc.frontend.operations.materialize import any_length, new_list, wrap

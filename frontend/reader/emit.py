@@ -26,8 +26,10 @@ _Made = TypeVar("_Made")
 
 
 class GradModeSet(NamedTuple):
-    """What torch.set_grad_enabled() returns: a context manager that switches back. before, enabled: whether grad mode was on,
-    and whether it was switched on."""
+    """Represent the result of torch.set_grad_enabled(), which as a context manager switches back.
+
+    before: whether grad mode was on. enabled: whether the call switched it on.
+    """
 
     before: bool
     enabled: bool

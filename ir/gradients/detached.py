@@ -29,7 +29,7 @@ def is_detached(value: Value) -> bool:
 
 def writes_tensor(op: Op) -> bool:
     """Return whether an op writes to the tensor that is its first operand."""
-    return bool(op.defn.args) and op.defn.args[0].name == "dst"
+    return "tensor" in op.defn.writes and bool(op.defn.args) and op.defn.args[0].name == "dst"
 
 
 def run(module: Module) -> None:

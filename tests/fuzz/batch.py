@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import torch
 
@@ -50,6 +50,14 @@ class Program:
     passes: int
     cc: int
     gradients: bool = False
+
+
+class HasProgram(Protocol):
+    @property
+    def program(self) -> Program: ...
+
+
+Each = TypeVar("Each", bound=HasProgram)
 
 
 @dataclass(frozen=True)
@@ -117,7 +125,8 @@ def run(programs: Sequence[Program], directory: Path, tell: Callable[[Report | i
             tell(Report(p, "internal", described(e)))
         else:
             cases.append(case)
-    _build(cases, directory, tell)
+    for group, library in build_together(cases, lambda case: [entry.module for entry in case.entries], directory, tell):
+        _run(group, library, tell)
 
 
 def described(e: BaseException) -> str:
@@ -168,22 +177,29 @@ def rename(module: Module, suffix: str) -> None:
         func.name = name
 
 
-def _build(cases: list[_Case], directory: Path, tell: Callable[[Report | int], None]) -> None:
-    """One library of all, and the calls. Where that cannot be made, of each half: to find the program that is to blame."""
+def build_together(
+    cases: list[Each], modules_of: Callable[[Each], Iterable[Module]], directory: Path, tell: Callable[[Report | int], None]
+) -> Iterator[tuple[list[Each], Path]]:
+    """Yield all cases with one library of them. If that cannot be made, yield each half, to find the program to blame."""
     if not cases:
         return
     tell(cases[0].program.seed)
     try:
         stem = directory / f"fuzz_{cases[0].program.seed}_{len(cases)}"
-        library = library_of([e.module for case in cases for e in case.entries], cases[0].program, stem)
+        library = library_of([module for case in cases for module in modules_of(case)], cases[0].program, stem)
     except Exception as e:
         if len(cases) == 1:
             tell(Report(cases[0].program, "build", described(e)[:2000]))
             return
         half = len(cases) // 2
-        _build(cases[:half], directory, tell)
-        _build(cases[half:], directory, tell)
+        yield from build_together(cases[:half], modules_of, directory, tell)
+        yield from build_together(cases[half:], modules_of, directory, tell)
         return
+    yield cases, library
+
+
+def _run(cases: list[_Case], library: Path, tell: Callable[[Report | int], None]) -> None:
+    """Call the programs of a library."""
     place = 0
     for case in cases:
         for entry in case.entries:

@@ -25,7 +25,7 @@ from scriptc.ir.errors import CompileError
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import verify
-from tests.fuzz.batch import Program, Report, described, library_of, loaded, rename
+from tests.fuzz.batch import Program, Report, build_together, described, loaded, rename
 from tests.fuzz.generator import Generator
 from tests.fuzz.gradient_calls import Refused, arguments, compare
 from tests.fuzz.gradient_grammar import DTYPE, GRAMMAR, PRELUDE
@@ -62,7 +62,7 @@ class _Case:
 
 @dataclass
 class _Code:
-    """What was read for one signature of arguments. gradients: by the inputs that require grad; refused: why there are none."""
+    """Hold the code of one signature of arguments. gradients: by the inputs that require grad; refused: why there are none."""
 
     signature: Any
     entry: Entry
@@ -83,7 +83,9 @@ def run(programs: Sequence[Program], directory: Path, tell: Callable[[Report | i
     cases = [_Case(p, f, Dispatcher(f, Options(optimize=p.passes))) for p, f in zip(programs, functions, strict=True)]
     cases = [case for case in cases if _tried(case, _read, tell)]
     _share_params([code.entry for case in cases for code in case.codes])
-    _build([case for case in cases if _tried(case, _differentiate, tell)], directory, tell)
+    tried = [case for case in cases if _tried(case, _differentiate, tell)]
+    for group, library in build_together(tried, lambda case: case.modules(), directory, tell):
+        _run(group, library, tell)
 
 
 def _tried(case: _Case, step: Callable[[_Case], None], tell: Callable[[Report | int], None]) -> bool:
@@ -178,7 +180,7 @@ class _Asking:
 
 
 def _wanted(case: _Case, code: _Code, given: tuple[Any, ...]) -> tuple[frozenset[int], int] | None:
-    """What a call asks of the gradient code of its variant, if it needs any."""
+    """Return the gradient code that a call asks its variant for; None if the call needs none."""
 
     def plain(*args: Any, **kwargs: Any) -> Any:
         raise _Found
@@ -190,22 +192,8 @@ def _wanted(case: _Case, code: _Code, given: tuple[Any, ...]) -> tuple[frozenset
     return None
 
 
-def _build(cases: list[_Case], directory: Path, tell: Callable[[Report | int], None]) -> None:
-    """One library of all, and the calls. Where that cannot be made, of each half: to find the program that is to blame."""
-    if not cases:
-        return
-    tell(cases[0].program.seed)
-    try:
-        stem = directory / f"fuzz_{cases[0].program.seed}_{len(cases)}"
-        library = library_of([m for case in cases for m in case.modules()], cases[0].program, stem)
-    except Exception as e:
-        if len(cases) == 1:
-            tell(Report(cases[0].program, "build", described(e)[:2000]))
-            return
-        half = len(cases) // 2
-        _build(cases[:half], directory, tell)
-        _build(cases[half:], directory, tell)
-        return
+def _run(cases: list[_Case], library: Path, tell: Callable[[Report | int], None]) -> None:
+    """Call the programs of a library."""
     place = 0
     for case in cases:
         for code in case.codes:

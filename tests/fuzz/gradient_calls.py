@@ -122,8 +122,9 @@ class _Run:
 
 
 def compare(program: Program, function: Any, target: Any, given: tuple[Any, ...], step: int) -> str:
-    """What a call did: same, written (eager saves what the program then writes), raised, or flat (nothing requires grad).
+    """Compare a call with eager, and return what it did.
 
+    That is: same, written (eager saves what the program then writes), raised, or flat (nothing requires grad).
     AssertionError where compiled code does otherwise, Refused where it does not support the gradients.
     """
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""What the fuzzer of gradients writes: programs over tensors of a few shapes, through most of which gradients flow.
+"""The grammar of the fuzzer of gradients: programs over tensors of a few shapes, through most of which gradients flow.
 
 A `row` has three elements, a `mat` some rows, a `sq` three rows, a `vec` some elements and a `scalar` no dims. Values stay
 small: what could grow in a loop goes through `tanh`. No template has an infinite derivative at a finite value.
