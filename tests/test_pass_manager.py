@@ -41,11 +41,11 @@ def test_the_order_of_the_passes_names_each_pass() -> None:
     called = {"single_exit"}  # by ir/gradients
     assert {place.name for place in order} | set(CLEANING) | called == {*PASSES, "clean"}
     assert all(place.why for place in order)
-    assert passes_of(Options(), gradients=True)[:3] == [("drop_user_gradients", {}), ("clean", {}), ("batch_sums", {})]
+    assert passes_of(Options(), gradients=True)[:3] == [("drop_gradient_marks", {}), ("clean", {}), ("batch_sums", {})]
     steps = dict(passes_of(Options(freeze=True, weights="float16")))
     assert steps["prepare_weights"] == {"frozen": 1, "weight_format": 2} and steps["cache_frozen"] == {"frozen": 1}
     assert passes_of(Options(optimize=0)) == []
-    assert passes_of(Options(optimize=1)) == [("drop_user_gradients", {}), ("clean", {})]
+    assert passes_of(Options(optimize=1)) == [("drop_gradient_marks", {}), ("clean", {})]
 
 
 def test_clean_runs_until_nothing_changes() -> None:

@@ -19,7 +19,7 @@ class PipelinePass:
 
 # `clean` is the passes that ir.passes.CLEANING lists, to a fixpoint.
 _CLEAN = PipelinePass("clean", "all passes match what it leaves: constants folded, invariants hoisted, dead code gone")
-_DROP = PipelinePass("drop_user_gradients", "the flow of gradients was found, and `clean` matches what is in between")
+_DROP = PipelinePass("drop_gradient_marks", "the flow of gradients was found, and `clean` matches what is in between")
 FULL = (
     _DROP,
     _CLEAN,
@@ -41,7 +41,7 @@ FULL = (
 )
 # In front of `FULL` on forward and backward code. Elsewhere batch_sums would keep the operands of all iterations.
 GRADIENTS = (
-    PipelinePass("drop_user_gradients", "functions of users were inlined in backward code"),
+    PipelinePass("drop_gradient_marks", "backward code is built, and `clean` matches what is in between"),
     PipelinePass("clean", "derivatives are inlined, and most of what they test is known"),
     PipelinePass("batch_sums", "it takes sums of products, before others take the products"),
 )

@@ -1,17 +1,21 @@
-"""Drop the ops that say how gradients flow through a user's `autograd.Function`, and the functions that they name.
+"""Drop the ops that only say how gradients flow, and the functions of users' backwards that they name.
 
     %s = sign(%x)                                                    =>    %s = sign(%x)
     %y = linked(%s, %x)                                                    %z = neg(%s)
-    user_gradient(%y, %x) {backward = "Sign.backward", ...}
+    user_gradient(%y, %x) {backward = "Sign.backward", ...}                %b = mul(%z, %s)
     %z = neg(%y)
+    %a = alias(%z)
+    %b = mul(%a, %s)
 
-Differentiation reads these ops. All other code takes them for nothing.
+Differentiation reads these ops, and stops at an `alias`, a detached tensor. All other code takes them for nothing, unless it
+observes that an `alias` is another object.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from scriptc.ir.analysis import may_stand_for
 from scriptc.ir.core import Module
 from scriptc.ir.rewrite import fits
 
@@ -24,6 +28,9 @@ def run(module: Module, options: Mapping[str, int]) -> bool:
             op.erase()
             changed = True
         elif op.name == "linked" and fits(op.operands[0], op.result):
+            op.replace_with([op.operands[0]])
+            changed = True
+        elif op.name == "alias" and fits(op.operands[0], op.result) and may_stand_for(op.operands[0], op.result):
             op.replace_with([op.operands[0]])
             changed = True
     return changed
