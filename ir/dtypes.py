@@ -51,9 +51,14 @@ def category(dtype: str) -> int:
 
 
 def held(dtype: str, floats: bool) -> tuple[float, float]:
-    """Return the least and the largest number that ATen accepts for a real dtype. Negative ints may wrap in u8."""
+    """Return the least and the largest number that ATen accepts for a real dtype.
+
+    Negative ints may wrap in u8, and the float 2**63 in i64, since ATen compares floats with 2**63 - 1 as a float.
+    """
     if dtype in FLOATING:
         return -_LARGEST[dtype], _LARGEST[dtype]
+    if dtype == "i64" and floats:
+        return -(2.0**63), 2.0**63
     bits = _WIDTH[dtype]
     return (0 if floats else 1 - 2**bits, 2**bits - 1) if dtype == "u8" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 

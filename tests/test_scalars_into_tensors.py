@@ -126,6 +126,29 @@ def test_one_element_of_a_half_type_is_filled_without_a_check(number: str, dtype
         agree_on(expressions, {"T": torch.zeros(size, dtype=getattr(torch, dtype)), "n": 3, "w": 1e300}, lasting_path)
 
 
+@pytest.mark.parametrize("number", ["w", "-w", "2.0**63", "-(2.0**63)", "n * w", "9.3e18"])
+def test_the_float_beyond_int64_wraps(number: str, lasting_path: Path) -> None:
+    more = ["F.pad(T, (1, 1), value=N)", "F.threshold(T, 5, N)", "F.hardtanh(T, -1, N)", "y = T.clone(); y[0] = N; y"]
+    expressions = [way.replace("N", f"({number})") for way in statements(FILLED) + more]
+    agree_on(expressions, {"T": torch.arange(3), "n": 3, "w": 2.0**63}, lasting_path)
+
+
+# One bound that is NaN gives NaN, and eager does not look at the other. Bounds are not rounded to float32 on their way.
+BOUNDED = """
+    F.hardtanh(T, 0, N) | F.hardtanh(T, N, 1e300) | F.hardtanh(T, -1e300, N) | F.hardtanh(T, 2**31, N) | F.hardtanh(T, -0.1, N)
+    T.clamp(N, 2**31) | T.clamp(1e300, N) | y = T.clone(); y.clamp_(N, 1e300); y | F.hardtanh(T, -0.1, 0.1)
+"""
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float64"])
+def test_bounds(dtype: str, lasting_path: Path) -> None:
+    known = [way.replace("N", number) for way in statements(BOUNDED) for number in ("math.nan", "0.1", "1e300")]
+    agree_on(known, {"T": torch.arange(3).to(getattr(torch, dtype))}, lasting_path, messages=True)
+    for w in (float("nan"), 0.1, 1e300, float("inf")):
+        given = {"T": torch.arange(3).to(getattr(torch, dtype)), "w": w}
+        agree_on([way.replace("N", "w") for way in statements(BOUNDED)], given, lasting_path, messages=True)
+
+
 # Products of operands of other dtypes than the result's: eager makes them in the dtype of the result.
 SCALED = """
     torch.add(T, U, alpha=256) | torch.sub(T, U, alpha=3) | torch.rsub(U, T, alpha=100) | T.clone().add_(U, alpha=256)

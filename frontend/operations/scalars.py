@@ -97,8 +97,8 @@ def as_parameter(
     if name == "index_fill" and is_complex_number(av) and dtype not in COMPLEX:
         message = "index_fill_(): Converting complex Scalar to non-complex type is not supported"
         reader.emit.raise_error("RuntimeError", message)
-    if name == "hardtanh" and dtype in INTEGRAL:
-        av = converted(reader, av, "i64")  # truncated toward zero
+    if name == "hardtanh":  # truncated toward zero; clamp checks whether the dtype holds it
+        return converted(reader, av, "i64") if dtype in INTEGRAL else av
     if parameter == "eps" and dtype not in INEXACT:
         dtype = reader.environment.default_dtype
     if name in ("fill", "fill_"):
@@ -145,15 +145,16 @@ def converted(reader: Reader, number: AbstractValue, dtype: str) -> AbstractValu
         floats = dtype in FLOATING
         if not (low <= number.obj <= high or floats and not math.isfinite(number.obj)):
             reader.emit.raise_error("RuntimeError", message)
-        return number if floats else Known(int(number.obj))
+        return number if floats else Known(-(2**63) if number.obj == 2**63 else int(number.obj))
     kind = type_of(number)
     if kind != BOOL and dtype not in (("f64", "f32") if kind == INT else ("f64",)):
         check_that(reader, fits_dtype(reader, number, dtype), "RuntimeError", message)
-    return (
-        RuntimeValue(reader.emit.build("float.to_int", [materialize(reader, number)]))
-        if kind == FLOAT and dtype in INTEGRAL
-        else number
-    )
+    if kind != FLOAT or dtype not in INTEGRAL:
+        return number
+    if dtype == "i64":
+        wraps = reader.compare("Eq", number, Known(2.0**63))
+        number = reader.choose(wraps, lambda: Known(-(2.0**63)), lambda: number)
+    return RuntimeValue(reader.emit.build("float.to_int", [materialize(reader, number)]))
 
 
 def filling(reader: Reader, tensor: AbstractValue, number: AbstractValue, dtype: str) -> AbstractValue:

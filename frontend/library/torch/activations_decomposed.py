@@ -57,8 +57,7 @@ def _bounded(x: Tensor, low: float, high: float) -> Tensor:
     """Clamp a tensor. The gradient at the bounds is 0, where that of `clamp` is 1."""
     if not x.is_floating_point():
         return torch.clamp(x, low, high)
-    outside = torch.where(x >= high, high, torch.where(x <= low, low, math.nan))
-    return torch.where((x > low) & (x < high), x, outside)
+    return torch.where((x > low) & (x < high), x, torch.clamp(x, low, high).detach())
 
 
 @decomposes("torch._C._nn.hardtanh")

@@ -49,14 +49,19 @@ class _Int(int):
     """The stand-in of an int that is known only at run time."""
 
 
+class _Float(float):
+    """The stand-in of a float that is known only at run time."""
+
+
 class _Str(str):
     """The stand-in of a string that is known only at run time."""
 
 
 _Int.__name__ = "int"  # their names in torch's messages
+_Float.__name__ = "float"
 _Str.__name__ = "str"
 
-_SCALARS: dict[Type, Any] = {INT: _Int(1), FLOAT: 1.0, BOOL: True, STR: _Str()}
+_SCALARS: dict[Type, Any] = {INT: _Int(1), FLOAT: _Float(1.0), BOOL: True, STR: _Str()}
 
 # Not called to see which dtypes they take: views, which depend on sizes, and functions that leave the CPU.
 _NOT_CALLED = frozenset(("cuda", "pin_memory", "to", "view", "view_copy"))
@@ -72,7 +77,7 @@ _SIZES = (2, 3)  # sizes of all dims of the tensors; if one does not fit, the ne
 _ERRORS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
 _OF_DTYPES = ("not implemented for '", "can't be cast to the desired output type")  # the dtypes are wrong, whatever else is
 _OF_DIMS = "Dimension out of range"
-_OF_NUMBERS = "without overflow"  # some functions do not check the number if there is one element
+_OF_NUMBERS = "without overflow"  # some functions do not check a number if there is one element, or if another is NaN
 _refusals: dict[Hashable, Exception | None] = {}  # by function and stand-ins
 
 
@@ -322,6 +327,13 @@ def _without_large(part: Any) -> Any:
     return part
 
 
+def _with_nan(part: Any) -> Any:
+    """Return an argument with NaN in the place of floats that are known only at run time."""
+    if type(part) in (list, tuple):
+        return type(part)(map(_with_nan, part))
+    return math.nan if isinstance(part, _Float) else part
+
+
 def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
     """Return the error of a call that is due to the dtypes and ranks of its tensors, or None.
 
@@ -335,7 +347,10 @@ def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
         error = _raised(function, args, kwargs, size, dtypes)
         if error is None or type(error) not in _ERRORS:
             return None
-        if _OF_NUMBERS in str(error) and not _raised(function, args, kwargs, 1, dtypes):
+        if _OF_NUMBERS in str(error) and not (
+            _raised(function, args, kwargs, 1, dtypes)
+            and _raised(function, _with_nan(args), {name: _with_nan(part) for name, part in kwargs.items()}, size, dtypes)
+        ):
             return None
         if (
             (isinstance(error, TypeError) and isinstance(_raised(function, args, kwargs, 1, dtypes), TypeError))

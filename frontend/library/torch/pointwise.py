@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 import torch
 
@@ -10,6 +10,7 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.torch.indexing import nonzero
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.elementwise import elementwise, refuse_bools
+from scriptc.frontend.operations.logic import logical_and
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.scalars import converted, new_filled
 from scriptc.frontend.reader.constant_demand import require_known
@@ -171,13 +172,28 @@ def clamp(r: Reader, input: AbstractValue, min: AbstractValue = _NONE, max: Abst
     if not bounds:
         r.emit.raise_error("RuntimeError", "torch.clamp: At least one of 'min' or 'max' must not be None")
     dtype = dtype_of_result(r, input, *(b for _, b in bounds))
-    fills = len(bounds) == 2 and any(is_known(b) and b.obj != b.obj for _, b in bounds)  # a NaN bound gives NaN
-    if not fills:
-        bounds = [(n, b if is_tensor(b) or dtype == "bool" else converted(r, b, dtype)) for n, b in bounds]
+    numbers = [b for _, b in bounds if not is_tensor(b)]
+    if dtype != "bool":
+        _check_bounds(r, numbers, dtype)
     result: AbstractValue = cast_to(r, input, dtype)
     for name, bound in bounds:
         result = elementwise(r, name, result, bound, dtype=dtype)
     return result
+
+
+def _check_bounds(r: Reader, bounds: Sequence[AbstractValue], dtype: str) -> None:
+    """Check that a dtype holds the bounds of clamp. Eager checks neither of two if one is NaN, which gives NaN."""
+
+    def check() -> AbstractValue:
+        for bound in bounds:
+            converted(r, bound, dtype)
+        return Known(None)
+
+    are_numbers: AbstractValue = Known(True)
+    for bound in bounds:
+        if len(bounds) == 2 and (is_known(bound) or type_of(bound) == FLOAT):
+            are_numbers = logical_and(r, are_numbers, r.compare("Eq", bound, bound))
+    r.choose(are_numbers, check, lambda: Known(None))
 
 
 @serves("torch.clamp_min", "Tensor.clamp_min")
