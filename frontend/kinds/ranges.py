@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from types import NoneType
 from typing import Any
 
 from scriptc.frontend.library.python import lists_decomposed as lists
-from scriptc.frontend.operations.comparison import contains
+from scriptc.frontend.operations.comparison import contains, equal_truth
+from scriptc.frontend.operations.complexes import complex_parts
 from scriptc.frontend.operations.formatting import listed_text
+from scriptc.frontend.operations.logic import logical_and
 from scriptc.frontend.reader.iterables import known_bounds, known_range, length_of_range
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.subscripts import range_item
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import AbstractValue, Known, RangeValue, Structure, TupleValue
-from scriptc.frontend.values.predicates import is_known
+from scriptc.frontend.values.predicates import is_complex_number, is_known
 from scriptc.frontend.values.structure import LONG
+from scriptc.frontend.values.verbs import python_class
 from scriptc.frontend.values.walk import Walk
+
+_NEVER_INTS = (NoneType, str, bytes, tuple, list, dict, set, frozenset, range)  # classes of values that equal no int
 
 
 @verbs.structure_of.of(RangeValue)
@@ -62,7 +68,12 @@ def range_length(reader: Reader, owner: RangeValue) -> AbstractValue:
 
 @contains.of(RangeValue)
 def range_contains(reader: Reader, owner: RangeValue, item: AbstractValue) -> AbstractValue:
-    return reader.call(Known(lists.in_range), [item, owner.start, owner.stop, owner.step], {})
+    if python_class(reader, item) in _NEVER_INTS:
+        return Known(False)
+    if is_complex_number(item) and (parts := complex_parts(reader, item)) is not None:
+        is_real = equal_truth(reader, parts[1], Known(0.0))
+        return logical_and(reader, is_real, range_contains(reader, owner, parts[0]))
+    return reader.truth(reader.call(Known(lists.in_range), [item, owner.start, owner.stop, owner.step], {}))
 
 
 @verbs.is_run_time.of(RangeValue)

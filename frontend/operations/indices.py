@@ -10,10 +10,10 @@ from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, Runtim
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.predicates import has_alternatives, is_known, is_made_tuple, is_none, tensor_type
 from scriptc.frontend.values.structure import slice_parts
-from scriptc.frontend.values.verbs import class_name_of, materialize
+from scriptc.frontend.values.verbs import class_name_of, materialize, type_of
 from scriptc.ir.core import Value
 from scriptc.ir.dtypes import INEXACT
-from scriptc.ir.types import BOOL, INT, TensorType
+from scriptc.ir.types import BOOL, FLOAT, INT, STR, TensorType
 
 _BEYOND = 2**63 - 1
 
@@ -49,6 +49,15 @@ def is_slice(index: AbstractValue) -> bool:
         or is_made_tuple(index)
         and index.cls is slice
     )
+
+
+def check_slice(reader: Reader, index: AbstractValue) -> None:
+    """Raise the TypeError of Python's sequences, and of tensors, for a slice whose bound is no int."""
+    for part in slice_parts(index):
+        is_index = part.obj is None or hasattr(part.obj, "__index__") if is_known(part) else type_of(part) not in (FLOAT, STR)
+        if not is_index:
+            message = "slice indices must be integers or None or have an __index__ method"
+            reader.emit.raise_error("TypeError", message)
 
 
 def has_step(index: AbstractValue) -> bool:

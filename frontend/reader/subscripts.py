@@ -7,7 +7,7 @@ from typing import Any
 
 from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.operations.indexing import is_indexed_by_ints, with_index_tensors
-from scriptc.frontend.operations.indices import is_slice, single_index, slice_bounds
+from scriptc.frontend.operations.indices import check_slice, is_slice, single_index, slice_bounds
 from scriptc.frontend.operations.materialize import new_list, wrap
 from scriptc.frontend.operations.objects import special
 from scriptc.frontend.reader.constant_demand import is_known_throughout, knowable, require_known
@@ -32,7 +32,9 @@ from scriptc.frontend.values.predicates import (
     is_known,
     is_made_list,
     is_made_sequence,
+    is_sequence,
     is_tensor,
+    is_text,
     ssa_value,
 )
 from scriptc.frontend.values.structure import slice_parts
@@ -51,7 +53,14 @@ def subscript(reader: Reader, owner: AbstractValue, index: AbstractValue) -> Abs
         return split_index(reader, index, lambda i: reader.subscript(owner, i))
     if is_tensor(index) and is_indexed_by_ints(owner):
         index = single_index(reader, index)
+    check_bounds(reader, owner, index)
     return verbs.item(reader, owner, index)
+
+
+def check_bounds(reader: Reader, owner: AbstractValue, index: AbstractValue) -> None:
+    """Check the bounds of a slice of a sequence, a range, a string or a tensor."""
+    if is_slice(index) and (is_tensor(owner) or is_sequence(owner) or is_text(owner) or isinstance(owner, RangeValue)):
+        check_slice(reader, index)
 
 
 def store_item(reader: Reader, owner: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
@@ -70,12 +79,14 @@ def store_item(reader: Reader, owner: AbstractValue, index: AbstractValue, value
     if has_kinds(index) and (is_tensor(owner) or is_slice(index)):
         split_index(reader, index, lambda i: store([owner, i]))
         return
+    check_bounds(reader, owner, index)
     verbs.store_item(reader, owner, index, value)
 
 
 def delete_item(reader: Reader, owner: AbstractValue, index: AbstractValue) -> None:
     does_not = "doesn't" if is_made_sequence(owner) else "does not"
     demand(reader, owner, "__delitem__", f"{does_not} support item deletion")
+    check_bounds(reader, owner, index)
     verbs.delete_item(reader, owner, index)
 
 
