@@ -150,6 +150,22 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def stacked_join(stacked: Any, dim: int, stack: bool) -> Any:
         return torch.stack(stacked, dim) if stack else torch.cat(stacked, dim)
 
+    def outer_sum_add(added: Any, *matrices: Any) -> None:
+        for i, (first, x) in enumerate(zip(added[0] if added else matrices, matrices, strict=True)):
+            if first.size(1) != x.size(1):
+                sizes = f"The size of tensor a ({first.size(1)}) must match the size of tensor b ({x.size(1)})"
+                raise RuntimeError(f"{sizes} at non-singleton dimension {min(i, 1)}")
+            if i and len(x) != len(matrices[0]):
+                sizes = f"({matrices[0].size(1)}x{len(matrices[0])} and {len(x)}x{x.size(1)})"
+                raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied {sizes}")
+        added.append([x.clone() for x in matrices])
+
+    def outer_sum_part(added: Any, part: int) -> Any:
+        if not added:
+            raise RuntimeError("a sum of no matrices has no sizes")
+        left, *rights = (torch.cat(rows) for rows in zip(*added, strict=True))
+        return left.sum(0) if part < 0 else left.T @ rights[part]
+
     def tensor_text(
         x: Any, precision: int, threshold: int, edgeitems: int, linewidth: int, default: Any, scientific: int
     ) -> str:  # fmt: skip
@@ -182,6 +198,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "select": select, "empty": empty, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
+        "outer_sum_new": lambda matrices: [], "outer_sum_add": outer_sum_add, "outer_sum_part": outer_sum_part,
         "linked": lambda x, sources: x,
         "requires_grad": lambda x: bool(x.requires_grad),
         "is_defined": lambda x: x is not None,

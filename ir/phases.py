@@ -105,6 +105,12 @@ def _stacked(op: Op) -> Iterator[str]:
         yield f"{op.name} takes what stacked.new makes, not {op.operands[0].type}"
 
 
+@checks("outer_sum.add", "outer_sum.part")
+def _outer_sum(op: Op) -> Iterator[str]:
+    if op.operands[0].type != ROWS:
+        yield f"{op.name} takes what outer_sum.new makes, not {op.operands[0].type}"
+
+
 @checks("kept.get", "kept.put")
 def _kept(op: Op) -> Iterator[str]:
     """Check that a kept value is read only if its slot holds one, and written only if it holds none."""

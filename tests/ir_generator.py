@@ -38,7 +38,8 @@ LOC = Loc("model.py", 1)
 BUILT_ELSEWHERE = {
     "if", "loop", "scope", "yield", "break", "continue", "return", "raise", "call", "fuse", "check", "const", "param",
     "undef", "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap", "tuple.new",
-    "linear_packed", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear",
+    "linear_packed", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear", "outer_sum.new", "outer_sum.add",
+    "outer_sum.part",
     "pack_linear.kept", "arrange_transposed", "arrange_transposed.kept", "try", "reraise", "exc.is",
     "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort", "print",
 }  # fmt: skip

@@ -49,7 +49,8 @@ NEED_SAMPLES = {
 }  # fmt: skip
 MADE_BY_PASSES = {
     "fuse", "pack_linear.kept", "concat", "linear_add", "linear_rows", "rows.new", "stacked.new", "stacked.put", "stacked.join",
-    "arrange_transposed", "arrange_transposed.kept", "kept.has", "kept.get", "kept.put",
+    "arrange_transposed", "arrange_transposed.kept", "kept.has", "kept.get", "kept.put", "outer_sum.new", "outer_sum.add",
+    "outer_sum.part",
 }  # fmt: skip
 
 

@@ -162,6 +162,12 @@ def concat(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def outer_sum_add(low: Lowerer, op: Op) -> Sequence[Shape]:
+    total, *matrices = low.operands(op)
+    return low.call(op, "sc_outer_sum_add", Args(total).tensors(matrices).add(len(matrices)))
+
+
+@emitter
 def pack_kept(low: Lowerer, op: Op) -> Sequence[Shape]:
     store = op.attrs["store"] or tensor(op.operands[0]).dtype
     args = _tensors(low, op).add(op.attrs["slot"], dtype(store))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scriptc.ir.opdef import MADE_BY_PASSES, OpDef, Raises, Samples, TypeRuleError
-from scriptc.ir.ops.rules import Attrs, Operands, broadcast_dims, fixed, tensor
+from scriptc.ir.ops.rules import Attrs, Operands, broadcast_dims, fixed, given, tensor
 from scriptc.ir.types import PACKED, Dim, ListType, TensorType, Type
 from scriptc.ir.types import ROWS as ROWS_TYPE
 
@@ -109,6 +109,15 @@ ROWS = [
     OpDef("linear_add", "(Tensor input, Value weight, Tensor? bias, Tensor addend, *, int features, bool first) -> Tensor",
           _linear_add, _CHECKED, ref="linear_add", reads=_TENSOR, raises=True, emit="linear_add", tolerance_ulp=64,
           phases=MADE_BY_PASSES),
+    # The sum over a loop of left^T right, for one left matrix [rows, M] and right ones [rows, N] of each iteration: gradients
+    # of weights. Part i is that of right matrix i, part -1 the sum of left's rows. `matrices` counts all.
+    OpDef("outer_sum.new", "(*, int matrices) -> Value", fixed(ROWS_TYPE), frozenset({"ALLOCATES"}), ref="outer_sum_new",
+          kernel="sc_outer_sum_new", phases=MADE_BY_PASSES),
+    OpDef("outer_sum.add", "(Value sum, Value[] matrices) -> ()", fixed(), reads=_TENSOR, writes=frozenset({"list"}),
+          raises=True, ref="outer_sum_add", emit="outer_sum_add", phases=MADE_BY_PASSES),
+    OpDef("outer_sum.part", "(Value sum, *, int part) -> Tensor", given, frozenset({"ALLOCATES", "PLAIN"}),
+          reads=frozenset({"list"}), raises=True, ref="outer_sum_part", kernel="sc_outer_sum_part", phases=MADE_BY_PASSES,
+          tolerance_ulp=64),
     # Holds the rows that a loop computes ahead; made anew for each run of the loop.
     OpDef("rows.new", "() -> Value", fixed(ROWS_TYPE), frozenset({"ALLOCATES"}), ref="rows_new", kernel="sc_rows_new",
           phases=MADE_BY_PASSES),

@@ -1,55 +1,70 @@
-"""Compute a sum of contractions over the iterations of a loop as one contraction behind the loop.
+"""Compute sums of contractions over the iterations of a loop by contractions of the rows of many iterations.
 
     %w = loop L %i = 0 to %n step 1 carry (%a = %z) {     %some = int.gt(%n, 0)
       %t = transpose(%x, 0, 1)                            %w = if %some {
-      %p = matmul(%t, %y)                                   %xs, %ys = list.new(), list.new()
+      %p = matmul(%t, %y)                                   %s = outer_sum.new() {matrices = 2}
       %b = add(%a, %p)                                      loop L %i = 0 to %n step 1 {
-      yield(%b)                                      =>       list.append(%xs, %x)
-    }                                                         list.append(%ys, %y)
-                                                            }
-                                                            %t = transpose(cat(%xs), 0, 1)
-                                                            %b = add(%z, matmul(%t, cat(%ys)))
+      yield(%b)                                      =>       outer_sum.add(%s, %x, %y)
+    }                                                       }
+                                                            %p = outer_sum.part(%s) {part = 0}
+                                                            %b = add(%z, %p)
                                                             yield(%b)
                                                           } else { yield(%z) }
 
-Gradients of weights are such sums. `stack_lists` then writes the rows straight into the joined matrices. Sums over rows,
-the gradients of biases, are handled alike. The result differs in the order of the sum.
+Gradients of weights are such sums. Those that share %x are computed together, as are sums of the rows of %x, the gradients of
+biases. The result differs in the order of the sum.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scriptc.ir.analysis import function_body, is_written
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import is_loop, runs_to_its_end
-from scriptc.ir.types import TensorType, Type, list_of
+from scriptc.ir.types import TensorType, Type
+
+_DTYPES = ("f32", "f64")  # those of the kernel
 
 
 @dataclass
 class _Sum:
-    """A carried value to which each iteration adds `term`: a product of matrices of rows, or the sum of rows."""
+    """A carried value to which each iteration adds `term`: left^T right, or the sum of the rows of left."""
 
     slot: int
     add: Op
     term: Op
-    rows: tuple[Value, ...]  # the matrices whose rows are joined
+    left: Value
+    right: Value | None
+
+
+@dataclass
+class _Group:
+    """The sums of one left matrix."""
+
+    left: Value
+    sums: list[_Sum] = field(default_factory=list)
+
+    @property
+    def rights(self) -> list[Value]:
+        return list(dict.fromkeys(s.right for s in self.sums if s.right is not None))
 
 
 def _is_matrix(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and value.type.dims is not None and len(value.type.dims) == 2
+    t = value.type
+    return isinstance(t, TensorType) and t.dims is not None and len(t.dims) == 2 and t.dtype in _DTYPES
 
 
-def _term(op: Op | None) -> tuple[Value, ...] | None:
+def _term(op: Op | None) -> tuple[Value, Value | None] | None:
     """Return the matrices over whose rows an op sums up, None if it does something else."""
     if op is None:
         return None
     if op.name == "sum" and _is_matrix(op.operands[0]) and op.attrs["dim"] == (0,) and not op.attrs["keepdim"]:
         t = op.operands[0].type
-        return op.operands if isinstance(t, TensorType) and t.dtype == op.attrs["dtype"] else None
+        return (op.operands[0], None) if isinstance(t, TensorType) and t.dtype == op.attrs["dtype"] else None
     if op.name != "matmul" or not all(map(_is_matrix, op.operands)):
         return None
     flipped = op.operands[0].op
@@ -78,15 +93,21 @@ def _sums(loop: Op) -> list[_Sum]:
         if len(total.uses) != 1 or arg.type != total.type and not _same_rank(arg, total):
             continue
         other = add.operands[1] if add.operands[0] is arg else add.operands[0]
-        term, rows = other.op, _term(other.op)
-        if term is None or rows is None or term.parent is not body or len(other.uses) > 2:
+        term, matrices = other.op, _term(other.op)
+        if term is None or matrices is None or term.parent is not body or not _same_rank(arg, other):
             continue
-        if not _same_rank(arg, other) or any(user not in (add,) and user.name != "check" for user in other.users()):
-            continue
-        if any(v.block is not body or is_written(v, whole) for v in rows):
-            continue
-        found.append(_Sum(slot, add, term, rows))
-    return found
+        if not any(v is not None and is_written(v, whole) for v in matrices):
+            found.append(_Sum(slot, add, term, *matrices))
+    adds = {s.add for s in found}
+    return [s for s in found if all(u in adds or u.name == "check" for u in s.term.result.users())]
+
+
+def _groups(loop: Op) -> list[_Group]:
+    """Return the sums of a loop by their left matrix, where there is a product among them."""
+    groups: dict[Value, _Group] = {}
+    for each in _sums(loop):
+        groups.setdefault(each.left, _Group(each.left)).sums.append(each)
+    return [group for group in groups.values() if group.rights]
 
 
 def _same_rank(a: Value, b: Value) -> bool:
@@ -99,31 +120,21 @@ def _counts_up(loop: Op) -> bool:
     return bounds == (0, 1) and runs_to_its_end(loop)
 
 
-def _batch(loop: Op, sums: Sequence[_Sum]) -> None:
-    """Move a loop into a branch where it has an iteration, and compute sums behind it."""
+def _batch(loop: Op, groups: Sequence[_Group]) -> None:
+    """Move a loop into a branch where it has an iteration, and take the sums behind it."""
     (body,), loc = loop.regions, loop.loc
     before = Builder.before(loop)
     some = before.build("int.gt", [loop.operands[1], before.const(0, loc)], loc)
     then, orelse = Block(), Block()
-    slots = {s.slot for s in sums}
-    carried = loop.operands[3:]
     inner = Builder(then)
-    lists: dict[Value, Value] = {}
-    for value in dict.fromkeys(v for s in sums for v in s.rows):
-        lists[value] = inner.op("list.new", [], loc, names=[value.name], types=[list_of(value.type)]).result
-        made = value.op
-        index = 0 if made is None else body.ops.index(made) + 1
-        Builder(body, index).op("list.append", [lists[value], value], loc)
+    carried = loop.operands[3:]
+    totals = [_collect(group, body, inner) for group in groups]
+    taken = {s.slot for group in groups for s in group.sums}
+    kept = [i for i in range(len(carried)) if i not in taken]
     last = body.ops[-1]
-    kept = [i for i in range(len(carried)) if i not in slots]
     last.set_operands([last.operands[i] for i in kept])
-    for each in sums:
-        for check in [u for u in each.add.operands[0].users() + each.add.operands[1].users() if u.name == "check"]:
-            if check.parent is body and set(check.operands) == set(each.add.operands):
-                check.erase()
-        each.add.erase()
-        if not each.term.result.uses:
-            each.term.erase()
+    for each in [s for group in groups for s in group.sums]:
+        _erase(each)
     body.args = [body.args[0], *(body.args[1 + i] for i in kept)]
     body.parent = None
     loop.regions = []
@@ -133,24 +144,38 @@ def _batch(loop: Op, sums: Sequence[_Sum]) -> None:
         names=[loop.results[i].name for i in kept], types=[types[i] for i in kept], **loop.attrs,
     )  # fmt: skip
     results: dict[int, Value] = dict(zip(kept, moved.results, strict=True))
-    joined = {v: inner.build("cat", [made], loc, dim=0) for v, made in lists.items()}
-    for each in sums:
-        operands = [carried[each.slot], _total(inner, each, joined)]
-        results[each.slot] = inner.op("add", operands, loc, types=[types[each.slot]]).result
+    for group, total in zip(groups, totals, strict=True):
+        parts: dict[Value | None, Value] = {}
+        for each in group.sums:
+            if each.right not in parts:
+                number = -1 if each.right is None else group.rights.index(each.right)
+                part = inner.op("outer_sum.part", [total], each.term.loc, types=[each.term.result.type], part=number)
+                parts[each.right] = part.result
+            operands = [carried[each.slot], parts[each.right]]
+            results[each.slot] = inner.op("add", operands, loc, types=[types[each.slot]]).result
     inner.op("yield", [results[i] for i in range(len(carried))], loc)
     Builder(orelse).op("yield", carried, loc)
     chosen = before.op("if", [some], loc, regions=[then, orelse], names=[r.name for r in loop.results], types=types)
     loop.replace_with(chosen.results)
 
 
-def _total(builder: Builder, each: _Sum, joined: Mapping[Value, Value]) -> Value:
-    """Build the sum of all iterations over joined rows."""
-    term = each.term
-    if term.name == "sum":
-        return builder.build("sum", [joined[each.rows[0]]], term.loc, **term.attrs)
-    left, right = (joined[v] for v in each.rows)
-    flipped = builder.build("transpose", [left], term.loc, dim0=0, dim1=1)
-    return builder.build("matmul", [flipped, right], term.loc)
+def _collect(group: _Group, body: Block, before_loop: Builder) -> Value:
+    """Build the collected sum of a group, to which each iteration adds its matrices."""
+    matrices = [group.left, *group.rights]
+    last = max((s.add for s in group.sums), key=body.ops.index)
+    total = before_loop.op("outer_sum.new", [], last.loc, matrices=len(matrices)).result
+    Builder.before(last).op("outer_sum.add", [total, *matrices], last.loc)
+    return total
+
+
+def _erase(each: _Sum) -> None:
+    """Erase what an iteration did for a sum. The check of its addition is left to the addition behind the loop."""
+    for check in [u for v in each.add.operands for u in v.users() if u.name == "check"]:
+        if check.parent is each.add.parent and set(check.operands) == set(each.add.operands):
+            check.erase()
+    each.add.erase()
+    if not each.term.result.uses:
+        each.term.erase()
 
 
 def _loops(func: Func) -> list[Op]:
@@ -161,7 +186,7 @@ def run(module: Module, options: Mapping[str, int]) -> bool:
     changed = False
     for func in module.funcs.values():
         for loop in _loops(func):
-            if sums := _sums(loop):
-                _batch(loop, sums)
+            if groups := _groups(loop):
+                _batch(loop, groups)
                 changed = True
     return changed

@@ -301,6 +301,13 @@ SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_pa
 SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
                                    const sc_tensor *addend, bool first);
 
+/* ---- sc_outer_sum.c: gradients of weights ---- */
+SC_KERNEL sc_list *sc_outer_sum_new(sc_ctx *cx, int matrices); /* collects the sum over a loop of left^T right */
+/* The first matrix is the left one, the others are right ones, all with as many rows. */
+SC_KERNEL int sc_outer_sum_add(sc_ctx *cx, sc_list *s, sc_tensor *const *x, int n);
+/* the sum for the right matrix of this number, or, for -1, the sum of left's rows */
+SC_KERNEL sc_tensor *sc_outer_sum_part(sc_ctx *cx, sc_list *s, int part);
+
 /* ---- sc_linear_rows.c: linear of x[index] in a loop over indices. It may compute rows ahead, and keeps them. x, the items
  * of xs, w and bias must not change while one `rows` is used. The index is in bounds and goes by step, 1 or -1, to stop.
  * sure: unless an error ends the loop, it gets to stop. Raises linear's errors. ---- */

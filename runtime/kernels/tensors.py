@@ -264,6 +264,17 @@ SOURCES: tuple[Source, ...] = (
         unless="SC_WITHOUT_CONTRACTIONS",
     ),
     source(
+        "sc_outer_sum",
+        kernel("sc_list *", "sc_outer_sum_new", "sc_ctx *cx, int matrices", "collects the sum over a loop of left^T right"),
+        kernel("int", "sc_outer_sum_add", "sc_ctx *cx, sc_list *s, sc_tensor *const *x, int n",
+               "The first matrix is the left one, the others are right ones, all with as many rows."),
+        kernel("sc_tensor *", "sc_outer_sum_part", "sc_ctx *cx, sc_list *s, int part",
+               "the sum for the right matrix of this number, or, for -1, the sum of left's rows"),
+        about="gradients of weights",
+        needs="sc_core sc_copy sc_gemm sc_team",
+        unless="SC_WITHOUT_CONTRACTIONS",
+    ),
+    source(
         "sc_linear_rows",
         kernel("sc_list *", "sc_rows_new", "sc_ctx *cx"),
         kernel("sc_tensor *", "sc_linear_rows_anew",

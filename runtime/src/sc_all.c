@@ -34,6 +34,7 @@
 #include "sc_peaks.c"
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"
+#include "sc_outer_sum.c"
 #include "sc_linear_rows.c"
 #include "sc_linalg.c"
 #endif

@@ -264,10 +264,14 @@ static bool gemm_turn(const sc_packed *w) {
 
 static int gemm_pack_into(sc_ctx *cx, sc_tensor *w, int dtype, char *panels) {
     int64_t n = w->size[0], k = w->size[1];
-    sc_tensor *wide = sc_to_dtype(cx, w, dtype), *rows = wide ? sc_contiguous(cx, wide) : NULL;
+    const bool floating = dtype == SC_F32 || dtype == SC_F64;
+    sc_tensor *wide = sc_to_dtype(cx, w, dtype);
+    sc_tensor *rows = wide;
+    if (wide && floating && (wide->stride[0] == 1 || wide->stride[1] == 1)) sc_retain(rows);
+    else if (wide) rows = sc_contiguous(cx, wide);
     if (rows && rows->numel) {
-        if (dtype == SC_F32) gemm_pack_f32(n, k, rows->data, k, (float *)(void *)panels);
-        else if (dtype == SC_F64) gemm_pack_f64(n, k, rows->data, k, (double *)(void *)panels);
+        if (dtype == SC_F32) gemm_pack_f32(n, k, rows->data, rows->stride[0], rows->stride[1], (float *)(void *)panels);
+        else if (dtype == SC_F64) gemm_pack_f64(n, k, rows->data, rows->stride[0], rows->stride[1], (double *)(void *)panels);
         else memcpy(panels, rows->data, (size_t)(n * k) * sizeof(int64_t));
     }
     sc_release(cx, wide);
