@@ -61,7 +61,7 @@ def compile_gradients(variant: Variant, arguments: Sequence[int], params: Sequen
     module, code = differentiated(variant, arguments, params)
     options = variant.options
     try:
-        run_pipeline(module, passes_of(options, gradients=True))
+        run_pipeline(module, passes_of(options))
         program = emit_program(module, debug=options.debug, flush_denormals=options.flush_denormals)
     except InternalError:
         raise

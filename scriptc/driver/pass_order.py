@@ -23,6 +23,7 @@ _DROP = PipelinePass("drop_gradient_marks", "the flow of gradients was found, an
 FULL = (
     _DROP,
     _CLEAN,
+    PipelinePass("batch_sums", "it takes sums of products, before others take the products"),
     PipelinePass("prepare_weights", "hoisted weights show which products have invariant matrices", ("frozen", "weight_format")),
     PipelinePass("clean", "packing leaves equal packs of one weight"),
     PipelinePass("merge_contractions", "it joins products of packed weights, before they are batched one by one"),
@@ -39,18 +40,10 @@ FULL = (
     PipelinePass("cse", "the last passes build checks and lengths twice"),
     PipelinePass("dce", "their operands may be dead"),
 )
-# In front of `FULL` on forward and backward code. Elsewhere batch_sums would keep the operands of all iterations.
-GRADIENTS = (
-    PipelinePass("drop_gradient_marks", "backward code is built, and `clean` matches what is in between"),
-    PipelinePass("clean", "derivatives are inlined, and most of what they test is known"),
-    PipelinePass("batch_sums", "it takes sums of products, before others take the products"),
-)
 OPT_LEVELS: dict[int, tuple[PipelinePass, ...]] = {0: (), 1: (_DROP, _CLEAN), 2: FULL, 3: FULL}
 
 
-def passes_of(options: Options, *, gradients: bool = False) -> list[Step]:
-    """Return the passes of a compilation, in order. gradients: of forward and backward code."""
+def passes_of(options: Options) -> list[Step]:
+    """Return the passes of a compilation, in order."""
     given = {"frozen": int(options.freeze), "weight_format": WEIGHTS.index(options.weights)}
-    level = OPT_LEVELS[options.optimize]
-    first = GRADIENTS if gradients and level is FULL else ()
-    return [(each.name, {name: given[name] for name in each.options}) for each in (*first, *level)]
+    return [(each.name, {name: given[name] for name in each.options}) for each in OPT_LEVELS[options.optimize]]

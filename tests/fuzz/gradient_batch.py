@@ -160,7 +160,7 @@ def _differentiate(case: _Case) -> None:
             code.refused[requires] = str(e)
             continue
         rename(module, f"_{len(code.gradients)}")
-        run_pipeline(module, passes_of(options, gradients=True))
+        run_pipeline(module, passes_of(options))
         verify(module)
         code.gradients[requires] = module, made
     for code in case.codes:
