@@ -160,11 +160,10 @@ def _batch(loop: Op, groups: Sequence[_Group]) -> None:
 
 
 def _collect(group: _Group, body: Block, before_loop: Builder) -> Value:
-    """Build the collected sum of a group, to which each iteration adds its matrices."""
-    matrices = [group.left, *group.rights]
-    last = max((s.add for s in group.sums), key=body.ops.index)
-    total = before_loop.op("outer_sum.new", [], last.loc, matrices=len(matrices)).result
-    Builder.before(last).op("outer_sum.add", [total, *matrices], last.loc)
+    """Build the collected sum of a group, to which iterations add at their ends, so as not to stand between fused ops."""
+    matrices, loc = [group.left, *group.rights], group.sums[0].term.loc
+    total = before_loop.op("outer_sum.new", [], loc, matrices=len(matrices)).result
+    Builder.before(body.ops[-1]).op("outer_sum.add", [total, *matrices], loc)
     return total
 
 
