@@ -3,7 +3,8 @@
 Backward code runs through the iterations and branches of the forward code in the opposite order. A forward value that
 backward code needs is
 
-- computed again from other such values, if that takes no work: constants, numbers, sizes, views;
+- computed again from other such values, if that takes little work and memory: constants, numbers, sizes, views, and sums or
+  products of one tensor and numbers, which keep that tensor instead;
 - or kept by forward code, in a place that the level of its block chooses (keeping.py).
 """
 
@@ -18,6 +19,8 @@ from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.activity import Written, viewed
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import ListType, ScalarType, TensorType, Type
+
+_CHEAP = frozenset({"add", "sub", "mul", "neg"})
 
 
 class Keeper(Protocol):
@@ -103,7 +106,9 @@ class Level:
         return self.get(self.copies[value, op])
 
     def is_recomputed(self, op: Op) -> bool:
-        """Return whether an op without work and memory of its own is run again."""
+        """Return whether an op without much work or memory of its own is run again."""
+        if self.is_scaled_tensor(op):
+            return True
         if op.regions or not op.has("PURE") or op.defn.reads:
             return False
         if op.has("VIEW") or viewed(op.results[0]) is not None:
@@ -111,6 +116,14 @@ class Level:
         if op.name in ("const", "param", "undef", "tuple", "tuple.get", "optional.unwrap"):
             return True
         return all(isinstance(r.type, ScalarType) for r in op.results)
+
+    def is_scaled_tensor(self, op: Op) -> bool:
+        """Return whether an op adds numbers to one tensor that nobody writes, or multiplies it by numbers."""
+        tensors = {v for v in op.operands if isinstance(v.type, TensorType)}
+        if op.name not in _CHEAP or len(tensors) != 1 or (made := op.result) in self.written:
+            return False
+        (source,) = tensors
+        return source not in self.written and source.type == made.type
 
     # ---- gradients of values ----
 
