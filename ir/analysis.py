@@ -188,7 +188,7 @@ def _passes_on(op: Op) -> bool:
     return op.has("VIEW") or op.has("FETCHES") or any(isinstance(r.type, held) for r in op.results)
 
 
-def _keeps(op: Op, index: int) -> bool:
+def keeps(op: Op, index: int) -> bool:
     """Return whether an operand may be reached again through a container, a cell or another function."""
     made = op.has("ALLOCATES") and any(isinstance(r.type, (*get_args(Container), CellType)) for r in op.results)
     return (
@@ -203,7 +203,7 @@ def captured(value: Value) -> bool:
     """Return whether the object may be reached other than through values derived from it."""
     held = (TupleType, *get_args(Container), CellType)
     return any(
-        _keeps(op, i) or (not op.regions and any(isinstance(r.type, held) and is_reference(r.type) for r in op.results))
+        keeps(op, i) or (not op.regions and any(isinstance(r.type, held) and is_reference(r.type) for r in op.results))
         for op, i in references(value, through_regions=True)
     )
 
@@ -211,7 +211,7 @@ def captured(value: Value) -> bool:
 def escapes(value: Value) -> bool:
     """Return whether the object, or a view of it, is returned, yielded, carried, stored in a list or passed to a call."""
     return any(
-        op.has("TERMINATOR") or op.has("CONTROL") or _keeps(op, i) for op, i in references(value, through_regions=False)
+        op.has("TERMINATOR") or op.has("CONTROL") or keeps(op, i) for op, i in references(value, through_regions=False)
     )
 
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from scriptc.backend_c.arguments import Args
-from scriptc.ir.core import Block, Value
+from scriptc.backend_c.arguments import Args, dtype
+from scriptc.ir.analysis import keeps, references
+from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.layouts import Access, Layouts, access
 from scriptc.ir.ops.rules import tensor
 from scriptc.ir.ranges import constant_int
@@ -28,6 +29,22 @@ if TYPE_CHECKING:
     from scriptc.backend_c.emitters.elementwise import Kernel
 
 SHORTEST = 8  # elements of an inner loop; sc_iter_staging.c joins shorter rows
+
+
+_COPYING = ("stacked.put", "outer_sum.add")  # they copy what they take
+
+
+def put_of(result: Value) -> Op | None:
+    """Return the op that puts a result into a stack, in whose memory it may be computed, as nothing else keeps it."""
+    puts = [u for u in result.users() if u.name == "stacked.put" and u.attrs["dim"] == 0 and u.attrs["stack"]]
+    put = puts[0] if puts else None
+    if put is None or put.parent is not result.block:
+        return None
+    if put.operands[0].block is result.block or put.operands[2].block is result.block:
+        return None
+    users = references(result, through_regions=False)
+    is_kept = any(u.has("TERMINATOR") or u.has("CONTROL") or (keeps(u, i) and u.name not in _COPYING) for u, i in users)
+    return None if is_kept else put
 
 
 @dataclass(frozen=True)
@@ -205,6 +222,14 @@ class _Lowering:
             sizes.append(size if isinstance(size, int) else f"%{len(operands)}")
             if isinstance(size, Value):
                 operands.append(size)
+        if (put := put_of(result)) is not None:
+            entries: list[int | Value] = [operands[int(size[1:])] if isinstance(size, str) else size for size in sizes]
+            stack, total = self.low.one(put.operands[0]), self.low.one(put.operands[2])
+            args = Args(stack, total, dtype(tensor(result).dtype)).sizes(entries).add(len(entries))
+            (made,) = self.low.call(self.at, "sc_stacked_place", args, result.type)
+            assert isinstance(made, Value)
+            made.name = result.name
+            return made
         held = [self.roots[o] for o in self.nest.operands]
         over = [o for o in self.nest.operands if self.is_same_place(o, result) and held.count(self.roots[o]) == 1]
         first = len(operands)

@@ -97,6 +97,8 @@ SC_KERNEL sc_tensor *sc_pad(sc_ctx *cx, const sc_tensor *x, const int64_t *pad, 
 /* ---- sc_stacked.c ---- */
 SC_KERNEL sc_list *sc_stacked_new(sc_ctx *cx); /* collects the tensors that a loop appends `total` times */
 SC_KERNEL int sc_stacked_put(sc_ctx *cx, sc_list *s, sc_tensor *x, int64_t total, int64_t dim, bool stack);
+/* an uninitialized tensor that is put next into a stack along dim 0: in its place there, if that exists */
+SC_KERNEL sc_tensor *sc_stacked_place(sc_ctx *cx, const sc_list *s, int64_t total, int dtype, const int64_t *size, int rank);
 SC_KERNEL sc_tensor *sc_stacked_join(sc_ctx *cx, sc_list *s, int64_t dim, bool stack, int dtype);
 
 /* ---- sc_reduce.c: reductions: dims[] of x, n == 0 means all; sums are pairwise or blocked ---- */

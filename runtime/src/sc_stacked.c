@@ -1,5 +1,5 @@
-/* sc_stacked.c - what a loop appends to a list that is only joined afterward: each tensor is copied to its place in the
- * result while it is in cache, and its own memory is free for the next. Where tensors turn out to differ, or eager's result
+/* sc_stacked.c - what a loop appends to a list that is only joined afterward: each tensor is computed in its place in the result,
+ * or copied there while it is in cache, and its own memory is free for the next. Where tensors turn out to differ, or eager's result
  * would not be contiguous, it is a list after all, and joining that gives eager's result or error. */
 #include "sc_internal.h"
 
@@ -45,8 +45,17 @@ static void put_part(const sc_tensor *x, const sc_tensor *out, int64_t at, int64
     for (int d = 0; d < x->rank; d++)
         if (d < dim) outer = sc_wrapped_product(outer, x->size[d]);
         else inner *= (size_t)x->size[d];
+    if (x->data == (char *)out->data + (size_t)at * inner) return; /* sc_stacked_place */
     for (int64_t i = 0; i < outer; i++)
         memcpy((char *)out->data + (size_t)(i * total + at) * inner, (const char *)x->data + (size_t)i * inner, inner);
+}
+
+SC_KERNEL sc_tensor *sc_stacked_place(sc_ctx *cx, const sc_list *s, int64_t total, int dtype, const int64_t *size, int rank) {
+    const sc_tensor *out = s->items[STACKED_RESULT].t;
+    if (!out || s->items[STACKED_ITEMS].l || out->rank != rank + 1 || out->size[0] != total) return sc_empty(cx, dtype, rank, size);
+    for (int d = 0; d < rank; d++)
+        if (out->size[d + 1] != size[d]) return sc_empty(cx, dtype, rank, size);
+    return sc_view_of(cx, out, s->items[STACKED_COUNT].i * out->stride[0], rank, size, out->stride + 1);
 }
 
 /* Make the list of the tensors put so far. */
