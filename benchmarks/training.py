@@ -1,4 +1,4 @@
-"""Forward and backward of recurrent cells, and of torch's own layers, and the memory that they take.
+"""Forward and backward of recurrent cells, and of torch's own layers, whole steps, and the memory that they take.
 
 Rivals are eager, torch.jit.script, torch.compile, and JAX. JAX compiles for the one length, and so does torch.compile.
 """
@@ -16,6 +16,7 @@ from benchmarks.harness import Candidate, cpu_model, save
 from scriptc.inspect.text_table import table
 
 EAGER, JIT, COMPILED, JAX, SCRIPTC, FORWARD = "eager", "jit", "torch.compile", "JAX scan", "scriptc", "scriptc forward"
+EAGER_STEP, SCRIPTC_STEP = "eager step", "scriptc step"  # with an update by SGD; scriptc compiles all of it
 CELLS = ("LSTM", "GRU", "layer-norm LSTM", "SRU", "minGRU", "IndRNN")
 TOLERANCE = 0.02  # of the largest gradient: after 100 steps, eager's own of the layer-norm LSTM are 0.003 off
 LAYERS = ("nn.LSTM", "nn.GRU")
@@ -41,8 +42,9 @@ def run(options: argparse.Namespace) -> None:
     sizes = [(name, batch, hidden) for name in options.cells for hidden in options.hidden for batch in options.batch]
     memory = {_row(*size): _peaks(*size, options.steps) for size in sizes}  # in children, before JAX starts threads
     rows = {_row(*size): _measure(*size, options) for size in sizes}
-    names = [EAGER, JIT, COMPILED, JAX, SCRIPTC, FORWARD]
-    pairs = [(EAGER, SCRIPTC), (JIT, SCRIPTC), (COMPILED, SCRIPTC), (JAX, SCRIPTC), (SCRIPTC, FORWARD)]
+    names = [EAGER, JIT, COMPILED, JAX, SCRIPTC, FORWARD, EAGER_STEP, SCRIPTC_STEP]
+    rivals = [(rival, SCRIPTC) for rival in (EAGER, JIT, COMPILED, JAX)]
+    pairs = [*rivals, (SCRIPTC, FORWARD), (EAGER_STEP, SCRIPTC_STEP)]
     print(f"{cpu_model()}, one thread; {options.steps} steps; microseconds, medians of interleaved samples\n")
     print(comparing.show(rows, names, pairs))
     for rival in (EAGER, JIT, COMPILED, JAX):
@@ -72,16 +74,45 @@ def _model(name: str, batch: int, hidden: int, steps: int) -> tuple[Any, Any]:
     return model.train(), inputs[0]
 
 
-def _gradients(target: Callable[..., Any], xs: Any, parameters: Any) -> Callable[[], Any]:
+def _output(target: Callable[..., Any], xs: Any) -> Any:
+    result = target(xs)
+    return result[0] if isinstance(result, tuple) else result
+
+
+def _cotangent(model: Any, xs: Any) -> Any:
+    """Return the gradient of the output from which backward starts, so that no time goes into a loss."""
+    import torch
+
+    with torch.no_grad():
+        return torch.randn_like(_output(model, xs))
+
+
+def _gradients(target: Callable[..., Any], xs: Any, cotangent: Any, parameters: Any) -> Callable[[], Any]:
     """Return a call that computes the gradients of a model's weights."""
     import torch
 
-    def both() -> Any:
-        result = target(xs)
-        result = result if isinstance(result, torch.Tensor) else result[0]
-        return torch.autograd.grad(result.square().mean(), parameters)
+    return lambda: torch.autograd.grad(_output(target, xs), parameters, cotangent)
 
-    return both
+
+def _step(model: Any, xs: Any, cotangent: Any) -> Callable[[], Any]:
+    """Return a call that trains a copy of a model by one step."""
+    import copy
+
+    import torch
+
+    model = copy.deepcopy(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        result = model(xs)
+        result = result[0] if isinstance(result, tuple) else result
+        loss = (result * cotangent).sum()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return step
 
 
 def _peaks(name: str, batch: int, hidden: int, steps: int) -> dict[str, int]:
@@ -104,9 +135,9 @@ def _send_peak(pipe: Any, key: str, name: str, batch: int, hidden: int, steps: i
 
     model, xs = _model(name, batch, hidden, steps)
     target: Any = scriptc.compile(model) if key == SCRIPTC else model
-    parameters = list(model.parameters())
-    _gradients(target, xs[:2], parameters)()  # loads what is loaded once
-    pipe.send(peak(_gradients(target, xs, parameters)))
+    parameters, cotangent = list(model.parameters()), _cotangent(model, xs)
+    _gradients(target, xs[:2], cotangent[:2], parameters)()  # loads what is loaded once
+    pipe.send(peak(_gradients(target, xs, cotangent, parameters)))
 
 
 def _measure(name: str, batch: int, hidden: int, options: argparse.Namespace) -> dict[str, float]:
@@ -116,10 +147,10 @@ def _measure(name: str, batch: int, hidden: int, options: argparse.Namespace) ->
     from benchmarks import comparing, rivals
 
     model, xs = _model(name, batch, hidden, options.steps)
-    parameters = list(model.parameters())
+    parameters, cotangent = list(model.parameters()), _cotangent(model, xs)
 
     def gradients(target: Callable[..., Any]) -> Callable[[], Any]:
-        return _gradients(target, xs, parameters)
+        return _gradients(target, xs, cotangent, parameters)
 
     compiled: Any = scriptc.compile(model)
     makers: dict[str, Callable[[], rivals.Call]] = {
@@ -129,7 +160,7 @@ def _measure(name: str, batch: int, hidden: int, options: argparse.Namespace) ->
     if name not in LAYERS:
         makers[JIT] = lambda: gradients(torch.jit.script(model))
     if not options.no_jax:
-        makers[JAX] = lambda: rivals.jax_gradients(name, model, xs)
+        makers[JAX] = lambda: rivals.jax_gradients(name, model, xs, cotangent)
     if not options.no_compile:
         makers[COMPILED] = lambda: rivals.call_of_torch_compile(model, gradients, timeout=options.compile_timeout)
     row = comparing.candidates(makers, gradients(model)(), name, TOLERANCE)
@@ -138,4 +169,8 @@ def _measure(name: str, batch: int, hidden: int, options: argparse.Namespace) ->
         with torch.no_grad():
             compiled(xs)
 
-    return comparing.timed([*row, Candidate(FORWARD, forward)], options.samples)
+    steps = [
+        Candidate(EAGER_STEP, _step(model, xs, cotangent)),
+        Candidate(SCRIPTC_STEP, scriptc.compile(_step(model, xs, cotangent))),
+    ]
+    return comparing.timed([*row, Candidate(FORWARD, forward), *steps], options.samples)
