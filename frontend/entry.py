@@ -17,6 +17,7 @@ from scriptc.frontend.environment import dependencies
 from scriptc.frontend.environment.aot_state import find_written, kept_slots
 from scriptc.frontend.environment.arguments import argument, fill_spec, same_containers
 from scriptc.frontend.environment.host_objects import dtype_name
+from scriptc.frontend.environment.shared_state import SharedState
 from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.specs import (
     ArgSpec,
@@ -70,23 +71,25 @@ class Entry(Contract):
 
 def read(
     func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool = True,
-    changing: Collection[Any] = (), varied: Collection[int] = (), ahead: bool = False, left: StackLeft | None = None,
-    on_reading: Callable[[Reading], object] | None = None, runs_hooks: bool = True,
+    changing: Collection[Any] = (), varied: Collection[int] = (), ahead: SharedState | None = None,
+    left: StackLeft | None = None, on_reading: Callable[[Reading], object] | None = None, runs_hooks: bool = True,
 ) -> Entry:  # fmt: skip
     """Read a function called with `arguments` (bound to its parameters, `receiver` apart).
 
     receiver: the object that the first parameter is, or None for a plain function. changing: numbers outside, as (id of
     their dict, key), that are not to be baked in because they change between calls. varied: places of string arguments that
-    are not to be baked in while that can be helped. ahead: for a build ahead of time, where one specialization serves all
-    kinds that a state may have. left: tells how much of the running thread's stack may be taken. on_reading: is called
-    before each reading of the function. runs_hooks: the call would run the hooks of a receiver that is a module.
+    are not to be baked in while that can be helped. ahead: the state that the entries of a package share, to which the
+    reading adds, for a build ahead of time, where one specialization serves all kinds that a state may have. left: tells
+    how much of the running thread's stack may be taken. on_reading: is called before each reading of the function.
+    runs_hooks: the call would run the hooks of a receiver that is a module.
 
     Raises CompileError with every error found, TypeError for an argument that cannot be passed, InternalError for a bug in
     scriptc.
     """
     library.load()
     with recursion_limit(left, Loc(func.__code__.co_filename, func.__code__.co_firstlineno)), dependencies.noted():
-        assume = Assumptions(changing=set(changing), varied=set(varied))
+        shared = {} if ahead is None else ahead.first_assumptions()
+        assume = Assumptions(changing=set(changing), varied=set(varied), **shared)
         return _read(
             func, receiver, arguments, assume, dynamic=dynamic, ahead=ahead, left=left, on_reading=on_reading,
             runs_hooks=runs_hooks,
@@ -100,7 +103,7 @@ def _read(
     assume: Assumptions,
     *,
     dynamic: bool,
-    ahead: bool,
+    ahead: SharedState | None,
     left: StackLeft | None,
     on_reading: Callable[[Reading], object] | None,
     runs_hooks: bool,
@@ -113,7 +116,10 @@ def _read(
         reader = _reader(func, receiver, assume, ahead=ahead, left=left)
         signature = Signature(frozenset(assume.known_args), dynamic, assume.parted, assume.tabled)
         try:
-            return _read_once(reader, func, receiver, arguments, signature, runs_hooks=runs_hooks)
+            entry = _read_once(reader, func, receiver, arguments, signature, runs_hooks=runs_hooks)
+            if ahead is not None:
+                ahead.add(reader)
+            return entry
         except Restart:
             pass
         except UnsupportedArgument as e:
@@ -148,13 +154,17 @@ def _announce(func: FunctionType, reading: Reading, on_reading: Callable[[Readin
 
 
 def _reader(
-    func: FunctionType, receiver: Any, assume: Assumptions, *, ahead: bool, left: StackLeft | None
+    func: FunctionType, receiver: Any, assume: Assumptions, *, ahead: SharedState | None, left: StackLeft | None
 ) -> EntryReader:
     """Return the reader of one reading."""
     default = dtype_name(torch.get_default_dtype())
     assert default is not None
-    reader = EntryReader(Module(func.__qualname__.replace(".<locals>", "")), assume, default, ahead=ahead)
+    module = Module(func.__qualname__.replace(".<locals>", ""))
+    reader = EntryReader(module, assume, default, ahead=ahead is not None)
     reader.position.stack_left = left
+    if ahead is not None:
+        ahead.share_tags(reader)
+        reader.environment.names = ahead.names
     if isinstance(receiver, torch.nn.Module):
         reader.environment.module_paths = {id(m): path for path, m in receiver.named_modules()}
     return reader

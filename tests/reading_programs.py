@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
+from scriptc.frontend.environment.shared_state import SharedState
+
 X = torch.rand(3, 4, 5)
 STEP = {"size": 2}
 T = TypeVar("T", bound=Callable[..., Any])
@@ -29,7 +31,10 @@ READ: list[Read] = []
 
 
 def again(*reasons: str, given: tuple[Any, ...] = (X,), **options: Any) -> Callable[[T], T]:
-    """List a function, or a class of modules, that is read again for these reasons when it is called with `given`."""
+    """List a function, or a class of modules, that is read again for these reasons when it is called with `given`.
+
+    options: of `entry.read`; that of `ahead` is called for each reading.
+    """
 
     def listed(target: T) -> T:
         READ.append(Read(target() if isinstance(target, type) else target, given, reasons, options))
@@ -297,7 +302,7 @@ class Lists(nn.Module):
         return len(self.seen)
 
 
-@again("add_slot", "add_kinds", ahead=True)
+@again("add_slot", "add_kinds", ahead=SharedState)
 class KeepsAhead(nn.Module):
     def __init__(self):
         super().__init__()
@@ -308,7 +313,7 @@ class KeepsAhead(nn.Module):
         return torch.relu(x)
 
 
-@again("keep_written", ahead=True)
+@again("keep_written", ahead=SharedState)
 class Writes(nn.Module):
     def __init__(self):
         super().__init__()

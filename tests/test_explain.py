@@ -32,6 +32,7 @@ import scriptc
 from scriptc.cli import main
 from scriptc.driver.target import target_of
 from scriptc.frontend.entry import read
+from scriptc.frontend.environment.shared_state import SharedState
 from scriptc.frontend.rejections import REJECTIONS, STATEMENTS_AND_EXPRESSIONS
 from scriptc.frontend.rejections import __file__ as REJECTIONS_FILE
 from scriptc.ir.errors import Diagnostic
@@ -142,7 +143,7 @@ def explained(row: Rejected) -> Sequence[Diagnostic]:
 def read_ahead(model: Any, given: Args) -> None:
     """What a build ahead of time reads."""
     target = target_of(model)
-    read(target.func, target.receiver, target.bind(given.args, {}), ahead=True)
+    read(target.func, target.receiver, target.bind(given.args, {}), ahead=SharedState())
 
 
 @pytest.mark.parametrize("row", REJECTED, ids=[r.name for r in REJECTED])

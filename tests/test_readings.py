@@ -144,7 +144,8 @@ def test_a_reading_that_assumes_nothing_new_is_the_last(monkeypatch: pytest.Monk
 def read(program: Read, on_reading: Callable[[Reading], object] | None = None) -> Entry:
     target = target_of(program.target)
     arguments = target.bind(program.given, {})
-    return entry.read(target.func, target.receiver, arguments, on_reading=on_reading, **program.options)
+    options = {name: value() if name == "ahead" else value for name, value in program.options.items()}
+    return entry.read(target.func, target.receiver, arguments, on_reading=on_reading, **options)
 
 
 def name_of(program: Read) -> str:

@@ -37,6 +37,7 @@ def api(package: Package, build_id: str) -> str:
         user_rows=_user_rows(package),
         user_rows_name="user_rows" if package.user_rows else "NULL",
         leaves="leaves" if package.state else "NULL",
+        uses="uses" if package.state else "NULL",
         n_leaves=str(len(package.state)),
         n_weights=str(len(package.weights)),
         checksum=f"0x{weights.checksum(package.weights):08x}u",
@@ -122,7 +123,15 @@ def _state(package: Package) -> str:
             number = first_value(leaf.kind, initial)
         cells = [flags, number, str(weight), str(n), numbers, str(target), str(leaf.position), _bool(leaf.written)]
         rows.append(f"    {{{', '.join(cells)}}}, /* {leaf.name} */")
-    return "\n".join([*arrays, "static const sc_leaf leaves[] = {", *rows, "};", ""])
+    return "\n".join([*arrays, "static const sc_leaf leaves[] = {", *rows, "};", *_uses(package), ""])
+
+
+def _uses(package: Package) -> list[str]:
+    """Return the lines with the leaves that each entry takes, by number."""
+    lists = [f"{{{', '.join(map(str, entry.state)) or '0'}}}" for entry in package.entries]
+    lines = [line for i, numbers in enumerate(lists) for line in wrap(f"static const int uses_{i}[] = {numbers};")]
+    rows = [f"    {{uses_{i}, {len(e.state)}}}, /* {e.name} */" for i, e in enumerate(package.entries)]
+    return [*lines, "static const sc_uses uses[] = {", *rows, "};"]
 
 
 def _bool(value: bool) -> str:
@@ -155,7 +164,7 @@ def _function(package: Package, index: int, entry: EntryInterface) -> str:
             lines.append(f"    static const sc_param param_{leaf.name} = {row};")
     lines.append("    sc_caller *caller = (sc_caller *)context;")
     lines.append("    if (!caller) return SCRIPTC_BAD_ARGUMENT;")
-    room = n + len(package.state) + len(package.program.params)
+    room = n + len(entry.state) + len(package.program.params)
     lines.append(f"    sc_value args[{room or 1}], results[{len(results) or 1}];")
     lines.append("    sc_call_begin(caller);")
     pointers = [(leaf, name) for leaf in results if leaf.in_c for name in (leaf.name, *([leaf.count] if leaf.is_list else []))]

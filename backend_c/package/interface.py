@@ -73,6 +73,7 @@ class EntryInterface:
     """One entry of a package.
 
     python: the trees of parameters and results by which the Python loader binds arguments (see NAME.py).
+    state: the numbers of the leaves of the state that the entry takes.
     """
 
     name: str
@@ -81,6 +82,7 @@ class EntryInterface:
     results: tuple[Leaf, ...]
     baked: tuple[str, ...]  # arguments that are part of the build, as "name = value"
     python: dict[str, Any]
+    state: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class StateLeaf:
     kind: see `Leaf`.
     initial: a number or a list of numbers, for tensors the names of weights, or None for an absent value.
     target, position: the `state.set` that sets the value, see `Kept`.
-    written: whether the code may write to the tensors of the value.
+    written: whether an entry may write to the tensors of the value.
     """
 
     name: str

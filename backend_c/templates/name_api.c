@@ -20,6 +20,7 @@ static const sc_package package = {
     .user_rows = @{user_rows_name},
     .leaves = @{leaves},
     .n_leaves = @{n_leaves},
+    .uses = @{uses},
     .checksum = @{checksum},
     .embedded = @{embedded},
     .embedded_bytes = @{embedded_bytes},

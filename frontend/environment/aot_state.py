@@ -18,6 +18,7 @@ from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.slots import ABSENT, Slot
 from scriptc.frontend.environment.specs import (
     Kept,
+    LateBoundTensor,
     PlaceSpec,
     Spec,
     values_of,
@@ -120,8 +121,14 @@ def find_written(reader: Reader) -> dict[int, StateLocation]:
             late = next(v for v in reader.environment.tensors if v.name == op.attrs["name"])
             tensor = late.container[late.key] if isinstance(late.container, dict) else None
             if tensor is not None and id(tensor) not in {*reader.assumptions.written, *found}:
-                found[id(tensor)] = StateLocation(late.container, late.key, op.loc, is_item=True)
+                found[id(tensor)] = StateLocation(late.container, late.key, op.loc, True, state_name(reader, late))
     return found
+
+
+def state_name(reader: Reader, late: LateBoundTensor) -> str:
+    """Return the name of the slot of a tensor outside that the code writes to."""
+    owner = reader.environment.names.get(id(late.container))
+    return late.name if owner is None else f"{owner}.{late.key}"
 
 
 def _container_of(slot: Slot) -> Any:

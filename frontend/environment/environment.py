@@ -32,6 +32,7 @@ class Environment:
     found: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # by id of a list or dict: its container and key
     same_as: dict[str, str] = field(default_factory=dict)  # by name of a container in the arguments: its first name
     module_paths: dict[int, str] = field(default_factory=dict)  # by id of a submodule of the entry: its path
+    names: dict[int, str] = field(default_factory=dict)  # ahead of time, by id: names of tensors and dicts outside
     numpy_numbers: dict[int, AbstractValue] = field(default_factory=dict)  # by id: results of NumPy's functions
 
     def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:

@@ -16,6 +16,7 @@ from scriptc.frontend.environment.genuine import BUILTINS, is_patch
 from scriptc.frontend.environment.host_objects import dtype_name, is_own, refuse_tensor, scripted, uncompiled
 from scriptc.frontend.environment.specs import LateBoundTensor, LateBoundValue, ScalarSpec, TensorSpec
 from scriptc.frontend.environment.state import attribute_slot, slot_value
+from scriptc.frontend.environment.views_of_state import view_of_state
 from scriptc.frontend.environment.watching import (
     ABSENT,
     guard_item,
@@ -60,15 +61,18 @@ def outside_value(reader: Reader, obj: Any, container: Any, key: Any, name: str,
     return as_python(reader, obj)
 
 
-def late_bound_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key: Any, name: str) -> RuntimeValue:
+def late_bound_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key: Any, name: str) -> AbstractValue:
     if reason := refuse_tensor(tensor):
         reader.reject("tensor_outside", name=name, why=reason)
+    name = reader.environment.names.get(id(tensor), name)
     if id(tensor) in reader.assumptions.written:
         slots = reader.state.slots.values()
         same = (s for s in slots if s.container is not None and s.container[s.location.key] is tensor and s.target is None)
         if (slot := next(same, None)) is not None and isinstance(found := slot_value(reader, slot), RuntimeValue):
             return found
         reader.reject("written_tensor_of_no_attribute", name=name)
+    if reader.state.ahead and (view := view_of_state(reader, tensor)) is not None:
+        return view
     dtype = dtype_name(tensor.dtype)
     assert dtype is not None
     return parameter_outside(reader, tensor, container, key, name, TensorSpec(dtype, tuple(tensor.shape)))
@@ -205,7 +209,8 @@ def refuse_torchscript(reader: Reader, module: torch.nn.Module) -> None:
 
 def module_path(reader: Reader, module: torch.nn.Module, name: str) -> str:
     """Return the name of a parameter from the root module, as state_dict spells it."""
-    prefix = reader.environment.module_paths.get(id(module))
+    environment = reader.environment
+    prefix = environment.names.get(id(module), environment.module_paths.get(id(module)))
     return name if not prefix else f"{prefix}.{name}"
 
 

@@ -46,6 +46,8 @@ def location_name(reader: Reader, location: StateLocation) -> str:
         return location.name
     if isinstance(location.owner, torch.nn.Module):
         return module_path(reader, location.owner, str(location.key))
+    if (owner := reader.environment.names.get(id(location.owner))) is not None:
+        return f"{owner}.{location.key}"
     return str(location.key)
 
 

@@ -14,13 +14,15 @@ from scriptc.backend_c.package import directory
 from scriptc.backend_c.package.interface import Package
 from scriptc.backend_c.package.reserved import is_taken
 from scriptc.driver.options import Options
-from scriptc.driver.pipeline import translate
+from scriptc.driver.package_pipeline import EntryTarget, translate_package
 from scriptc.driver.source_paths import path_printer, user_rows
-from scriptc.driver.target import Target, target_of
+from scriptc.driver.target import target_of
 from scriptc.driver.tracebacks import shortened
 from scriptc.inspect.weight_rounding import rounded, rounded_weights
-from scriptc.ir.errors import CompileError, Diagnostic
-from scriptc.package import entry_interface
+from scriptc.ir.errors import CompileError
+from scriptc.package import state_leaves
+from scriptc.package.entry_interface import entry_name, interface
+from scriptc.package.qualified_names import qualified_names
 from scriptc.package.recorded_calls import record
 from scriptc.version import __version__
 
@@ -41,7 +43,8 @@ def build(
     nor torch. The example fixes the structure of the arguments, dtypes, ranks, bools and None. Sizes and lengths stay
     free.
 
-    model: a function, method or nn.Module; or a dict with one entry, {"step": (function, example arguments)}.
+    model: a function, method or nn.Module; or a dict of entries by their names, {"step": (function, example arguments)}.
+        Entries share weights and state: what one of them writes, the others read.
     example_args: the arguments of one call.
     out: the directory to write. A directory of an earlier build is replaced; any other that is not empty is refused.
     name: the name of the library and the prefix of its functions; the last part of `out` by default.
@@ -59,25 +62,27 @@ def build(
     label = name if name is not None else re.sub(r"\W", "_", folder.resolve().name, flags=re.ASCII)
     _check_name(label)
     directory.check_replaceable(folder)
-    entry, target, arguments = _one_entry(model, example_args)
+    targets = _entries(model, example_args)
     if not torch.empty(0).device.type == "cpu":
         raise RuntimeError("scriptc.build needs the CPU as the default device")
+    names = qualified_names([each.target for each in targets.values()])
     try:
-        translated = translate(target, arguments, made, ahead=True, path=path)
-        name_in_c = entry_interface.entry_name(entry)
-        described = entry_interface.interface(name_in_c, target, translated.entry)  # raises CompileError
+        translated = translate_package(label, [*targets.values()], made, names, path)
+        state = state_leaves.state(translated)
+        rows = zip(targets.items(), translated.entries, translated.functions(), state.uses, strict=True)
+        described = tuple(interface(key, each.target, entry, f.loc, uses) for (key, each), entry, f, uses in rows)
     except CompileError as error:
         raise shortened(error) from error.__cause__
-    state, first = entry_interface.state(translated.entry)
-    with rounded(rounded_weights(translated.entry)):  # the tests of the package compare with rounded weights
-        pairs = tuple(record(target, arguments, translated.entry, 0))
+    tensors = [late for entry in translated.entries for late in entry.tensors]
+    with rounded(rounded_weights(translated.module, tensors)):  # the tests of the package compare with rounded weights
+        pairs = record(translated, [*targets.values()])
     package = Package(
         name=label,
-        entries=(described,),
+        entries=described,
         program=translated.program,
         user_rows=user_rows(translated.program.locs),
-        weights=(*entry_interface.weights(translated.entry, translated.program.params), *first),
-        state=state,
+        weights=(*state_leaves.weights(translated), *state.first),
+        state=state.leaves,
         pairs=pairs,
         versions={"scriptc": __version__, "torch": torch.__version__, "package": "1.0.0"},
         optimize=made.optimize,
@@ -97,21 +102,22 @@ def _check_name(name: str) -> None:
         )
 
 
-def _one_entry(model: Any, example_args: tuple[Any, ...]) -> tuple[str, Target, dict[str, Any]]:
-    """Return the name, the target and the bound example arguments of the entry."""
+def _entries(model: Any, example_args: tuple[Any, ...]) -> dict[str, EntryTarget]:
+    """Return the entries by their names in C, each with its bound example arguments."""
     if not isinstance(model, dict):
         target = target_of(model)
-        return target.func.__name__, target, target.bind(example_args, {})
+        return {entry_name(target.func.__name__): EntryTarget(target, target.bind(example_args, {}))}
     if example_args:
         raise TypeError(
             "with a dict of entries, each has its example arguments in the dict: {'step': (function, (x, y))}"
         )
-    targets = {key: (target_of(function), args) for key, (function, args) in model.items()}
-    if not targets:
-        raise ValueError("the dict of entries is empty: give one entry")
-    if len(targets) > 1:
-        locs = [entry_interface.definition(target) for target, _ in targets.values()]
-        problem = "a build of several entries is not supported yet"
-        raise CompileError([Diagnostic(loc, problem, "build each on its own") for loc in locs])
-    ((key, (target, args)),) = targets.items()
-    return key, target, target.bind(args, {})
+    if not model:
+        raise ValueError("the dict of entries is empty: give one entry or more")
+    found: dict[str, EntryTarget] = {}
+    for key, (function, args) in model.items():
+        name = entry_name(key)
+        if name in found:
+            raise ValueError(f"the entry {key!r} would be named {name} in C, as another entry is: choose another key")
+        target = target_of(function)
+        found[name] = EntryTarget(target, target.bind(args, {}))
+    return found

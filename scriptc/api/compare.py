@@ -71,7 +71,8 @@ def _rounded_weights(compiled: Any) -> Rounded:
     dispatcher = getattr(compiled, "_dispatcher", None)
     if dispatcher is None or dispatcher.options.weights == "float32" or not dispatcher.variants:
         return []
-    return rounded_weights(dispatcher.variants[-1].translated.entry)
+    entry = dispatcher.variants[-1].translated.entry
+    return rounded_weights(entry.module, entry.tensors)
 
 
 def _with_errors(judged: list[Row], against_exact: Iterator[Row]) -> Iterator[Row]:

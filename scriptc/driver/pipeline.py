@@ -59,21 +59,20 @@ def run_passes(module: Module, options: Options, after: Callable[[str, Module], 
 @collector_paused()
 def translate(
     target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = (),
-    varied: Collection[int] = (), *, ahead: bool = False, path: Callable[[str], str] = str, stages: Stages | None = None,
+    varied: Collection[int] = (), *, stages: Stages | None = None,
 ) -> Translated:  # fmt: skip
     """Translate Python source to C, specialized on one call.
 
-    changing, varied, ahead: see `frontend.entry.read`. path: see `backend_c.locations.LocTable`. stages: records the
-    time of each stage.
+    changing, varied: see `frontend.entry.read`. stages: records the time of each stage.
     """
     stages = stages or Stages()
     # Python to tensor IR
     with stages.stage("front end"):
         entry = read(
             target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing, varied=varied,
-            ahead=ahead, left=stack_left, runs_hooks=target.runs_hooks,
+            left=stack_left, runs_hooks=target.runs_hooks,
         )  # fmt: skip
-    return _translated(entry, options, stages, path)
+    return _translated(entry, options, stages)
 
 
 @collector_paused()
@@ -85,7 +84,7 @@ def translated_again(contract: Contract, source_ir: str, options: Options) -> Tr
     return _translated(Entry(**contract.parts(), module=parse_module(source_ir), kept=[], dependencies=()), options, Stages())
 
 
-def _translated(entry: Entry, options: Options, stages: Stages, path: Callable[[str], str] = str) -> Translated:
+def _translated(entry: Entry, options: Options, stages: Stages) -> Translated:
     source_ir = print_module(entry.module, locs=True)
     locations = tuple(op.loc for op in entry.module.walk())
     gradients = dependencies(entry.module)
@@ -98,9 +97,8 @@ def _translated(entry: Entry, options: Options, stages: Stages, path: Callable[[
         # tensor IR to loop IR to C
         with stages.stage("C generation"):
             program = emit_program(
-                entry.module, debug=options.debug, profile=options.profile, flush_denormals=options.flush_denormals,
-                path=path,
-            )  # fmt: skip
+                entry.module, debug=options.debug, profile=options.profile, flush_denormals=options.flush_denormals
+            )
     except (CompileError, InternalError):
         raise
     except Exception as e:

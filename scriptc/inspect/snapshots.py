@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -41,10 +41,20 @@ def copied_receiver(receiver: Any) -> Any:
 
     Its attributes may be non-leaf tensors of autograd, such as those of weight_norm.
     """
+    return copied_receivers([receiver])[0]
+
+
+def copied_receivers(receivers: Sequence[Any]) -> list[Any]:
+    """Return deep copies of objects, which share what the objects share. Gradients of tensors are copied too."""
     memo: dict[int, Any] = {}
-    for holder in receiver.modules() if isinstance(receiver, torch.nn.Module) else [receiver]:
-        _detach([leaf for _, leaf in leaves_of("", getattr(holder, "__dict__", {}))], memo)
-    return copy.deepcopy(receiver, memo)
+    for receiver in receivers:
+        for holder in receiver.modules() if isinstance(receiver, torch.nn.Module) else [receiver]:
+            _detach([leaf for _, leaf in leaves_of("", getattr(holder, "__dict__", {}))], memo)
+    made = copy.deepcopy(list(receivers), memo)
+    for original in memo.get(id(memo), ()):  # deepcopy keeps the copied objects alive here
+        if isinstance(original, torch.nn.Parameter) and original.grad is not None:
+            memo[id(original)].grad = original.grad.clone()
+    return made
 
 
 def _detach(leaves: list[Any], memo: dict[int, Any]) -> None:

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CellType
 from typing import Any
 
 import torch
 
-from scriptc.frontend.entry import Entry
-from scriptc.ir.core import Value
+from scriptc.frontend.environment.specs import LateBoundTensor
+from scriptc.ir.core import Module, Value
 from scriptc.ir.dtypes import TORCH_NAMES
 
 Rounded = Sequence[tuple[torch.Tensor, torch.dtype]]
 
 
-def rounded_weights(entry: Entry) -> Rounded:
-    """Return the tensors that an entry keeps in a 16-bit weight format, each with its dtype."""
+def rounded_weights(module: Module, tensors: Iterable[LateBoundTensor]) -> Rounded:
+    """Return those of some tensors that a module keeps in a 16-bit weight format, each with its dtype."""
     formats = {
         _param(weight): op.attrs["store"]
-        for op in entry.module.walk()
+        for op in module.walk()
         if op.name == "pack_linear.kept" and op.attrs["store"]
         for weight in op.operands
     }
     found = []
-    for live in entry.tensors:
+    for live in tensors:
         if live.name in formats:
             container: Any = live.container
             tensor = container.cell_contents if isinstance(container, CellType) else container[live.key]

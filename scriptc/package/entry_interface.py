@@ -1,33 +1,30 @@
-"""Describe an entry of the front end for a package: leaves in C, trees for the Python loader, weights and state."""
+"""Describe an entry of the front end for a package: leaves in C, and trees for the Python loader."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from types import CellType
 from typing import Any
 
 import torch
 
 from scriptc.backend_c.c_names import CNames
-from scriptc.backend_c.package.interface import EntryInterface, Leaf, StateLeaf, Weight
+from scriptc.backend_c.package.interface import EntryInterface, Leaf
 from scriptc.backend_c.package.reserved import KEYWORDS, MACROS
 from scriptc.driver.target import Target
 from scriptc.frontend.entry import Entry
 from scriptc.frontend.environment import specs as front
-from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.results import Chooser
-from scriptc.ir.analysis import is_fresh, roots, writers
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import NEVER, ListType, TensorType
 
 # Names that the bodies of C functions and C++ methods in a package use.
 _USED = """context state caller package levels weights embedded code free v c k out why std detail Tensor View Error Model
 Context State DLTensor context_ check""".split()
 _API = """load free level machine_has build_id context context_new context_free context_set_threads context_set_output
 context_set_read_only context_set_stack context_set_check context_seed seed state cancel set_stack request_check
-state_new state_free state_reset state_copy last_error free_tensors free_array model get set_threads entries check
+state_new state_free state_reset state_copy state_save state_load
+last_error free_tensors free_array model get set_threads entries check
 Context Free context_""".split()
 _FOREIGN: dict[type[front.Spec], tuple[str, str]] = {
     front.InstanceSpec: ("an object that exists at run time", "return its numbers and tensors"),
@@ -47,30 +44,26 @@ def entry_name(wish: str) -> str:
     return f"{name}_" if name in _API or name in KEYWORDS or name in MACROS else name
 
 
-def definition(target: Target) -> Loc:
-    """Return the location of the definition of a target."""
-    code = target.func.__code__
-    return Loc(code.co_filename, code.co_firstlineno)
-
-
-def interface(name: str, target: Target, entry: Entry) -> EntryInterface:
+def interface(name: str, target: Target, entry: Entry, loc: Loc, state: tuple[int, ...]) -> EntryInterface:
     """Return the interface of an entry.
+
+    loc: of the definition of the function. state: the numbers of the leaves of the state that the entry takes.
 
     Raises CompileError if a value cannot cross the C boundary.
     """
-    return _Describer(entry).describe(name, target)
+    return _Describer(entry, loc).describe(name, target, state)
 
 
 class _Describer:
-    def __init__(self, entry: Entry):
+    def __init__(self, entry: Entry, loc: Loc):
         self.entry = entry
-        self.loc = entry.module.funcs[entry.module.entries[0]].loc
+        self.loc = loc
         self.names = CNames()
         for word in sorted(KEYWORDS | MACROS | {*_USED}):
             self.names.fresh(word)
         self.baked: list[str] = []
 
-    def describe(self, name: str, target: Target) -> EntryInterface:
+    def describe(self, name: str, target: Target, state: tuple[int, ...]) -> EntryInterface:
         if any(isinstance(store.owner, front.PlaceSpec) for store in self.entry.write_backs):
             raise self.refusal("it changes a dict of the caller, which the C API cannot give back", "return a new dict")
         arguments = [leaf for arg in self.entry.args for leaf in self.leaves(arg.spec, arg.name, argument=True)]
@@ -80,7 +73,7 @@ class _Describer:
             "result": self.tree(self.entry.result),
         }
         declared = f"{target.func.__qualname__}, {re.split(r'[/]', self.loc.file)[-1]}:{self.loc.line}"
-        return EntryInterface(name, declared, tuple(arguments), tuple(results), tuple(self.baked), tree)
+        return EntryInterface(name, declared, tuple(arguments), tuple(results), tuple(self.baked), tree, state)
 
     def leaves(self, spec: front.Spec, name: str, *, argument: bool) -> list[Leaf]:
         match spec:
@@ -172,57 +165,3 @@ class _Describer:
 
 def _short(obj: Any) -> str:
     return repr(obj) if isinstance(obj, (*_CONSTANTS, torch.dtype)) else f"a {type(obj).__name__}"
-
-
-# ---- weights ----
-
-
-def weights(entry: Entry, names: tuple[str, ...]) -> tuple[Weight, ...]:
-    """Return the values of weights, in the order of the program."""
-    live = {item.name: item for item in entry.tensors}
-    return tuple(_weight(live[name]) for name in names)
-
-
-def _weight(live: front.LateBoundTensor) -> Weight:
-    container: Any = live.container
-    return _values(live.name, container.cell_contents if isinstance(container, CellType) else container[live.key])
-
-
-def _values(name: str, tensor: torch.Tensor) -> Weight:
-    dtype = dtype_name(tensor.dtype)
-    assert dtype is not None
-    flat = tensor.detach().clone(memory_format=torch.contiguous_format).reshape(-1)
-    return Weight(name, dtype, tuple(tensor.shape), memoryview(flat.view(torch.uint8).numpy()))
-
-
-# ---- state ----
-
-
-def state(entry: Entry) -> tuple[tuple[StateLeaf, ...], list[Weight]]:
-    """Return the state that an entry keeps between calls, and its initial values as weights."""
-    leaves: list[StateLeaf] = []
-    written = _written(entry)
-    first: list[Weight] = []
-    for slot in entry.kept:
-        for i, (t, value) in enumerate(zip(slot.types, slot.initial, strict=True)):
-            elem = t.elem if isinstance(t, ListType) else t
-            type_name = "tensor" if isinstance(elem, TensorType) else "i64" if elem == NEVER else str(elem)
-            name = f"state.{slot.name}.{i}" if len(slot.types) > 1 else f"state.{slot.name}"
-            if type_name == "tensor" and value is not None:
-                items = value if isinstance(t, ListType) else [value]
-                names = [f"{name}.{k}" for k in range(len(items))] if isinstance(t, ListType) else [name]
-                first += map(_values, names, items)
-                value = names if isinstance(t, ListType) else name
-            is_list, number = isinstance(t, ListType), len(leaves)
-            leaves.append(StateLeaf(slot.name, type_name, is_list, value, slot.target, i, number in written))
-    return tuple(leaves), first
-
-
-def _written(entry: Entry) -> set[int]:
-    """Return the numbers of the state leaves whose tensors the code may write."""
-    body = entry.module.funcs[entry.module.entries[0]].body
-    kept = body.args[len(body.args) - sum(len(slot.types) for slot in entry.kept) :]
-    found = {root for op in writers(body, "tensor") for root in roots(op.operands[0])}
-    if any(root.op is not None and not is_fresh(root) and root.op.name != "param" for root in found):
-        return set(range(len(kept)))
-    return {i for i, leaf in enumerate(kept) if leaf in found}

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import random
 import time
 import warnings
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from scriptc.backend_c.package.interface import Array, Pair
-from scriptc.driver.target import Target
+from scriptc.driver.package_pipeline import EntryTarget, TranslatedPackage
 from scriptc.frontend.entry import Entry
 from scriptc.frontend.environment import specs
 from scriptc.inspect.resized_arguments import ResizedArguments, SizeLocation, elements_of
-from scriptc.inspect.snapshots import copied_receiver, forked_generators
+from scriptc.inspect.snapshots import copied_receiver, copied_receivers, forked_generators
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.dtypes import FLOATING, FROM_TORCH
 
@@ -26,26 +28,84 @@ _SIZES = (1, 2, 3, 5, 17, 64)
 MAX_ELEMENTS = 1 << 20  # the most elements of all arguments of a call, unless the example has more
 
 
-def record(target: Target, arguments: dict[str, Any], entry: Entry, index: int) -> list[Pair]:
-    """Return at least `MIN_PAIRS` recorded calls.
+def record(package: TranslatedPackage, targets: Sequence[EntryTarget]) -> tuple[Pair, ...]:
+    """Return recorded calls: for each entry at least `MIN_PAIRS`, or one sequence if calls keep state.
 
-    The example is the first; the others have other sizes if eager accepts them.
-
-    If calls keep state, they are a sequence in the sizes of the example.
+    The first call of an entry is its example; the others have other sizes if eager accepts them. In a sequence, the sizes
+    are those of the example, and the calls of several entries alternate.
     """
-    recorder = _Recorder(target, arguments, entry, index)
-    return recorder.sequence() if entry.kept else recorder.run()
+    draws = draws_random_numbers(package.module)
+    rows = enumerate(zip(targets, package.entries, strict=True))
+    recorders = [_Recorder(each, entry, i, draws=draws) for i, (each, entry) in rows]
+    if package.slots:
+        return tuple(_Sequence(recorders).run())
+    return tuple(pair for recorder in recorders for pair in recorder.run())
+
+
+class _Sequence:
+    """Calls of all entries that share state, such as: predict, train, train, predict, predict, train, ..."""
+
+    def __init__(self, recorders: Sequence[_Recorder]):
+        self.recorders = recorders
+        self.alternates = len(recorders) > 1
+        # Functions reach their objects by names, so they run on the originals, which are restored.
+        self.in_place = any(recorder.target.receiver is None for recorder in recorders)
+
+    def run(self) -> list[Pair]:
+        saved = [_SavedState(slot) for slot in self.recorders[0].entry.kept] if self.in_place else []
+        found: list[Pair] = []
+        for fresh in (True, False):  # the values of the example if eager refuses others
+            self.prepare()
+            try:
+                pairs = self.while_accepted(fresh)
+            finally:
+                for state in saved:
+                    state.restore()
+            found = max(found, pairs, key=len)
+            if len(found) >= self.wanted:
+                break
+        return found
+
+    @property
+    def wanted(self) -> int:
+        """Return the number of calls: each entry has at least three."""
+        return max(MAX_PAIRS, 3 * len(self.recorders))
+
+    def prepare(self) -> None:
+        """Give the recorders the objects that calls change.
+
+        A second run in float64 would go on from the state of the first, or lack the state of the other entries.
+        """
+        receivers = [recorder.target.receiver for recorder in self.recorders]
+        copies = receivers if self.in_place else copied_receivers(receivers)
+        for recorder, receiver in zip(self.recorders, copies, strict=True):
+            recorder.receiver, recorder.wide = receiver, _widened(recorder.target.receiver)
+            recorder.has_references = not self.in_place and not self.alternates
+
+    def while_accepted(self, fresh: bool) -> list[Pair]:
+        """Return recorded calls up to the first that eager refuses.
+
+        That call may have changed the state before it raised.
+        """
+        pairs = [recorder.call(recorder.resized.make({}, fresh=False)) for recorder in self.recorders]
+        forth, back = [*self.recorders], [*reversed(self.recorders)]
+        for recorder in itertools.cycle((*back, *forth)):
+            if len(pairs) >= self.wanted or not (made := recorder.attempt(recorder.resized.make({}, fresh=fresh))):
+                return pairs
+            pairs += made
+        raise AssertionError("a cycle does not end")
 
 
 class _Recorder:
-    def __init__(self, target: Target, arguments: dict[str, Any], entry: Entry, index: int):
-        self.target, self.entry, self.index = target, entry, index
-        self.example = arguments
-        self.resized = ResizedArguments(entry, arguments, lambda varied: bool(self.attempt(varied)))
-        self.receiver = copied_receiver(target.receiver)
-        self.wide = _widened(target.receiver)
+    def __init__(self, call: EntryTarget, entry: Entry, index: int, *, draws: bool):
+        self.target, self.entry, self.index = call.target, entry, index
+        self.example = dict(call.arguments)
+        self.resized = ResizedArguments(entry, self.example, lambda varied: bool(self.attempt(varied)))
+        self.receiver = copied_receiver(self.target.receiver)
+        self.wide = _widened(self.target.receiver)
+        self.has_references = True
         self.in_grad_mode = any(g.kind == "GRAD_MODE_IS" and g.expected for g in entry.guards)
-        self.draws = draws_random_numbers(entry.module)  # in float64 torch draws other numbers
+        self.draws = draws  # in float64 torch draws other numbers
         self.deadline = time.monotonic() + SECONDS
 
     def run(self) -> list[Pair]:
@@ -62,35 +122,6 @@ class _Recorder:
                 pairs += self.attempt(self.resized.make(sizes))
         while len(pairs) < MIN_PAIRS:  # other values in the sizes of the example, or the example again
             pairs += self.attempt(self.resized.make({})) or [self.call(self.resized.make({}, fresh=False))]
-        return pairs
-
-    def sequence(self) -> list[Pair]:
-        """Return recorded calls that share state.
-
-        The objects that a plain function changes are restored.
-        """
-        saved = [_SavedState(slot) for slot in self.entry.kept] if self.receiver is None else []
-        found: list[Pair] = []
-        for fresh in (True, False):  # the values of the example if eager refuses others
-            self.receiver, self.wide = copied_receiver(self.target.receiver), _widened(self.target.receiver)
-            try:
-                pairs = self.while_accepted(fresh)
-            finally:
-                for state in saved:
-                    state.restore()
-            found = max(found, pairs, key=len)
-            if len(found) == MAX_PAIRS:
-                break
-        return found
-
-    def while_accepted(self, fresh: bool) -> list[Pair]:
-        """Return recorded calls up to the first that eager refuses.
-
-        That call may have changed the state before it raised.
-        """
-        pairs = [self.call(self.resized.make({}, fresh=False))]
-        while len(pairs) < MAX_PAIRS and (made := self.attempt(self.resized.make({}, fresh=fresh))):
-            pairs += made
         return pairs
 
     def late(self) -> bool:
@@ -127,8 +158,7 @@ class _Recorder:
     def references(self, arguments: dict[str, Any], expected: list[Any]) -> list[Any]:
         """Return the results in float64 from float64 arguments, None where there is no reference."""
         nothing = [None] * len(expected)
-        alone = self.receiver is None and self.entry.kept  # a second run would continue from the state of the first
-        if alone or self.draws or not any(map(_wants_reference, expected)):
+        if not self.has_references or self.draws or not any(map(_wants_reference, expected)):
             return nothing
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)

@@ -199,22 +199,22 @@ static int check_lists(sc_ctx *cx) {
 }
 
 /* Save the state that the call has assigned, even if the call failed. The first error is kept. */
-static int keep_state(sc_caller *c, int r, const sc_value *args) {
+static int keep_state(sc_caller *c, int r, const sc_uses *uses, const sc_value *args) {
     sc_error first = c->cx->error;
-    int kept = c->state ? sc_state_keep(c->state, c->cx, args) : 0;
+    int kept = c->state ? sc_state_keep(c->state, uses, c->cx, args) : 0;
     if (r) c->cx->error = first;
     return r || kept ? -1 : 0;
 }
 
 int sc_call_run(sc_caller *c, int entry, int n, sc_state *state, sc_value *args, sc_value *results) {
-    int leaves = state ? c->model->package->n_leaves : 0;
+    const sc_uses *uses = state ? &c->model->package->uses[entry] : NULL;
     c->state = state;
-    if ((state && sc_state_take(state, c->cx, args + n)) || take_weights(c, args + n + leaves)) {
+    if ((state && sc_state_take(state, uses, c->cx, args + n)) || take_weights(c, args + n + (uses ? uses->n : 0))) {
         c->state = NULL;
         return -1;
     }
     int r = c->model->program->entries[entry].call(c->cx, args, results);
-    return keep_state(c, r, args + n) ? -1 : check_lists(c->cx);
+    return keep_state(c, r, uses, args + n) ? -1 : check_lists(c->cx);
 }
 
 /* Write the lines of the error, outermost first. Rows of locations lead from the raising line to its callers. */

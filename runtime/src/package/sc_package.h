@@ -23,6 +23,11 @@ typedef struct sc_leaf { /* a value that the model keeps from call to call, and 
     bool written;            /* the code may write to its tensors */
 } sc_leaf;
 
+typedef struct sc_uses { /* the leaves that an entry takes, by number */
+    const int *leaves;
+    int n;
+} sc_uses;
+
 typedef struct sc_level { /* the program as compiled for one ISA level */
     const char *name;
     const sc_program *(*program)(void);
@@ -37,6 +42,7 @@ typedef struct sc_package { /* constants of a package */
     const int *user_rows;    /* for each location of the program, the row of the user's line */
     const sc_leaf *leaves;   /* of the state */
     int n_leaves;
+    const sc_uses *uses; /* of each entry, if there is a state */
     uint32_t checksum;    /* CRC-32 of the data of the weights file */
     const void *embedded; /* the weights file as an array aligned to SC_ALIGN, or NULL */
     size_t embedded_bytes;
@@ -107,7 +113,7 @@ void sc_caller_seed(sc_caller *caller, uint64_t seed); /* as torch.manual_seed a
 void sc_call_cancel(sc_caller *caller);        /* for these two: from any thread or signal handler */
 void sc_call_request_check(sc_caller *caller);
 void sc_call_begin(sc_caller *caller);
-/* Run an entry. After its first n values, args has room for the leaves of the state and all weights. */
+/* Run an entry. After its first n values, args has room for the leaves that the entry takes and all weights. */
 int sc_call_run(sc_caller *caller, int entry, int n, sc_state *state, sc_value *args, sc_value *results);
 /* End a call with SCRIPTC_OK or another code: record the error and free the objects of the call. */
 int sc_call_end(sc_caller *caller, int code);
@@ -117,9 +123,11 @@ sc_state *sc_state_new(const sc_model *model); /* with the first values; NULL: o
 void sc_state_free(sc_state *state);
 int sc_state_reset(sc_state *state);                        /* to the first values */
 int sc_state_copy(sc_state *to, const sc_state *from);      /* both of one model */
-int sc_state_take(const sc_state *state, sc_ctx *cx, sc_value *args); /* writes the leaves to args, for a call */
-int sc_state_keep(sc_state *state, sc_ctx *cx, const sc_value *args); /* saves the leaves after the call */
-void sc_state_settle(sc_state *state);                      /* the call is over */
+/* Write the leaves that an entry takes to args, for a call. */
+int sc_state_take(const sc_state *state, const sc_uses *uses, sc_ctx *cx, sc_value *args);
+/* Save these leaves after the call. */
+int sc_state_keep(sc_state *state, const sc_uses *uses, sc_ctx *cx, const sc_value *args);
+void sc_state_settle(sc_state *state); /* the call is over */
 
 /* ---- values across the boundary (sc_boundary.c); 0, or -1 after sc_raise ---- */
 int sc_take_tensor(sc_caller *caller, const sc_param *param, const DLTensor *from, sc_value *out);

@@ -161,13 +161,13 @@ static int take_list(sc_ctx *cx, const sc_leaf *leaf, const sc_cell *c, sc_value
     return l ? 0 : -1;
 }
 
-int sc_state_take(const sc_state *s, sc_ctx *cx, sc_value *args) {
-    const sc_package *p = s->model->package;
-    for (int i = 0; i < p->n_leaves; i++) {
-        const sc_leaf *leaf = &p->leaves[i];
-        if (leaf->is_list ? take_list(cx, leaf, &s->cells[i], &args[i])
-            : leaf->is_tensor ? take_tensor(cx, &s->cells[i], &args[i])
-                              : (args[i] = value_of(&s->cells[i]), 0))
+int sc_state_take(const sc_state *s, const sc_uses *uses, sc_ctx *cx, sc_value *args) {
+    for (int i = 0; i < uses->n; i++) {
+        const sc_leaf *leaf = &s->model->package->leaves[uses->leaves[i]];
+        const sc_cell *cell = &s->cells[uses->leaves[i]];
+        if (leaf->is_list ? take_list(cx, leaf, cell, &args[i])
+            : leaf->is_tensor ? take_tensor(cx, cell, &args[i])
+                              : (args[i] = value_of(cell), 0))
             return -1;
     }
     return 0;
@@ -175,13 +175,23 @@ int sc_state_take(const sc_state *s, sc_ctx *cx, sc_value *args) {
 
 /* ---- out of a call ---- */
 
-/* Return the value of a leaf after the call: the value that its target was set to, or the one before the call. */
-static const sc_value *value_after(const sc_package *p, const sc_ctx *cx, const sc_value *args, int leaf, bool *changed) {
-    *changed = p->leaves[leaf].is_list && args[leaf].l && args[leaf].l->written;
-    int target = p->leaves[leaf].target;
-    if (target < 0 || target >= cx->n_targets || cx->targets[target].form == SC_UNSET) return &args[leaf];
+/* A call's end: the leaves that its entry takes, and their values at entry. */
+typedef struct after {
+    const sc_package *package;
+    const sc_uses *uses;
+    const sc_ctx *cx;
+    const sc_value *args;
+} after;
+
+static const sc_leaf *leaf_at(const after *a, int i) { return &a->package->leaves[a->uses->leaves[i]]; }
+
+/* Return the value of the i-th leaf after the call: the value that its target was set to, or the one before the call. */
+static const sc_value *value_after(const after *a, int i, bool *changed) {
+    const sc_leaf *leaf = leaf_at(a, i);
+    *changed = leaf->is_list && a->args[i].l && a->args[i].l->written;
+    if (leaf->target < 0 || leaf->target >= a->cx->n_targets || a->cx->targets[leaf->target].form == SC_UNSET) return &a->args[i];
     *changed = true;
-    return &cx->targets[target].leaves[p->leaves[leaf].position];
+    return &a->cx->targets[leaf->target].leaves[leaf->position];
 }
 
 static int keep_value(const sc_leaf *leaf, sc_value v, sc_cell *c) {
@@ -214,16 +224,15 @@ static int64_t tensors_of(const sc_leaf *leaf, sc_value v, holder *out) {
     return n;
 }
 
-static int check_sharing(const sc_package *p, sc_ctx *cx, const sc_value *args) {
+static int check_sharing(const after *a, sc_ctx *cx) {
     int64_t n = 0, at = 0;
     bool changed, writes = false, shared = false;
-    for (int i = 0; i < p->n_leaves; i++) writes |= p->leaves[i].written;
+    for (int i = 0; i < a->uses->n; i++) writes |= leaf_at(a, i)->written;
     if (!writes) return 0;
-    for (int i = 0; i < p->n_leaves; i++) n += tensors_of(&p->leaves[i], *value_after(p, cx, args, i, &changed), NULL);
+    for (int i = 0; i < a->uses->n; i++) n += tensors_of(leaf_at(a, i), *value_after(a, i, &changed), NULL);
     holder *all = calloc((size_t)n + 1, sizeof *all);
     if (!all) return sc_raise(cx, "MemoryError", "out of memory");
-    for (int i = 0; i < p->n_leaves; i++)
-        at += tensors_of(&p->leaves[i], *value_after(p, cx, args, i, &changed), all + at);
+    for (int i = 0; i < a->uses->n; i++) at += tensors_of(leaf_at(a, i), *value_after(a, i, &changed), all + at);
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < i; k++)
             shared |= (all[i].written || all[k].written) && all[i].storage == all[k].storage;
@@ -232,22 +241,22 @@ static int check_sharing(const sc_package *p, sc_ctx *cx, const sc_value *args) 
     return sc_raise(cx, "NotImplementedError", "two parts of the state share memory, and the code writes to its tensors");
 }
 
-int sc_state_keep(sc_state *s, sc_ctx *cx, const sc_value *args) {
-    const sc_package *p = s->model->package;
+int sc_state_keep(sc_state *s, const sc_uses *uses, sc_ctx *cx, const sc_value *args) {
+    const after a = {s->model->package, uses, cx, args};
     bool changed;
-    if (check_sharing(p, cx, args)) return -1;
-    sc_cell *made = calloc((size_t)p->n_leaves + 1, sizeof *made);
+    if (check_sharing(&a, cx)) return -1;
+    sc_cell *made = calloc((size_t)s->model->package->n_leaves + 1, sizeof *made);
     int failed = made ? 0 : -1;
-    for (int i = 0; !failed && i < p->n_leaves; i++) {
-        const sc_value *v = value_after(p, cx, args, i, &changed);
-        if (changed) failed = keep_value(&p->leaves[i], *v, &made[i]);
+    for (int i = 0; !failed && i < uses->n; i++) {
+        const sc_value *v = value_after(&a, i, &changed);
+        if (changed) failed = keep_value(leaf_at(&a, i), *v, &made[uses->leaves[i]]);
     }
-    for (int i = 0; made && i < p->n_leaves; i++) {
-        value_after(p, cx, args, i, &changed);
+    for (int i = 0; made && i < uses->n; i++) {
+        value_after(&a, i, &changed);
         if (changed && !failed) {
-            sc_cell old = s->cells[i];
-            s->cells[i] = made[i];
-            made[i] = old;
+            sc_cell *cell = &s->cells[uses->leaves[i]], old = *cell;
+            *cell = made[uses->leaves[i]];
+            made[uses->leaves[i]] = old;
         }
     }
     s->old = made;
