@@ -9,7 +9,7 @@ outside once it is captured, that is, stored in a list or tuple or passed to a c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -114,6 +114,17 @@ def roots(value: Value) -> set[Value]:
             found.add(v)
         else:
             todo += sources
+    return found
+
+
+def roots_in_lists(values: Iterable[Value]) -> set[Value]:
+    """Return the roots of values, and those of the items of the lists that the values may be taken from."""
+    found, todo = set[Value](), list(values)
+    while todo:
+        for root in roots(todo.pop()) - found:
+            found.add(root)
+            if isinstance(root.type, ListType) and root.op is not None:
+                todo += [*root.op.operands, *(v for user in root.users() for v in user.operands if user.operands[0] is root)]
     return found
 
 

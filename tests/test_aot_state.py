@@ -202,7 +202,8 @@ def test_what_a_build_cannot_keep(name: str, message: str, tmp_path: Path) -> No
         scriptc.build(getattr(Grows(), name), torch.ones(2), out=tmp_path / "no")
 
 
-def test_parts_of_a_state_that_share_memory_are_an_error_where_it_is_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_list", [False, True])
+def test_parts_of_a_state_that_share_memory_are_an_error_where_it_is_written(in_list: bool, tmp_path: Path) -> None:
     class Shares(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -210,7 +211,12 @@ def test_parts_of_a_state_that_share_memory_are_an_error_where_it_is_written(tmp
             self.b = torch.ones(3)
 
         def forward(self, x: Tensor) -> Tensor:
-            self.a.add_(x)
+            if in_list:
+                written = [self.a] * len(x.shape)
+                for i in range(int(x.shape[0] / 3)):
+                    written[i].add_(x)
+            else:
+                self.a.add_(x)
             if x.sum() > 100:
                 self.b = self.a
             return self.b

@@ -7,7 +7,6 @@ these kinds gives the leaves of the layout. The leaves are parameters of the ent
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -30,9 +29,8 @@ from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Unbound
 from scriptc.frontend.values.joins import Plan, unify
-from scriptc.ir.analysis import calls, roots
-from scriptc.ir.core import Block, Value
-from scriptc.ir.types import ListType
+from scriptc.ir.analysis import calls, roots_in_lists
+from scriptc.ir.core import Block
 
 _MOST_KINDS = 8
 
@@ -100,22 +98,11 @@ def initial_leaves(reader: Reader, plan: Plan, spec: Any, obj: Any, name: str) -
     return tuple(given[v] if v in given else v.op.attrs.get("value") if v.op else None for v in leaves)
 
 
-def _may_be(values: Iterable[Value]) -> set[Value]:
-    """Return the objects that values may be, items of the lists that they are taken from included."""
-    found, todo = set[Value](), list(values)
-    while todo:
-        for root in roots(todo.pop()) - found:
-            found.add(root)
-            if isinstance(root.type, ListType) and root.op is not None:
-                todo += [*root.op.operands, *(v for user in root.users() for v in user.operands if user.operands[0] is root)]
-    return found
-
-
 def find_written(reader: Reader) -> dict[int, StateLocation]:
     """Return the locations of tensors outside that the code writes to and that are not slots yet, by tensor."""
     found: dict[int, StateLocation] = {}
     ops = list(reader.emit.module.walk())
-    written = _may_be(op.operands[0] for op in ops if "tensor" in op.defn.writes and op.operands and not calls(op))
+    written = roots_in_lists(op.operands[0] for op in ops if "tensor" in op.defn.writes and op.operands and not calls(op))
     for op in ops:
         if op.name == "param" and op.result in written:
             late = next(v for v in reader.environment.tensors if v.name == op.attrs["name"])

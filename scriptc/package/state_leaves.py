@@ -13,7 +13,7 @@ from scriptc.backend_c.package.interface import StateLeaf, Weight
 from scriptc.driver.package_pipeline import TranslatedPackage, tensor_of
 from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.specs import Kept
-from scriptc.ir.analysis import is_fresh, roots, writers
+from scriptc.ir.analysis import is_fresh, roots_in_lists, writers
 from scriptc.ir.core import Func
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
@@ -85,7 +85,7 @@ def _written(func: Func, used: Sequence[int]) -> dict[int, Loc]:
     args = dict(zip(func.body.args[len(func.body.args) - len(used) :], used, strict=True))
     found: dict[int, Loc] = {}
     for op in writers(func.body, "tensor"):
-        for root in roots(op.operands[0]):
+        for root in roots_in_lists(op.operands[:1]):
             if root in args:
                 found.setdefault(args[root], op.loc)
             elif root.op is not None and not is_fresh(root) and root.op.name != "param":
