@@ -39,7 +39,8 @@ def test_null_is_an_error(tmp_path: Path) -> None:
         getattr(net, f"net_{name}").restype = ctypes.c_void_p
     net.net_level.restype = ctypes.c_char_p
     net.net_last_error.restype = ctypes.POINTER(Error)
-    net.net_machine_has.restype = net.net_state_reset.restype = net.net_state_copy.restype = ctypes.c_bool
+    for name in ("machine_has", "state_reset", "state_copy", "state_save", "state_load"):
+        getattr(net, f"net_{name}").restype = ctypes.c_bool
     none, pointer = ctypes.c_void_p(None), ctypes.c_void_p
 
     def message(context: Any) -> bytes:
@@ -48,6 +49,10 @@ def test_null_is_an_error(tmp_path: Path) -> None:
     assert net.net_context_new(none) is None and net.net_state_new(none) is None
     assert net.net_level(none) == b"" and not net.net_machine_has(none)
     assert not net.net_state_reset(none) and not net.net_state_copy(none, none)
+    why = ctypes.create_string_buffer(64)
+    for in_or_out in (net.net_state_save, net.net_state_load):
+        assert not in_or_out(none, b"file", none, 0)
+        assert not in_or_out(none, b"file", why, 64) and why.value == b"the state is NULL"
     contexts = ("free", "set_threads", "seed", "set_read_only", "set_stack")
     for name in ("free", "state_free", "cancel", "request_check", *(f"context_{name}" for name in contexts)):
         getattr(net, f"net_{name}")(none, 1)
@@ -59,6 +64,9 @@ def test_null_is_an_error(tmp_path: Path) -> None:
     model = pointer(net.net_load(weights, none, 0))
     context, state = pointer(net.net_context_new(model)), pointer(net.net_state_new(model))
     net.net_context_set_output(context, none)
+    for in_or_out in (net.net_state_save, net.net_state_load):
+        assert not in_or_out(state, none, why, 64) and why.value == b"no path of a state was given"
+        assert not in_or_out(state, b"/nowhere/file", none, 0)
     outs = [ctypes.byref(pointer()), ctypes.byref(pointer()), ctypes.byref(ctypes.c_int64()), ctypes.byref((pointer * 2)())]
     arguments = [none, none, ctypes.c_int64(0)]
     assert net.net_forward(none, state, *arguments, *outs) == 2

@@ -121,8 +121,18 @@ def _state(package: Package) -> str:
             weight = -1 if initial is None else places[initial]
         elif initial is not None:
             number = first_value(leaf.kind, initial)
+        fixed = [k if isinstance(k, int) else None for k in leaf.kinds]
+        fixed_to = "NULL"
+        if any(value is not None for value in fixed):
+            fixed_to = f"fixed_{i}"
+            arrays.append(f"static const int64_t {fixed_to}[] = {{{', '.join(str(int(value or 0)) for value in fixed)}}};")
+        rank = 255 if leaf.rank is None else leaf.rank
+        given = sum(1 << k for k, what in enumerate(leaf.kinds) if what != "missing")
+        bits = sum(1 << k for k, value in enumerate(fixed) if value is not None)
         cells = [flags, number, str(weight), str(n), numbers, str(target), str(leaf.position), _bool(leaf.written)]
-        rows.append(f"    {{{', '.join(cells)}}}, /* {leaf.name} */")
+        cells += [c_string(leaf.saved), C_ENUM[leaf.dtype], str(rank), str(leaf.slot), str(len(leaf.kinds)), hex(given)]
+        cells += [hex(bits), fixed_to]
+        rows += [f"    {line}" for line in wrap(f"{{{', '.join(cells)}}},")]
     return "\n".join([*arrays, "static const sc_leaf leaves[] = {", *rows, "};", *_uses(package), ""])
 
 

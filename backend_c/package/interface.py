@@ -101,6 +101,10 @@ class StateLeaf:
     initial: a number or a list of numbers, for tensors the names of weights, or None for an absent value.
     target, position: the `state.set` that sets the value, see `Kept`.
     written: whether an entry may write to the tensors of the value.
+    saved: the name in a file of a saved state.
+    slot: the number of the slot, which the leaves of one value share.
+    dtype, rank: of a tensor; the rank is None where it is any.
+    kinds: what the leaf holds for each kind of value that the slot may have, see `Kept`.
     """
 
     name: str
@@ -110,6 +114,11 @@ class StateLeaf:
     target: int | None
     position: int
     written: bool
+    saved: str
+    slot: int
+    dtype: str
+    rank: int | None
+    kinds: tuple[Any, ...]
 
 
 @dataclass(frozen=True)

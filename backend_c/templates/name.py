@@ -152,7 +152,7 @@ def _library(manifest):
     for function in ("load", "context_new", "last_error", "level", "state_new"):
         if hasattr(lib, f"{NAME}_{function}"):
             getattr(lib, f"{NAME}_{function}").restype = c.c_void_p
-    for function in ("state_reset", "state_copy"):
+    for function in ("state_reset", "state_copy", "state_save", "state_load"):
         if hasattr(lib, f"{NAME}_{function}"):
             getattr(lib, f"{NAME}_{function}").restype = c.c_bool
     getattr(lib, f"{NAME}_level").restype = c.c_char_p
@@ -439,6 +439,20 @@ class State:
         return made
 
     __copy__ = copy
+
+    def save(self, path):
+        """Save the state to a safetensors file, which replaces an earlier one when it is complete."""
+        self._file("state_save", path)
+
+    def load(self, path):
+        """Load a saved state. RuntimeError leaves the state unchanged."""
+        self._file("state_load", path)
+
+    def _file(self, function, path):
+        why = c.create_string_buffer(512)
+        with self.held():
+            if not self._loaded.c(function)(self._handle, os.fsencode(path), why, c.c_size_t(len(why))):
+                raise RuntimeError(why.value.decode(errors="replace"))
 
     def __del__(self):
         if self._handle:

@@ -7,6 +7,8 @@
 #include "pair.h"
 #include "@{name}.h"
 
+static int failures;
+
 #if @{has_state}
 static @{name}_state *state; /* the state of the recorded sequence of calls */
 #endif
@@ -27,12 +29,36 @@ static void print_arguments(const pair *p)
     }
 }
 
+#if @{has_state}
+/* Check that a saved state, loaded and saved again, gives the same file. */
+static void check_saved(@{name}_model *model)
+{
+    char path[80], why[512] = "";
+    size_t n[2] = {0};
+    char *files[2] = {NULL};
+    @{name}_state *twin = @{name}_state_new(model);
+    snprintf(path, sizeof path, "@{name}-state-%s.tmp", getenv("SC_FORCE_LEVEL") ? getenv("SC_FORCE_LEVEL") : "any");
+    bool ok = twin && @{name}_state_save(state, path, why, sizeof why);
+    if (ok) files[0] = pair_slurp(path, &n[0]);
+    ok = ok && @{name}_state_load(twin, path, why, sizeof why) && @{name}_state_save(twin, path, why, sizeof why);
+    if (ok) files[1] = pair_slurp(path, &n[1]);
+    ok = ok && n[0] == n[1] && !memcmp(files[0], files[1], n[0]);
+    if (!ok) printf("the saved state: FAILED %s\n", why);
+    failures += !ok;
+    remove(path);
+    free(files[0]);
+    free(files[1]);
+    @{name}_state_free(twin);
+}
+#endif
+
 /* Replace the state by a copy. The next calls must give the same results as with the original. */
 static void exchange_state(@{name}_model *model)
 {
 #if @{has_state}
     @{name}_state *twin = @{name}_state_new(model);
     if (!twin || !@{name}_state_copy(twin, state)) pair_die("out of memory");
+    check_saved(model);
     @{name}_state_free(state);
     state = twin;
 #else
@@ -71,8 +97,6 @@ static bool replay(@{name}_context *context, const char *path)
 }
 
 /* ---- error cases ---- */
-
-static int failures;
 
 static void expect(bool ok, const char *what, const char *message)
 {

@@ -10,4 +10,8 @@ typedef struct @{name}_state @{name}_state;
 @{NAME}_API bool @{name}_state_reset(@{name}_state *state);
 /* Return false, and leave `to` unchanged, if memory ends. */
 @{NAME}_API bool @{name}_state_copy(@{name}_state *to, const @{name}_state *from);
+/* Save to a safetensors file, which replaces an earlier one when it is complete, or load one. On failure, return false,
+ * write the reason to `error`, which may be NULL, and leave the earlier file or the state unchanged. */
+@{NAME}_API bool @{name}_state_save(const @{name}_state *state, const char *path, char *error, size_t error_size);
+@{NAME}_API bool @{name}_state_load(@{name}_state *state, const char *path, char *error, size_t error_size);
 

@@ -21,6 +21,16 @@ public:
     {
         if (!@{name}_state_reset(state_.get())) throw std::bad_alloc();
     }
+    void save(const std::string &path) const // to a safetensors file
+    {
+        char why[512];
+        if (!@{name}_state_save(state_.get(), path.c_str(), why, sizeof why)) throw std::runtime_error(why);
+    }
+    void load(const std::string &path)
+    {
+        char why[512];
+        if (!@{name}_state_load(state_.get(), path.c_str(), why, sizeof why)) throw std::runtime_error(why);
+    }
     @{name}_state *get() const { return state_.get(); }
 
 private:

@@ -16,6 +16,8 @@ from scriptc.frontend.environment.arguments import argument, fill_spec, paramete
 from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.slots import ABSENT, Slot
 from scriptc.frontend.environment.specs import (
+    GIVEN,
+    MISSING,
     Kept,
     LateBoundTensor,
     PlaceSpec,
@@ -61,6 +63,7 @@ def kept_value(reader: Reader, at: Any, slot: Slot, signature: Signature) -> Abs
     except Conflict as e:
         refuse_kept(slot, "state_of_two_kinds", why=e)
     slot.initial = initial_leaves(reader, slot.plan, slot.kinds[0], obj, name)
+    slot.patterns = tuple(pattern_of(reader, slot.plan, kind, name) for kind in slot.kinds)
     return slot.plan.rebuild(iter([parameter(reader, t, name) for t in slot.plan.types()]), name)
 
 
@@ -98,6 +101,19 @@ def initial_leaves(reader: Reader, plan: Plan, spec: Any, obj: Any, name: str) -
     return tuple(given[v] if v in given else v.op.attrs.get("value") if v.op else None for v in leaves)
 
 
+def pattern_of(reader: Reader, plan: Plan, spec: Any, name: str) -> tuple[Any, ...]:
+    """Return what the leaves of a slot hold for one kind of value, see `Kept`."""
+    av, _ = scratch(reader, spec, name)
+    with reader.emit.builder.at(Block()):
+        ops = [leaf.op for leaf in plan.flatten(reader, av)]
+    found: list[Any] = []
+    for op in ops:
+        constant = op.attrs["value"] if op is not None and op.name == "const" else None
+        is_number = isinstance(constant, (bool, int))
+        found.append(constant if is_number else MISSING if op is not None and op.name == "undef" else GIVEN)
+    return tuple(found)
+
+
 def find_written(reader: Reader) -> dict[int, StateLocation]:
     """Return the locations of tensors outside that the code writes to and that are not slots yet, by tensor."""
     found: dict[int, StateLocation] = {}
@@ -133,6 +149,7 @@ def kept_slots(reader: Reader) -> list[Kept]:
             tuple(slot.plan.types()),
             slot.initial,
             slot.target,
+            slot.patterns,
         )  # fmt: skip
         for slot in reader.state.slots.values()
         if slot.plan is not None

@@ -86,6 +86,7 @@ class Slot:
     kinds: tuple[Any, ...] = ()  # ahead of time: all kinds of values that the slot may hold
     plan: Plan | None = None  # ahead of time: how the slot's value is put together from its leaves
     initial: tuple[Any, ...] = ()
+    patterns: tuple[tuple[Any, ...], ...] = ()  # ahead of time: for each kind what the leaves hold, see `Kept`
     target: int | None = None
 
 

@@ -392,11 +392,15 @@ class WriteBack(NamedTuple):
     forms: tuple[Spec, ...]
 
 
+GIVEN, MISSING = "given", "missing"  # what a leaf of a slot holds: any value, or none
+
+
 class Kept(NamedTuple):
     """A location whose value a build ahead of time keeps from call to call.
 
     Its leaves are parameters of the entry function, and operands of the target's `state.set` ops. `initial` holds their
-    values at build time, None for an absent value. `container[key]` holds the value, if there is one.
+    values at build time, None for an absent value. `container[key]` holds the value, if there is one. `kinds` holds, for
+    each kind of value that the slot may have, what each leaf then holds: a constant number, GIVEN or MISSING.
     """
 
     name: str
@@ -405,6 +409,7 @@ class Kept(NamedTuple):
     types: tuple[Any, ...]
     initial: tuple[Any, ...]
     target: int | None
+    kinds: tuple[tuple[Any, ...], ...]
 
 
 class Guard(NamedTuple):

@@ -17,7 +17,7 @@ from scriptc.ir.analysis import is_fresh, roots_in_lists, writers
 from scriptc.ir.core import Func
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import NEVER, ListType, TensorType
+from scriptc.ir.types import NEVER, ListType, Names, TensorType
 
 
 def weights(package: TranslatedPackage) -> tuple[Weight, ...]:
@@ -31,6 +31,9 @@ def _values(name: str, tensor: torch.Tensor) -> Weight:
     assert dtype is not None
     flat = tensor.detach().clone(memory_format=torch.contiguous_format).reshape(-1)
     return Weight(name, dtype, tuple(tensor.shape), memoryview(flat.view(torch.uint8).numpy()))
+
+
+_SAVED_AS = {"i64": "i64", "f64": "f64", "bool": "bool", "str": "u8"}  # dtypes of numbers and of text
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,14 @@ def state(package: TranslatedPackage) -> PackageState:
     _refuse_shared(package, [next((written[n] for n in own if n in written), None) for own in numbers])
     leaves: list[StateLeaf] = []
     first: list[Weight] = []
-    for slot in package.slots:
+    saved_names = _SavedNames()
+    for at, slot in enumerate(package.slots):
         for i, (t, value) in enumerate(zip(slot.types, slot.initial, strict=True)):
             elem = t.elem if isinstance(t, ListType) else t
+            dtype, rank = _SAVED_AS.get(str(elem), "i64"), None
             type_name = "tensor" if isinstance(elem, TensorType) else "i64" if elem == NEVER else str(elem)
+            if isinstance(elem, TensorType):
+                dtype, rank = elem.dtype, None if elem.dims is None else len(elem.dims)
             name = f"state.{slot.name}.{i}" if len(slot.types) > 1 else f"state.{slot.name}"
             if type_name == "tensor" and value is not None:
                 items = value if isinstance(t, ListType) else [value]
@@ -66,8 +73,37 @@ def state(package: TranslatedPackage) -> PackageState:
                 first += map(_values, names, items)
                 value = names if isinstance(t, ListType) else name
             is_list, number = isinstance(t, ListType), len(leaves)
-            leaves.append(StateLeaf(slot.name, type_name, is_list, value, slot.target, i, number in written))
+            saved, kinds = saved_names.of(slot, i, is_list=is_list), tuple(kind[i] for kind in slot.kinds)
+            leaves.append(
+                StateLeaf(
+                    slot.name, type_name, is_list, value, slot.target, i, number in written, saved, at, dtype, rank, kinds
+                )
+            )
     return PackageState(tuple(leaves), tuple(first), uses)
+
+
+class _SavedNames:
+    """Give out the names of leaves in a file of a saved state. The items of the list `log` are `log.0`, `log.1`, ...
+
+    A slot's only tensor has the name of the slot, as the gradient `weight.grad` beside the number that says if there is one.
+    """
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self.lists: set[str] = set()
+
+    def of(self, slot: Kept, i: int, *, is_list: bool) -> str:
+        tensors = [k for k, t in enumerate(slot.types) if isinstance(t, TensorType)]
+        wish = slot.name if len(slot.types) == 1 or tensors == [i] else f"{slot.name}.{i}"
+        while True:
+            name = self.names.fresh(wish)
+            head, _, last = name.rpartition(".")
+            items = any(other.startswith(f"{name}.") and other[len(name) + 1 :].isdigit() for other in self.names.used)
+            if not (last.isdigit() and head in self.lists) and not (is_list and items):
+                break
+        if is_list:
+            self.lists.add(name)
+        return name
 
 
 def _leaf_numbers(slots: Sequence[Kept]) -> list[range]:

@@ -21,6 +21,11 @@ typedef struct sc_leaf { /* a value that the model keeps from call to call, and 
     const sc_value *numbers; /* of a list of numbers or strings */
     int target, position;    /* the target and its leaf that assign it; -1: only changed in place */
     bool written;            /* the code may write to its tensors */
+    const char *name;        /* in the file of a saved state */
+    uint8_t dtype, rank;     /* in that file; rank: of tensors, 255 if it is any */
+    int slot, n_kinds;       /* the value that the leaf belongs to, and the number of kinds that the value may have */
+    uint8_t given, fixed;    /* a bit for each kind: the leaf then holds a value, and holds the number in `fixed_to` */
+    const int64_t *fixed_to; /* for each kind; NULL if no kind fixes a number */
 } sc_leaf;
 
 typedef struct sc_uses { /* the leaves that an entry takes, by number */
@@ -128,6 +133,10 @@ int sc_state_take(const sc_state *state, const sc_uses *uses, sc_ctx *cx, sc_val
 /* Save these leaves after the call. */
 int sc_state_keep(sc_state *state, const sc_uses *uses, sc_ctx *cx, const sc_value *args);
 void sc_state_settle(sc_state *state); /* the call is over */
+
+/* ---- saved states (sc_state_file.c); -1 after sc_tell ---- */
+int sc_state_save(const sc_state *state, const char *path, sc_text error);
+int sc_state_load(sc_state *state, const char *path, sc_text error); /* leaves the state unchanged on failure */
 
 /* ---- values across the boundary (sc_boundary.c); 0, or -1 after sc_raise ---- */
 int sc_take_tensor(sc_caller *caller, const sc_param *param, const DLTensor *from, sc_value *out);

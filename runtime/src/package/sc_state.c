@@ -3,26 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sc_package.h"
-
-typedef struct sc_cell { /* one leaf: a number, a str, a tensor, or a list of one of these */
-    sc_value number;
-    sc_str *text;         /* not counted; its data follows the struct */
-    sc_tensor form;       /* sizes and strides of a tensor; data is NULL if it is absent */
-    struct sc_cell *items; /* of a list */
-    int64_t n;
-} sc_cell;
-
-struct sc_state {
-    const sc_model *model;
-    sc_cell *cells; /* as many as the package has leaves */
-    sc_cell *old;   /* cells that the running call has replaced, which its results may alias, or NULL */
-};
+#include "sc_cells.h"
 
 /* ---- cells ---- */
 
-static void cell_clear(sc_cell *c) {
-    for (int64_t i = 0; i < c->n; i++) cell_clear(&c->items[i]);
+void sc_cell_clear(sc_cell *c) {
+    for (int64_t i = 0; i < c->n; i++) sc_cell_clear(&c->items[i]);
     free(c->items);
     free(c->form.data);
     free(c->text);
@@ -40,7 +26,7 @@ static size_t extent_of(const sc_tensor *t) {
 }
 
 /* Copy a tensor with its strides. A tensor without elements has memory too, since NULL means absent. */
-static int copy_tensor(sc_cell *c, const sc_tensor *from) {
+int sc_cell_set_tensor(sc_cell *c, const sc_tensor *from) {
     size_t bytes = extent_of(from), room = (bytes / SC_ALIGN + 1) * SC_ALIGN;
     c->form = *from;
     if (!(c->form.data = aligned_alloc(SC_ALIGN, room))) return -1;
@@ -48,7 +34,7 @@ static int copy_tensor(sc_cell *c, const sc_tensor *from) {
     return 0;
 }
 
-static int copy_text(sc_cell *c, const sc_str *from) {
+int sc_cell_set_text(sc_cell *c, const sc_str *from) {
     size_t bytes = (size_t)from->len * from->width;
     if (!(c->text = malloc(sizeof *c->text + bytes))) return -1;
     *c->text = (sc_str)SC_STR_CONSTANT(from->width, from->len, sc_str_hash(from), c->text + 1);
@@ -58,8 +44,8 @@ static int copy_text(sc_cell *c, const sc_str *from) {
 
 static int copy_cell(sc_cell *c, const sc_cell *from) {
     *c = (sc_cell){.number = from->number};
-    if (from->text) return copy_text(c, from->text);
-    if (from->form.data) return copy_tensor(c, &from->form);
+    if (from->text) return sc_cell_set_text(c, from->text);
+    if (from->form.data) return sc_cell_set_tensor(c, &from->form);
     if (from->n && !(c->items = calloc((size_t)from->n, sizeof *c->items))) return -1;
     for (; c->n < from->n; c->n++)
         if (copy_cell(&c->items[c->n], &from->items[c->n])) return c->n++, -1;
@@ -74,17 +60,17 @@ static int first_tensor(const sc_model *m, int weight, sc_cell *c) {
     int64_t count = 1;
     for (int d = w->rank; d-- > 0; count *= w->size[d]) t.size[d] = w->size[d], t.stride[d] = count;
     t.numel = count;
-    return copy_tensor(c, &t);
+    return sc_cell_set_tensor(c, &t);
 }
 
 static int first_value(const sc_model *m, const sc_leaf *leaf, sc_cell *c) {
     c->number = leaf->number;
-    if (!leaf->is_list && leaf->is_text) return c->number.s ? copy_text(c, c->number.s) : 0;
+    if (!leaf->is_list && leaf->is_text) return c->number.s ? sc_cell_set_text(c, c->number.s) : 0;
     if (!leaf->is_list) return leaf->is_tensor && leaf->weight >= 0 ? first_tensor(m, leaf->weight, c) : 0;
     if (leaf->n && !(c->items = calloc((size_t)leaf->n, sizeof *c->items))) return -1;
     for (; c->n < leaf->n; c->n++) {
         if (leaf->is_tensor && first_tensor(m, leaf->weight + (int)c->n, &c->items[c->n])) return c->n++, -1;
-        if (leaf->is_text && copy_text(&c->items[c->n], leaf->numbers[c->n].s)) return c->n++, -1;
+        if (leaf->is_text && sc_cell_set_text(&c->items[c->n], leaf->numbers[c->n].s)) return c->n++, -1;
         if (!leaf->is_tensor) c->items[c->n].number = leaf->numbers[c->n];
     }
     return 0;
@@ -103,20 +89,19 @@ sc_state *sc_state_new(const sc_model *model) {
 void sc_state_free(sc_state *s) {
     if (!s) return;
     sc_state_settle(s);
-    for (int i = 0; s->cells && i < s->model->package->n_leaves; i++) cell_clear(&s->cells[i]);
+    for (int i = 0; s->cells && i < s->model->package->n_leaves; i++) sc_cell_clear(&s->cells[i]);
     free(s->cells);
     free(s);
 }
 
-/* Replace all cells by the new ones, unless making these failed. */
-static int replace_all(sc_state *s, sc_cell *made, int failed) {
+int sc_state_replace(sc_state *s, sc_cell *made, int failed) {
     for (int i = 0; made && i < s->model->package->n_leaves; i++) {
         if (!failed) {
             sc_cell old = s->cells[i];
             s->cells[i] = made[i];
             made[i] = old;
         }
-        cell_clear(&made[i]);
+        sc_cell_clear(&made[i]);
     }
     free(made);
     return failed;
@@ -127,7 +112,7 @@ int sc_state_reset(sc_state *s) {
     sc_cell *made = calloc((size_t)p->n_leaves + 1, sizeof *made);
     int failed = made ? 0 : -1;
     for (int i = 0; !failed && i < p->n_leaves; i++) failed = first_value(s->model, &p->leaves[i], &made[i]);
-    return replace_all(s, made, failed);
+    return sc_state_replace(s, made, failed);
 }
 
 int sc_state_copy(sc_state *to, const sc_state *from) {
@@ -135,7 +120,7 @@ int sc_state_copy(sc_state *to, const sc_state *from) {
     sc_cell *made = calloc((size_t)n + 1, sizeof *made);
     int failed = made ? 0 : -1;
     for (int i = 0; !failed && i < n; i++) failed = copy_cell(&made[i], &from->cells[i]);
-    return replace_all(to, made, failed);
+    return sc_state_replace(to, made, failed);
 }
 
 /* ---- into a call ---- */
@@ -189,22 +174,23 @@ static const sc_leaf *leaf_at(const after *a, int i) { return &a->package->leave
 static const sc_value *value_after(const after *a, int i, bool *changed) {
     const sc_leaf *leaf = leaf_at(a, i);
     *changed = leaf->is_list && a->args[i].l && a->args[i].l->written;
-    if (leaf->target < 0 || leaf->target >= a->cx->n_targets || a->cx->targets[leaf->target].form == SC_UNSET) return &a->args[i];
+    const sc_target *target = leaf->target >= 0 && leaf->target < a->cx->n_targets ? &a->cx->targets[leaf->target] : NULL;
+    if (!target || target->form == SC_UNSET) return &a->args[i];
     *changed = true;
-    return &a->cx->targets[leaf->target].leaves[leaf->position];
+    return &target->leaves[leaf->position];
 }
 
 static int keep_value(const sc_leaf *leaf, sc_value v, sc_cell *c) {
-    if (!leaf->is_list && leaf->is_tensor) return v.t ? copy_tensor(c, v.t) : 0;
-    if (!leaf->is_list && leaf->is_text) return v.s ? copy_text(c, v.s) : 0;
+    if (!leaf->is_list && leaf->is_tensor) return v.t ? sc_cell_set_tensor(c, v.t) : 0;
+    if (!leaf->is_list && leaf->is_text) return v.s ? sc_cell_set_text(c, v.s) : 0;
     if (!leaf->is_list) return c->number = v, 0;
     int64_t n = v.l ? v.l->len : 0;
     if (n && !(c->items = calloc((size_t)n, sizeof *c->items))) return -1;
     for (; c->n < n; c->n++) {
         sc_value item = sc_list_at(v.l, c->n);
-        if (leaf->is_text && copy_text(&c->items[c->n], item.s)) return c->n++, -1;
+        if (leaf->is_text && sc_cell_set_text(&c->items[c->n], item.s)) return c->n++, -1;
         c->items[c->n].number = item;
-        if (leaf->is_tensor && copy_tensor(&c->items[c->n], v.l->items[c->n].t)) return c->n++, -1;
+        if (leaf->is_tensor && sc_cell_set_tensor(&c->items[c->n], v.l->items[c->n].t)) return c->n++, -1;
     }
     return 0;
 }
@@ -264,7 +250,7 @@ int sc_state_keep(sc_state *s, const sc_uses *uses, sc_ctx *cx, const sc_value *
 }
 
 void sc_state_settle(sc_state *s) {
-    for (int i = 0; s->old && i < s->model->package->n_leaves; i++) cell_clear(&s->old[i]);
+    for (int i = 0; s->old && i < s->model->package->n_leaves; i++) sc_cell_clear(&s->old[i]);
     free(s->old);
     s->old = NULL;
 }
