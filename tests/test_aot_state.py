@@ -227,6 +227,25 @@ def test_parts_of_a_state_that_share_memory_are_an_error_where_it_is_written(in_
         model(np.full(3, 100, np.float32))
 
 
+class Best(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.best, self.last = float("inf"), float("nan")
+
+    def forward(self, x: Tensor) -> tuple[float, float]:
+        before = self.best, self.last
+        self.best = min(self.best, float(x.min()))
+        self.last = float(x[0])
+        return before
+
+
+def test_first_values_that_are_not_finite(tmp_path: Path) -> None:
+    model = scriptc.load(scriptc.build(Best(), torch.ones(3), out=tmp_path / "best", optimize=0, march="native"))
+    best, last = model(np.full(3, 2, np.float32))
+    assert best == float("inf") and last != last
+    assert model(np.full(3, 5, np.float32)) == (2.0, 2.0) and model(np.full(3, 1, np.float32)) == (2.0, 5.0)
+
+
 memory = nn.Module()
 memory.total = torch.zeros(2)
 memory.log = []

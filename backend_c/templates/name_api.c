@@ -1,4 +1,5 @@
 /* @{name}_api.c - implements @{name}.h. Made by scriptc. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "sc_package.h"
