@@ -95,6 +95,38 @@ def test_an_entry_takes_the_state_that_it_uses_alone(tmp_path: Path) -> None:
     assert "hidden.weight" not in (folder / "src/net.c").read_text().partition("typedef struct")[2].partition("}")[0]
 
 
+class Scheduled:
+    """The learning rate is a tensor, which the schedule writes to."""
+
+    def __init__(self, net: Net) -> None:
+        self.net = net
+        self.optimizer = torch.optim.SGD(net.parameters(), lr=torch.tensor(0.5))
+        self.schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(self.optimizer, factor=0.25, patience=0)
+
+    def train(self, x: Tensor, y: Tensor) -> Tensor:
+        self.optimizer.zero_grad()
+        loss = (self.net(x) - y).square().mean()
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+
+    def end_epoch(self, loss: float) -> None:
+        self.schedule.step(loss)
+
+
+def test_a_schedule_of_the_learning_rate(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    eager = Scheduled(Net())
+    eager.train(X, Y)
+    package = build({"train": (eager.train, (X, Y)), "end_epoch": (eager.end_epoch, (1.0,))}, tmp_path / "net")
+    for validation in (1.0, 2.0, 0.5, 3.0):
+        for _ in range(2):
+            assert float(package.train(X.numpy(), Y.numpy())) == pytest.approx(float(eager.train(X, Y)), rel=1e-5)
+        package.end_epoch(validation)
+        eager.end_epoch(validation)
+    assert eager.optimizer.param_groups[0]["lr"] == 0.5 / 16
+
+
 net = Net()
 
 

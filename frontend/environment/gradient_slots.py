@@ -41,6 +41,13 @@ def tensor_outside(reader: Reader, av: AbstractValue) -> TensorOutside | None:
     return None
 
 
+def lasting_tensor(reader: Reader, av: AbstractValue) -> TensorOutside | None:
+    """Return the tensor outside that a value is at each call; None for other values, and for state that may be assigned."""
+    found = tensor_outside(reader, av)
+    is_late = late_binding_of(reader, av) is not None
+    return found if found is not None and (is_late or id(found.tensor) in reader.assumptions.written) else None
+
+
 def guarded_tensor(reader: Reader, found: TensorOutside) -> torch.Tensor:
     """Return a tensor outside, and guard that calls find the same one."""
     reader.environment.guard("DICT_IS", found.container, found.key, found.tensor)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from scriptc.frontend.environment.genuine import is_patch, originals_of, replaced_method
-from scriptc.frontend.environment.gradient_slots import read_gradient
+from scriptc.frontend.environment.gradient_slots import lasting_tensor, read_gradient
 from scriptc.frontend.environment.host_items import outside_subscript
 from scriptc.frontend.environment.host_objects import is_library, is_own, torch_dtype, uncompiled
 from scriptc.frontend.environment.lookup import (
@@ -20,7 +20,6 @@ from scriptc.frontend.environment.lookup import (
     has_fixed_attribute,
     in_own_code,
     is_from_nothing,
-    late_binding_of,
     outside_value,
 )
 from scriptc.frontend.environment.pure import is_pure, is_setting
@@ -143,8 +142,8 @@ def tensor_attribute(reader: Reader, tensor: AbstractValue, name: str) -> Abstra
             return apply_op(reader, "alias", tensor)
         case "requires_grad" if is_from_nothing(tensor):
             return Known(False)
-        case "requires_grad" if (at := late_binding_of(reader, tensor)) is not None and isinstance(at.container, dict):
-            requires = bool(at.container[at.key].requires_grad)
+        case "requires_grad" if (at := lasting_tensor(reader, tensor)) is not None and isinstance(at.container, dict):
+            requires = bool(at.tensor.requires_grad)
             reader.environment.guard("REQUIRES_GRAD_IS", at.container, at.key, requires)
             return Known(requires)
         case "grad":
