@@ -140,6 +140,15 @@ def apply(x: Tensor) -> Tensor:
     return net(x)
 
 
+def column(x: Tensor) -> Tensor:
+    return net(x).squeeze(1)  # a vector, because the written weight has one row
+
+
+def test_written_tensors_keep_their_sizes(tmp_path: Path) -> None:
+    package = build({"grow": (grow, (X,)), "column": (column, (X,))}, tmp_path / "net")
+    np.testing.assert_allclose(package.column(X.numpy()), column(X).detach().numpy(), rtol=1e-6)
+
+
 def test_functions_share_a_module_by_its_name(tmp_path: Path) -> None:
     before = copy.deepcopy(net.state_dict())
     package = build({"grow": (grow, (X,)), "apply": (apply, (X,))}, tmp_path / "net")

@@ -13,6 +13,7 @@ import torch
 
 from scriptc.frontend.environment.aot_kinds import generalized, is_kept, refuse_kept
 from scriptc.frontend.environment.arguments import argument, fill_spec, parameter
+from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.slots import ABSENT, Slot
 from scriptc.frontend.environment.specs import (
@@ -22,6 +23,7 @@ from scriptc.frontend.environment.specs import (
     LateBoundTensor,
     PlaceSpec,
     Spec,
+    TensorSpec,
     values_of,
 )
 from scriptc.frontend.environment.specs import describe as described
@@ -74,6 +76,8 @@ def _holds(slot: Slot, tensor: torch.Tensor) -> bool:
 def slot_spec(reader: Reader, obj: Any, name: str, signature: Signature) -> Spec:
     if not reader.state.ahead:
         return plain_slot_spec(obj, name, signature)
+    if isinstance(obj, torch.Tensor) and id(obj) in reader.assumptions.written and (dtype := dtype_name(obj.dtype)):
+        return TensorSpec(dtype, tuple(obj.shape))  # the code changes its elements alone
     with signature.known_keys():
         return generalized(plain_slot_spec(obj, name, signature))
 
