@@ -163,8 +163,7 @@ def _reader(
     reader = EntryReader(module, assume, default, ahead=ahead is not None)
     reader.position.stack_left = left
     if ahead is not None:
-        ahead.share_tags(reader)
-        reader.environment.names = ahead.names
+        ahead.prepare(reader)
     if isinstance(receiver, torch.nn.Module):
         reader.environment.module_paths = {id(m): path for path, m in receiver.named_modules()}
     return reader

@@ -207,6 +207,41 @@ def test_memory_that_two_entries_reach_by_different_tensors_is_refused(tmp_path:
         scriptc.build(entries, out=tmp_path / "no")
 
 
+class Plain:
+    def __init__(self) -> None:
+        self.h = torch.zeros(3)
+        self.holder = {"h": self.h}
+
+    def write(self, x: Tensor) -> None:
+        self.h.add_(x)
+
+    def assign(self, x: Tensor) -> None:
+        self.h = x * 2
+
+    def read(self) -> Tensor:
+        return self.h + 1
+
+    def read_held(self) -> Tensor:
+        return self.holder["h"] + 1
+
+
+def test_an_attribute_that_entries_write_to_and_assign(tmp_path: Path) -> None:
+    eager = Plain()
+    entries = {"read": (eager.read, ()), "write": (eager.write, (torch.ones(3),)), "assign": (eager.assign, (torch.ones(3),))}
+    package = build(entries, tmp_path / "plain")
+    for name, n in (("write", 3), ("assign", 3), ("write", 3), ("assign", 5), ("write", 5)):
+        getattr(package, name)(np.full(n, 4, np.float32))
+        getattr(eager, name)(torch.full((n,), 4.0))
+        np.testing.assert_array_equal(package.read(), eager.read().numpy())
+
+
+def test_a_tensor_that_an_entry_takes_off_its_attribute_is_refused(tmp_path: Path) -> None:
+    eager = Plain()
+    entries = {"write": (eager.write, (torch.ones(3),)), "assign": (eager.assign, (torch.ones(3),))}
+    with pytest.raises(scriptc.CompileError, match=r"only as one attribute.*\n.*self\.holder"):
+        scriptc.build({"read": (eager.read_held, ()), **entries}, out=tmp_path / "no")
+
+
 def test_entries_assign_values_of_several_kinds(tmp_path: Path) -> None:
     eager = Bank()
     entries = {"kept": (eager.kept, ()), "number": (eager.keep_number, (3,)), "tensor": (eager.keep, (torch.ones(2),))}

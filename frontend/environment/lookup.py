@@ -66,8 +66,8 @@ def late_bound_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key:
         reader.reject("tensor_outside", name=name, why=reason)
     name = reader.environment.names.get(id(tensor), name)
     if id(tensor) in reader.assumptions.written:
-        slots = reader.state.slots.values()
-        same = (s for s in slots if s.container is not None and s.container[s.location.key] is tensor and s.target is None)
+        lasting = (s for at, s in reader.state.slots.items() if reader.state.keeps_object(at))
+        same = (s for s in lasting if s.container[s.location.key] is tensor)
         if (slot := next(same, None)) is not None and isinstance(found := slot_value(reader, slot), RuntimeValue):
             return found
         reader.reject("written_tensor_of_no_attribute", name=name)

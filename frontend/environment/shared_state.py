@@ -19,7 +19,7 @@ class SharedState:
     """The facts about state that the entries of a package share.
 
     names: by the id of a module, tensor or dict: its name in the package.
-    locations, changed, kinds, written: see `Assumptions`.
+    locations, changed, kinds, written: see `Assumptions`. assigned: those of the locations that an entry assigns.
     tags: the numbers of the kinds that tags tell apart, which the layouts of slots contain.
     """
 
@@ -28,13 +28,14 @@ class SharedState:
     changed: dict[int, Any] = field(default_factory=dict)
     kinds: dict[Any, list[Any]] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)
+    assigned: set[Any] = field(default_factory=set)
     tags: dict[Hashable, int] = field(default_factory=dict)
 
     def version(self) -> Hashable:
         """Return a value that changes whenever a reading adds a fact that concerns other entries."""
         attributes = sum(not location.is_item for location in self.locations.values())
         kinds = sum(map(len, self.kinds.values()))
-        return len(self.locations), attributes, len(self.changed), kinds, len(self.written)
+        return len(self.locations), attributes, len(self.changed), kinds, len(self.written), len(self.assigned)
 
     def first_assumptions(self) -> dict[str, Any]:
         """Return the fields of the assumptions that the first reading of an entry begins with."""
@@ -43,8 +44,10 @@ class SharedState:
             "state": dict(self.locations), "changed": dict(self.changed), "kinds": kinds, "written": set(self.written),
         }  # fmt: skip
 
-    def share_tags(self, reader: Reader) -> None:
-        """Let a reader number kinds as the readers of the other entries do."""
+    def prepare(self, reader: Reader) -> None:
+        """Let a reader use the shared names, and number kinds as the readers of the other entries do."""
+        reader.environment.names = self.names
+        reader.state.assigned = set(self.assigned)
         if not self.tags:
             self.tags = reader.kinds.tags
         reader.kinds.tags = self.tags
@@ -59,3 +62,4 @@ class SharedState:
         self.changed |= found.changed
         self.kinds |= {at: list(kinds) for at, kinds in found.kinds.items()}
         self.written |= found.written
+        self.assigned |= {at for at, slot in reader.state.slots.items() if slot.target is not None}

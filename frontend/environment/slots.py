@@ -72,6 +72,13 @@ class OutsideState:
     ahead: bool
     slots: dict[Any, Slot] = field(default_factory=dict)
     targets: dict[Any, Target] = field(default_factory=dict)
+    assigned: set[Any] = field(default_factory=set)  # the slots that entries of the same package assign
+
+    def keeps_object(self, at: Any) -> bool:
+        """Return whether a slot holds the same object at each call, as nothing that was read assigns the slot."""
+        slot = self.slots[at]
+        own = any((id(slot.location.owner), path, slot.location.key) in self.targets for path in (None, ()))
+        return slot.container is not None and not own and at not in self.assigned
 
 
 @dataclass(eq=False)

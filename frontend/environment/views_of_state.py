@@ -16,8 +16,8 @@ def view_of_state(reader: Reader, tensor: torch.Tensor) -> AbstractValue | None:
     """
     if tensor.requires_grad or tensor.is_neg() or tensor.is_conj():
         return None
-    for slot in reader.state.slots.values():
-        base = slot.container[slot.location.key] if slot.container is not None and slot.target is None else None
+    for at, slot in reader.state.slots.items():
+        base = slot.container[slot.location.key] if reader.state.keeps_object(at) else None
         if isinstance(base, torch.Tensor) and id(base) in reader.assumptions.written and _contains(base, tensor):
             place = tuple(tensor.shape), tensor.stride(), tensor.storage_offset() - base.storage_offset()
             with reader.emit.grad_mode(False):
