@@ -207,6 +207,43 @@ def test_memory_that_two_entries_reach_by_different_tensors_is_refused(tmp_path:
         scriptc.build(entries, out=tmp_path / "no")
 
 
+log = [1.0]
+table = {"rate": 1.0}
+
+
+class Keeper:
+    def __init__(self) -> None:
+        self.log, self.table = log, table
+
+    def add(self, x: float) -> None:
+        self.log.append(x)
+
+    def put(self, x: float) -> None:
+        self.table["rate"] = x
+
+    def rate(self) -> float:
+        return self.table["rate"]
+
+
+def total() -> float:
+    return sum(log, 0.0)
+
+
+def rate() -> float:
+    return table["rate"]
+
+
+def test_containers_that_another_entry_changes(tmp_path: Path) -> None:
+    eager = Keeper()
+    entries = {"add": (eager.add, (2.0,)), "total": (total, ()), "put": (eager.put, (2.0,)), "rate": (eager.rate, ())}
+    package = build(entries, tmp_path / "kept")
+    package.add(5.0)
+    package.put(7.0)
+    assert (package.total(), package.rate()) == (6.0, 7.0) and (log, table) == ([1.0], {"rate": 1.0})
+    with pytest.raises(scriptc.CompileError, match=r"dict from outside cannot be changed.*\n.*table\[.rate.\]"):
+        scriptc.build({"put": (eager.put, (2.0,)), "rate": (rate, ())}, out=tmp_path / "no")
+
+
 class Plain:
     def __init__(self) -> None:
         self.h = torch.zeros(3)

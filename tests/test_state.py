@@ -434,3 +434,28 @@ def test_a_default_outside_is_made_by_the_call() -> None:
     others = Counts()
     with pytest.raises(scriptc.CompileError, match="this Counts from outside cannot be changed"):
         scriptc.compile(lambda n: others["n"] + n)(1)
+
+
+SEEN = [1.0]
+
+
+class Remembers:
+    def __init__(self) -> None:
+        self.seen = SEEN
+
+
+def test_a_list_that_is_changed_by_another_name() -> None:
+    owner = Remembers()
+
+    def by_both_names(x: float) -> tuple[float, int]:
+        before = len(SEEN)
+        owner.seen.append(x)
+        return sum(SEEN, 0.0), before
+
+    f = scriptc.compile(by_both_names, optimize=0)
+    try:
+        assert [f(5.0), by_both_names(1.0), f(2.0)] == [(6.0, 1), (7.0, 2), (9.0, 3)]
+        owner.seen = []
+        assert [f(5.0), len(SEEN)] == [(9.0, 4), 4]
+    finally:
+        SEEN[:] = [1.0]

@@ -15,7 +15,7 @@ from scriptc.frontend.environment.dependencies import forget
 from scriptc.frontend.environment.genuine import BUILTINS, is_patch
 from scriptc.frontend.environment.host_objects import dtype_name, is_own, refuse_tensor, scripted, uncompiled
 from scriptc.frontend.environment.specs import LateBoundTensor, LateBoundValue, ScalarSpec, TensorSpec
-from scriptc.frontend.environment.state import attribute_slot, slot_value
+from scriptc.frontend.environment.state import attribute_slot, has_item_slots, slot_value
 from scriptc.frontend.environment.views_of_state import view_of_state
 from scriptc.frontend.environment.watching import (
     ABSENT,
@@ -58,7 +58,18 @@ def outside_value(reader: Reader, obj: Any, container: Any, key: Any, name: str,
         return late_bound_number(reader, container, key, name, ScalarSpec(_NUMBERS[type(obj)]))
     if guarded:
         guard_item(reader, container, key, obj)
-    return as_python(reader, obj)
+    return object_outside(reader, obj)
+
+
+def object_outside(reader: Reader, obj: Any) -> AbstractValue:
+    """Return an object outside that a guard keeps. A list that the code changes is a slot, whatever path leads to it."""
+    if id(obj) not in reader.assumptions.changed or isinstance(obj, list) and has_item_slots(reader, obj):
+        return as_python(reader, obj)
+    for at, slot in reader.state.slots.items():
+        if isinstance(slot.container, dict) and slot.container[slot.location.key] is obj and reader.state.keeps_object(at):
+            guard_item(reader, slot.container, slot.location.key, obj)
+            return slot_value(reader, slot)
+    reader.reject("container_outside_changed", kind=type(obj).__name__)
 
 
 def late_bound_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key: Any, name: str) -> AbstractValue:
@@ -120,7 +131,7 @@ def free_name(reader: Reader, frame: Frame, func: FunctionType, name: str) -> Ab
             return late_bound_tensor(reader, obj, {name: obj}, name, name)
         if not is_own(func.__module__):
             reader.environment.guard("CELL_EQ" if isinstance(obj, _VALUES) else "CELL_IS", cell, None, obj)
-        return as_python(reader, obj)
+        return object_outside(reader, obj)
     if name in func.__globals__:
         guarded = not is_own(func.__module__)
         return outside_value(reader, func.__globals__[name], func.__globals__, name, name, guarded=guarded)
@@ -272,7 +283,7 @@ def element(reader: Reader, av: AbstractValue, name: str = "item") -> AbstractVa
     """Return an object that was found in a guarded container. A tensor is late-bound."""
     if is_known(av) and isinstance(av.obj, torch.Tensor):
         return late_bound_tensor(reader, av.obj, {name: av.obj}, name, name)
-    return as_python(reader, av.obj) if type(av) is Known else av
+    return object_outside(reader, av.obj) if type(av) is Known else av
 
 
 def guard_children(reader: Reader, module: torch.nn.Module) -> None:
