@@ -155,13 +155,48 @@ static void check_arguments(@{name}_context *context, pair *p)
     }
 }
 
-#if @{has_weights_file}
+#if @{has_state} || @{has_weights_file}
 static void write_file(const char *path, const char *data, size_t n)
 {
     FILE *f = fopen(path, "wb");
     if (!f || fwrite(data, 1, n, f) != n || fclose(f)) pair_die("cannot write a file for a test");
 }
+#endif
 
+#if @{has_state}
+static void check_states(void)
+{
+    char why[512] = "", path[80];
+    size_t n;
+    snprintf(path, sizeof path, "@{name}-damaged-state-%s.tmp", getenv("SC_FORCE_LEVEL") ? getenv("SC_FORCE_LEVEL") : "any");
+    if (!@{name}_state_save(state, path, why, sizeof why)) pair_die(why);
+    char *good = pair_slurp(path, &n), *bad = pair_alloc(n, 1);
+    expect(!@{name}_state_load(state, "no-such-file", why, sizeof why), "a state that is missing", why);
+    bool all = true;
+    for (size_t i = 0; i < 40; i++) { /* the file, cut off at 40 positions */
+        write_file(path, good, n * i / 40);
+        all &= !@{name}_state_load(state, path, why, sizeof why);
+    }
+    expect(all, "a state that is cut off", why);
+    for (size_t i = 0; i < n; i += 1 + n / 600) { /* a flipped bit must not crash */
+        memcpy(bad, good, n);
+        bad[i] ^= (char)(1 << i % 8);
+        write_file(path, bad, n);
+        @{name}_state_load(state, path, why, sizeof why);
+    }
+    memcpy(bad, good, n);
+    bad[n - 1] ^= 1;
+    write_file(path, bad, n);
+    expect(!@{name}_state_load(state, path, why, sizeof why), "a state with a flipped bit", why);
+    write_file(path, good, n);
+    expect(@{name}_state_load(state, path, why, sizeof why), "the state as it was saved", "");
+    remove(path);
+    free(good);
+    free(bad);
+}
+#endif
+
+#if @{has_weights_file}
 static bool refused(const char *path, char *why, size_t n)
 {
     @{name}_model *model = @{name}_load(path, why, n);
@@ -228,6 +263,9 @@ int main(int argc, char **argv)
         pair p = pair_read(argv[3]);
         check_arguments(context, &p);
         pair_free(&p);
+#if @{has_state}
+        check_states();
+#endif
 #if @{has_weights_file}
         check_weights(argv[2]);
 #endif

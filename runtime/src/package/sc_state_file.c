@@ -26,7 +26,7 @@ static bool is_number(const sc_leaf *leaf) { return !leaf->is_list && !leaf->is_
 /* Return the kinds of values, a bit for each, that the presence of a leaf's tensor or text fits. */
 static unsigned kinds_by_presence(const sc_leaf *leaf, const sc_cell *c) {
     if (leaf->is_list || is_number(leaf)) return all_kinds(leaf);
-    return c->form.data || c->text ? leaf->given : all_kinds(leaf) & ~leaf->given;
+    return c->form.data || c->text ? leaf->given : all_kinds(leaf) & ~(unsigned)leaf->given;
 }
 
 /* Return the kinds of values that the number of a leaf fits. */
@@ -409,10 +409,11 @@ static int check_slot(loader *l, int begin, int end, sc_text error) {
     const char *missing = NULL, *last = leaves[begin].name;
     for (int i = begin; i < end; i++) {
         const sc_leaf *leaf = &leaves[i];
-        bool may_lack = !leaf->is_list && (is_number(leaf) ? (leaf->fixed | ~leaf->given) : ~leaf->given) & all_kinds(leaf);
+        unsigned lacking = (is_number(leaf) ? leaf->fixed : 0u) | (all_kinds(leaf) & ~(unsigned)leaf->given);
+        bool may_lack = !leaf->is_list && lacking;
         if (!l->found[i] && !has_numbered_items(leaf) && !may_lack) return sc_tell(error, "tensor '%s' is missing", leaf->name);
         kinds &= kinds_by_presence(leaf, &l->made[i]);
-        if (is_number(leaf)) kinds &= l->found[i] ? kinds_by_number(leaf, &l->made[i]) : leaf->fixed | ~leaf->given;
+        if (is_number(leaf)) kinds &= l->found[i] ? kinds_by_number(leaf, &l->made[i]) : lacking;
         if (l->found[i]) last = leaf->name;
         else if (is_number(leaf)) missing = leaf->name;
     }
