@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import fresh_python
 import pytest
+from settings import sweep
+from test_aot import cmake_tool
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TARGETS = {"rnn": "model", "mnist": "small", "custom_add": "custom_add", "lstm_cell": "model", "decode": "model",
@@ -14,6 +17,11 @@ SHORTLY = {
     "train_cells": ["--steps", "12"],
     "train_word_lm": ["--steps", "8", "--words", "1000"],
 }  # the options of examples that take longer by default
+IN_C = {
+    "train_char_rnn": ["--steps", "8"],
+    "train_cells": ["--steps", "8", "--cells", "minGRU"],
+    "train_word_lm": ["--steps", "6", "--words", "1000"],
+}
 
 
 def test_all_are_listed() -> None:
@@ -28,6 +36,15 @@ def test_runs(name: str, tmp_path: Path) -> None:
     if name == "rnn":
         written = {path.name for path in (tmp_path / "build" / "demo").iterdir()}
         assert written == {"rnn.read.ir", "rnn.ir", "rnn.c"}
+
+
+@pytest.mark.usefixtures("compiles_once")
+@pytest.mark.parametrize("name", sweep(IN_C, "train_cells"))
+def test_trains_in_a_program_without_python(name: str, tmp_path: Path) -> None:
+    env = {**os.environ, "PATH": f"{Path(cmake_tool('cmake')).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = fresh_python.run([EXAMPLES / f"{name}.py", "--package", *IN_C[name]], cwd=tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    assert "in C" in done.stdout and "close" in done.stdout
 
 
 @pytest.mark.parametrize("name", TARGETS)
