@@ -192,6 +192,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "tensor_text": tensor_text, "linalg:eigh": eigh, "linalg:svd": svd,
         "random_fill": random_fill, "random_slopes": random_slopes, "random_places": random_places,
         "random_permute": lambda dst: dst.copy_(torch.randperm(len(dst))),
+        "random_state": lambda dst: dst.copy_(torch.get_rng_state()),
         "heaviside": heaviside, "power": power, "plain": plain,
         "scatter": scatter, "arg_scan": arg_scan, "extreme_scan": extreme_scan, "argsort": argsort, "as_strided": as_strided,
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,

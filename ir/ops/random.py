@@ -11,6 +11,7 @@ _READS = frozenset({"random"})
 _READS_TENSOR = frozenset({"tensor", "random"})
 _PYTHON = frozenset({"python random"})  # the generator behind the module `random`
 
+STATE_BYTES = 5056  # of torch.get_rng_state()
 _NO_GENERATOR = (Raises("RuntimeError", "internal scriptc error: this call has no generator of random numbers"),)
 _SHAPES = (((3, 4),), ((5, 7),), ((),))
 
@@ -40,6 +41,11 @@ ROWS = [
     # draws indices into rows of weights with replacement; `sums` are the running sums of the weights
     OpDef("random.places", "(Tensor dst, Tensor sums) -> ()", fixed(), reads=_READS_TENSOR, writes=_WRITES, raises=True,
           ref="random_places", kernel="sc_random_places", errors=_NO_GENERATOR),
+    # reads the state of the generator, a tensor of STATE_BYTES bytes; and sets the state
+    OpDef("random.state", "(Tensor dst) -> ()", fixed(), reads=_READS, writes=_WRITES, raises=True, ref="random_state",
+          kernel="sc_random_state", errors=_NO_GENERATOR),
+    OpDef("random.restore", "(Tensor state) -> ()", fixed(), reads=_READS_TENSOR, writes=_READS, raises=True,
+          ref="torch.set_rng_state", kernel="sc_random_restore", errors=_NO_GENERATOR),
     OpDef("python.random", "() -> Scalar", fixed(FLOAT), reads=_PYTHON, writes=_PYTHON, raises=True, ref="random.random",
           kernel="sc_python_random", samples=calls(()), errors=(NO_ERROR,)),
     OpDef("python.bits", "(SymInt k) -> Scalar", fixed(INT), reads=_PYTHON, writes=_PYTHON, raises=True,

@@ -143,6 +143,8 @@ SC_KERNEL int sc_random_ints(sc_ctx *cx, sc_tensor *dst, int64_t low, int64_t hi
 SC_KERNEL int sc_random_bernoulli(sc_ctx *cx, sc_tensor *dst, const sc_tensor *probability);
 SC_KERNEL int sc_random_permute(sc_ctx *cx, sc_tensor *dst);
 SC_KERNEL int sc_random_slopes(sc_ctx *cx, sc_tensor *dst, const sc_tensor *x, double lower, double upper);
+SC_KERNEL int sc_random_state(sc_ctx *cx, sc_tensor *dst);
+SC_KERNEL int sc_random_restore(sc_ctx *cx, const sc_tensor *state);
 SC_KERNEL int sc_python_random(sc_ctx *cx, double *out); /* random.random() */
 SC_KERNEL int sc_python_bits(sc_ctx *cx, int64_t k, int64_t *out); /* random.getrandbits(k): ValueError, OverflowError */
 SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums);

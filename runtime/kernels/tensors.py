@@ -233,6 +233,8 @@ SOURCES: tuple[Source, ...] = (
         kernel("int", "sc_random_bernoulli", "sc_ctx *cx, sc_tensor *dst, const sc_tensor *probability"),
         kernel("int", "sc_random_permute", "sc_ctx *cx, sc_tensor *dst"),
         kernel("int", "sc_random_slopes", "sc_ctx *cx, sc_tensor *dst, const sc_tensor *x, double lower, double upper"),
+        kernel("int", "sc_random_state", "sc_ctx *cx, sc_tensor *dst"),
+        kernel("int", "sc_random_restore", "sc_ctx *cx, const sc_tensor *state"),
         kernel("int", "sc_python_random", "sc_ctx *cx, double *out", "random.random()"),
         kernel("int", "sc_python_bits", "sc_ctx *cx, int64_t k, int64_t *out",
                "random.getrandbits(k): ValueError, OverflowError"),

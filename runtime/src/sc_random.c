@@ -241,6 +241,21 @@ SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums
     return 0;
 }
 
+/* Copy the state of the generator to dst, and back: a contiguous tensor of bytes. */
+SC_KERNEL int sc_random_state(sc_ctx *cx, sc_tensor *dst) {
+    sc_rng *g = generator(cx);
+    if (!g) return -1;
+    memcpy(dst->data, g, sizeof *g);
+    return 0;
+}
+
+SC_KERNEL int sc_random_restore(sc_ctx *cx, const sc_tensor *state) {
+    sc_rng *g = generator(cx);
+    if (!g) return -1;
+    memcpy(g, state->data, sizeof *g);
+    return 0;
+}
+
 /* ---- the generator of Python's module `random`, another Mersenne Twister (CPython's Modules/_randommodule.c) ---- */
 
 static uint32_t python_word(sc_ctx *cx) {
