@@ -54,6 +54,15 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "append to a list and return it",
     ),
     "call_of_other": ("{what} is not callable in compiled code", "call a function, a method or a module"),
+    "checkpoint_context": ("checkpoint() with a context_fn is not supported", "leave context_fn out"),
+    "checkpoint_debug": (
+        "checkpoint() with debug=True, or with a determinism_check of your own, is not supported",
+        "leave these arguments out",
+    ),
+    "checkpoint_reentrant": (
+        "checkpoint() with use_reentrant=True, which is the default, is not supported",
+        "pass use_reentrant=False",
+    ),
     "class_inside": (
         "class statements inside a function aren't supported in compiled code",
         "define the class at the top of the file",

@@ -273,8 +273,12 @@ class Interpreter:
     def do_fuse(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         return self.block(op.regions[0], dict(zip(op.regions[0].args, operands, strict=True)))
 
-    @runs("user_gradient")
-    def do_user_gradient(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+    @runs("checkpoint")
+    def do_checkpoint(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
+        return self.block(op.regions[0], env)
+
+    @runs("user_gradient", "checkpoint.begin", "checkpoint.end")
+    def do_mark(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return ()
 
     @runs("check")

@@ -1,4 +1,4 @@
-"""Values that enter and leave ops with regions. Only this module knows `if`, `loop`, `try` and `scope`; passes ask it.
+"""Values that enter and leave ops with regions. Only this module knows `if`, `loop`, `try`, `scope` and `checkpoint`.
 
 A region argument is one value that enters or leaves a region op: a carried argument of a loop with its result, a result
 of another op, or an argument of `fuse`. Its operands are all values that may become it.

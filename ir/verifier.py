@@ -108,7 +108,7 @@ class _Checker:
         elif last.name == "yield":
             self.values(last, last.operands, [r.type for r in op.results], "yield must match the results of its op")
 
-    @checks("scope")
+    @checks("scope", "checkpoint")
     def check_scope(self, op: Op) -> None:
         self.yields(op, op.regions[0])
 

@@ -39,9 +39,9 @@ BUILT_ELSEWHERE = {
     "if", "loop", "scope", "yield", "break", "continue", "return", "raise", "call", "fuse", "check", "const", "param",
     "undef", "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap", "tuple.new",
     "linear_packed", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear", "outer_sum.new", "outer_sum.add",
-    "outer_sum.part",
-    "pack_linear.kept", "arrange_transposed", "arrange_transposed.kept", "try", "reraise", "exc.is",
-    "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort", "print",
+    "outer_sum.part", "pack_linear.kept", "arrange_transposed", "arrange_transposed.kept", "try", "reraise", "exc.is",
+    "checkpoint", "checkpoint.begin", "checkpoint.end", "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort",
+    "print",
 }  # fmt: skip
 # Those of the tensor IR. What reaches out of the call, to state and the generator of random numbers, has tests of its own, as
 # have dicts and sets (test_tables.py).

@@ -54,6 +54,11 @@ def user_gradient(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def checkpoint_mark(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return []
+
+
+@emitter
 def view_dtype(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, "sc_view_dtype", Args(low.one(op.operands[0]), _dtype(op)), op.result.type)
 

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
-from scriptc.ir.gradients import lists, user_functions, writes
+from scriptc.ir.gradients import checkpoints, lists, recompute, user_functions, writes
 from scriptc.ir.gradients.activity import carries, root_of
 from scriptc.ir.gradients.adjoints import Adjoints, around, gradient_type
 from scriptc.ir.gradients.joined_types import join_types
-from scriptc.ir.gradients.keeping import KeptOfFunction, KeptOfLoop, KeptOnStack
+from scriptc.ir.gradients.keeping import KeptInPlace, KeptOfFunction, KeptOfLoop, KeptOnStack
 from scriptc.ir.gradients.levels import Level
 from scriptc.ir.gradients.ops import reverse_op
 from scriptc.ir.gradients.reversal import REVERSES, Reversal
@@ -87,6 +87,8 @@ def differentiate(
     backward = Func(f"{func.name}.backward", block, [v.type for v in values], func.loc)
     last.set_operands([*last.operands, *kept.values])
     func.results = [*func.results, *(v.type for v in kept.values)]
+    for made in (func, backward):
+        checkpoints.flatten(made.body)
     module.funcs[backward.name] = backward
     module.entries.append(backward.name)
     return Differentiated(func, backward, len(kept.values), tuple(v is not None for v in found))
@@ -151,11 +153,13 @@ class Blocks:
     def reverse_regions(self, level: Level, op: Op) -> None:
         if not {v for inner in op.walk() for v in (*inner.operands, *inner.results)} & self.adjoints.active:
             return
-        if op.name not in ("if", "loop"):
+        if op.name not in ("if", "loop", "checkpoint"):
             raise not_differentiable(op, f"`{op.name}`")
         self.prepare(level, op)
         if is_loop(op):
             self.reverse_loop(level, op)
+        elif op.name == "checkpoint":
+            self.reverse_checkpoint(level, op)
         else:
             self.reverse_if(level, op)
 
@@ -206,6 +210,19 @@ class Blocks:
                 self.adjoints.accumulate(child, last.operands[i], gradient)
             self.reverse(child)
         return child
+
+    def reverse_checkpoint(self, level: Level, op: Op) -> None:
+        """Build code that runs a region again, and behind it the backward code of the region, which finds its values there."""
+        recompute.refuse_effects(op)
+        adjoints = self.adjoints
+        outputs = [(i, g) for i, r in enumerate(op.results) if r in adjoints.active and (g := adjoints.take(level, r))]
+        region, backward = recompute.take_region(op, self.reversal.label), Block()
+        child = Level(region, Builder(backward), level, KeptInPlace(), adjoints.written)
+        child.gradients = level.gradients
+        for i, gradient in outputs:
+            adjoints.accumulate(child, region.ops[-1].operands[i], gradient)
+        Blocks(self.reversal, child).reverse(child)
+        recompute.run_again(level, op, region, backward)
 
     def reverse_loop(self, level: Level, op: Op) -> None:
         adjoints, (region,), loc = self.adjoints, op.regions, op.loc

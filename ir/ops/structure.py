@@ -57,6 +57,13 @@ ROWS = [
           reads=frozenset({"tensor"}), phases=READ_ONLY),
     OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse",
           phases=MADE_BY_PASSES),
+    # The front end marks the first and the last op of a function that `checkpoint` was called with. preserve: the state of
+    # the generator of random numbers is restored for backward code.
+    OpDef("checkpoint.begin", "(*, bool preserve) -> ()", fixed(), writes=frozenset({"io"}), emit="checkpoint_mark"),
+    OpDef("checkpoint.end", "() -> ()", fixed(), writes=frozenset({"io"}), emit="checkpoint_mark"),
+    # A scope that is left only at its end. Backward code runs the region again, in place of keeping its values.
+    # repeats: eager repeats the effects of the region, too, so that differentiation refuses these.
+    OpDef("checkpoint", "(*, str label, bool preserve, bool repeats) -> Value", given, _CONTROL, emit="scope"),
     # The value of a name on a path that never assigns the name. check.bound precedes each use.
     OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef", phases=ALL_PHASES),
     # message: a format of ir/text_formats.py

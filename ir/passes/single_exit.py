@@ -173,6 +173,8 @@ class _SingleExit:
             return [], []
         if op.name == "if":
             return self.lower_if(op)
+        if op.name == "checkpoint":
+            return self.lower(op.regions[0], [r.type for r in op.results]), []
         return self.lower_loop(op) if op.name == "loop" else self.lower_scope(op)
 
     def lower_if(self, op: Op) -> tuple[list[_Exit], list[Value]]:

@@ -16,7 +16,7 @@ from scriptc.frontend.environment.results import spec_of_type
 from scriptc.frontend.environment.specs import Spec
 from scriptc.ir.core import Module
 from scriptc.ir.errors import InternalError
-from scriptc.ir.gradients import detached, inside
+from scriptc.ir.gradients import checkpoints, detached, inside
 from scriptc.ir.gradients.activity import Flow
 from scriptc.ir.gradients.reverse import differentiate
 from scriptc.ir.passes.manager import run_pipeline
@@ -77,6 +77,7 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     """Return the IR of the gradients of a variant, before the passes, and its code without a library."""
     module = variant.read_module()
     (name,) = module.entries
+    checkpoints.gather(module)
     freed = inside.run(module, LibraryDerivatives())
     body = module.funcs[name].body
     inside.refuse_freed(module.funcs[name], Flow([body]).sources(body.ops[-1].operands), freed)

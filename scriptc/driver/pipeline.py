@@ -20,7 +20,7 @@ from scriptc.frontend.environment.specs import Contract
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.core import Module
 from scriptc.ir.errors import CompileError, InternalError
-from scriptc.ir.gradients import inside
+from scriptc.ir.gradients import checkpoints, inside
 from scriptc.ir.loc import Loc
 from scriptc.ir.parser import parse_module
 from scriptc.ir.passes.manager import run_pipeline
@@ -92,7 +92,9 @@ def _translated(entry: Entry, options: Options, stages: Stages) -> Translated:
         # tensor IR to better tensor IR
         with stages.stage("passes"):
             verify(entry.module, READ)
+            checkpoints.gather(entry.module)
             inside.run(entry.module, LibraryDerivatives())
+            checkpoints.flatten_module(entry.module)
             run_passes(entry.module, options)
         # tensor IR to loop IR to C
         with stages.stage("C generation"):

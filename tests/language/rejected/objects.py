@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from language.rejected import write
 
@@ -34,6 +36,30 @@ def seeds_itself(x):
 @write("dtype_of_other", lambda n: torch.zeros(n), (3,))
 def of_eight_bits(n):
     return torch.zeros(n, dtype=torch.float8_e4m3fn)  # refused
+
+
+# ---- checkpoints ----
+def no_contexts():
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def checkpointed(x):
+    return checkpoint(torch.tanh, x, use_reentrant=False)
+
+
+@write("checkpoint_reentrant", checkpointed, (X,))
+def reentrant_checkpoint(x):
+    return checkpoint(torch.tanh, x, use_reentrant=True)  # refused
+
+
+@write("checkpoint_context", checkpointed, (X,))
+def checkpoint_with_contexts(x):
+    return checkpoint(torch.tanh, x, use_reentrant=False, context_fn=no_contexts)  # refused
+
+
+@write("checkpoint_debug", checkpointed, (X,))
+def checkpoint_to_debug(x):
+    return checkpoint(torch.tanh, x, use_reentrant=False, debug=True)  # refused
 
 
 # ---- itertools ----

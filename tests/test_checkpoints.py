@@ -1,0 +1,132 @@
+"""torch.utils.checkpoint in compiled code: gradients and random numbers are eager's, and less is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import checkpoint_programs as programs
+import pytest
+import torch
+from settings import OPTIMIZE
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+import scriptc
+
+
+def results(function: Any, inputs: list[Tensor], args: tuple[Any, ...]) -> list[Tensor | None]:
+    """Return the result of a call, the gradients of `inputs`, and the state of the generator behind backward."""
+    torch.manual_seed(1)
+    y = function(*args)
+    gradients = torch.autograd.grad(y.square().sum(), inputs, allow_unused=True)
+    return [y, *gradients, torch.get_rng_state()]
+
+
+def assert_as_eager(function: Any, compiled: Any, inputs: list[Tensor], *args: Any) -> None:
+    for have, want in zip(results(compiled, inputs, args), results(function, inputs, args), strict=True):
+        torch.testing.assert_close(have, want)
+
+
+def matrices() -> tuple[Tensor, Tensor]:
+    torch.manual_seed(3)
+    x, w = torch.randn(3, 3, dtype=torch.float64), torch.randn(3, 3, dtype=torch.float64)
+    return x.requires_grad_(), w.requires_grad_()
+
+
+@pytest.mark.compiled_together
+@pytest.mark.parametrize("function", programs.FUNCTIONS, ids=lambda f: f.__name__)
+def test_functions(function):
+    x, w = matrices()
+    assert_as_eager(function, scriptc.compile(function, optimize=OPTIMIZE), [x, w], x, w)
+
+
+@pytest.mark.parametrize("function", [programs.nested, programs.of_a_loop], ids=lambda f: f.__name__)
+def test_gradients_are_those_of_differences(function):
+    assert torch.autograd.gradcheck(scriptc.compile(function, optimize=OPTIMIZE), matrices())
+
+
+def test_backward_runs_twice():
+    x, w = matrices()
+    y = scriptc.compile(programs.with_dropout, optimize=OPTIMIZE)(x, w).sum()
+    first = torch.autograd.grad(y, [x, w], retain_graph=True)
+    second = torch.autograd.grad(y, [x, w])
+    torch.testing.assert_close(first, second, rtol=0, atol=0)
+
+
+def kept_bytes(call: Any) -> int:
+    """Return the bytes of all tensors that autograd saves in a call, each counted once."""
+    found: dict[int, int] = {}
+
+    def save(tensor: Tensor) -> Tensor:
+        found[tensor.data_ptr()] = tensor.nbytes
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(save, lambda tensor: tensor):
+        call()
+    return sum(found.values())
+
+
+def test_layers_of_a_module():
+    for checkpoints in (False, True):
+        torch.manual_seed(0)
+        net = programs.Deep(3, checkpoints).double()
+        x = torch.randn(4, 8, dtype=torch.float64)
+        assert_as_eager(net, scriptc.compile(net, optimize=OPTIMIZE), list(net.parameters()), x)
+
+
+def test_inputs_alone_are_kept():
+    kept = []
+    for checkpoints in (False, True):
+        net = programs.Deep(6, checkpoints)
+        compiled, x = scriptc.compile(net, optimize=OPTIMIZE), torch.randn(512, 8)
+        weights = sum(p.nbytes for p in net.parameters())
+        kept.append((kept_bytes(lambda call=compiled, x=x: call(x)) - weights) / x.nbytes)
+    states = 6 * 5056 / (512 * 8 * 4)
+    assert kept[1] <= 6 + states + 0.1
+    assert kept[0] >= 12
+
+
+# ---- effects ----
+
+
+def prints(x: Tensor) -> Tensor:
+    print("here")
+    return torch.tanh(x)
+
+
+def writes_a_tensor_from_outside(x: Tensor) -> Tensor:
+    total = torch.zeros_like(x)
+
+    def add(x: Tensor) -> Tensor:
+        total.add_(x)
+        return torch.tanh(x) * total
+
+    return checkpoint(add, x, use_reentrant=False)
+
+
+NORM = nn.BatchNorm1d(3).double()
+
+
+def updates_a_norm(x: Tensor) -> Tensor:
+    return checkpoint(NORM, x, use_reentrant=False)
+
+
+def draws_other_numbers(x: Tensor) -> Tensor:
+    return checkpoint(lambda x: torch.dropout(x, 0.5, True), x, use_reentrant=False, preserve_rng_state=False)
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: checkpoint(prints, x, use_reentrant=False), "`print` in a checkpoint, which eager runs again in backward"),
+        (writes_a_tensor_from_outside, "a write in a checkpoint to a value from outside"),
+        (updates_a_norm, "in a checkpoint"),
+        (draws_other_numbers, "random numbers with preserve_rng_state=False"),
+    ],
+    ids=["print", "write", "batch norm", "random numbers"],
+)
+def test_effects_that_eager_repeats_are_refused(function, reason, capsys):
+    x = matrices()[0]
+    y = scriptc.compile(function, optimize=0)(x)
+    with pytest.raises(NotImplementedError, match=reason):
+        y.sum().backward()
