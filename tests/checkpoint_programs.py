@@ -162,3 +162,85 @@ class Deep(nn.Module):
         for layer in self.layers:
             x = run(layer, x) if self.checkpoints else layer(x)
         return x
+
+
+# ---- loops that are cut into chunks ----
+
+
+def in_nested_loops(x: Tensor, w: Tensor) -> Tensor:
+    total = x * 0
+    for i in range(9):
+        h = x
+        for j in range(i, 1, -1):
+            h = torch.tanh(h @ w) * j
+        total = total + h
+    return total
+
+
+def stacks_of_nested_loops(x: Tensor, w: Tensor) -> Tensor:
+    outer = []
+    for _ in range(6):
+        inner = []
+        for j in range(5):
+            x = torch.tanh(x @ w) + j
+            inner.append(x)
+        outer.append(torch.stack(inner, 1))
+    return torch.stack(outer, 1)
+
+
+def drops_out(x: Tensor, w: Tensor) -> Tensor:
+    for _ in range(10):
+        x = torch.dropout(torch.tanh(x @ w), 0.3, True)
+    return x
+
+
+def writes_items(x: Tensor, w: Tensor) -> Tensor:
+    out = torch.zeros(7, 3, dtype=x.dtype)
+    h = x[0]
+    for i in range(7):
+        h = torch.tanh(h @ w)
+        out[i] = h
+    return out
+
+
+def prints_steps(x: Tensor, w: Tensor) -> Tensor:
+    for i in range(6):
+        x = torch.tanh(x @ w)
+        print("step", i)
+    return x
+
+
+def reads_what_it_writes(x: Tensor, w: Tensor) -> Tensor:
+    h = x * 1
+    for _ in range(6):
+        h += torch.tanh(h.clone() @ w)
+    return h
+
+
+def checkpoints_each_step(x: Tensor, w: Tensor) -> Tensor:
+    for _ in range(6):
+        x = run(chain, x, w) + x
+    return x
+
+
+LOOPS = [
+    in_nested_loops, stacks_of_nested_loops, drops_out, writes_items, prints_steps, reads_what_it_writes, checkpoints_each_step,
+]  # fmt: skip
+
+
+class Recurrent(nn.Module):
+    """A recurrent net of one layer. every: all states are returned."""
+
+    def __init__(self, every: bool, dropout: float = 0.0):
+        super().__init__()
+        self.input, self.state, self.dropout = nn.Linear(8, 16), nn.Linear(16, 16), nn.Dropout(dropout)
+        self.every = every
+
+    def forward(self, xs: Tensor) -> Tensor:
+        h = torch.zeros(xs.shape[1], 16, dtype=xs.dtype)
+        out = []
+        for x in xs:
+            h = torch.tanh(self.input(x) + self.dropout(self.state(h)))
+            if self.every:
+                out.append(h)
+        return torch.stack(out) if self.every else h

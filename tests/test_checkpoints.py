@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import checkpoint_programs as programs
+import gradient_programs
 import pytest
 import torch
 from settings import OPTIMIZE
@@ -130,3 +131,93 @@ def test_effects_that_eager_repeats_are_refused(function, reason, capsys):
     y = scriptc.compile(function, optimize=0)(x)
     with pytest.raises(NotImplementedError, match=reason):
         y.sum().backward()
+
+
+# ---- loops that are cut into chunks ----
+
+
+def tensors(value: Any) -> list[Tensor]:
+    """Return the tensors of a result, in order."""
+    if isinstance(value, Tensor):
+        return [value]
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return [t for item in items for t in tensors(item)]
+
+
+@pytest.mark.compiled_together
+@pytest.mark.parametrize("n", [0, 1, 4, 11])
+@pytest.mark.parametrize("function", gradient_programs.FUNCTIONS, ids=lambda f: f.__name__)
+def test_gradients_of_cut_loops_have_the_same_bits(function, n):
+    found = []
+    for cut in ("none", "sqrt"):
+        torch.manual_seed(1)
+        x, w = torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True)
+        made = scriptc.compile(function, optimize=0, checkpoint=cut)(x, w, n)
+        values = tensors(made)
+        total = sum(t.square().sum() for t in values if t.requires_grad)
+        found.append([*values, *torch.autograd.grad(total, [x, w], allow_unused=True)])
+    torch.testing.assert_close(found[1], found[0], rtol=0, atol=0)
+
+
+@pytest.mark.compiled_together
+@pytest.mark.parametrize("function", programs.LOOPS, ids=lambda f: f.__name__)
+def test_loops(function):
+    x, w = matrices()
+    assert_as_eager(function, scriptc.compile(function, optimize=OPTIMIZE, checkpoint="sqrt"), [x, w], x, w)
+
+
+def test_forward_alone_prints(capfd):
+    x, w = matrices()
+    scriptc.compile(programs.prints_steps, optimize=OPTIMIZE, checkpoint="sqrt")(x, w).sum().backward()
+    assert capfd.readouterr().out.splitlines() == [f"step {i}" for i in range(6)]
+
+
+def test_gradients_of_a_cut_loop_are_those_of_differences():
+    compiled = scriptc.compile(programs.stacks_of_nested_loops, optimize=OPTIMIZE, checkpoint="sqrt")
+    assert torch.autograd.gradcheck(compiled, matrices())
+
+
+@pytest.mark.parametrize("optimize", [0, 3])
+@pytest.mark.parametrize("every", [False, True])
+def test_recurrent_nets(every, optimize):
+    torch.manual_seed(0)
+    net = programs.Recurrent(every, dropout=0.2).double()
+    compiled = scriptc.compile(net, optimize=optimize, checkpoint="sqrt")
+    for length in (1, 2, 50):
+        assert_as_eager(net, compiled, list(net.parameters()), torch.randn(length, 3, 8, dtype=torch.float64))
+
+
+def test_a_cut_loop_keeps_the_root_of_its_iterations():
+    net = programs.Recurrent(every=False)
+    kept = {}
+    for cut in ("none", "sqrt"):
+        compiled = scriptc.compile(net, optimize=OPTIMIZE, checkpoint=cut)
+        for length in (100, 400):
+            xs = torch.randn(length, 32, 8)
+            fixed = xs.nbytes + sum(p.nbytes for p in net.parameters())
+            kept[cut, length] = (kept_bytes(lambda call=compiled, xs=xs: call(xs)) - fixed) // (32 * 16 * 4)
+    assert kept["none", 400] >= 400
+    assert kept["sqrt", 400] <= 21
+    assert kept["sqrt", 100] <= 11
+
+
+def test_a_step_that_asks_for_gradients_itself():
+    x, w = matrices()
+
+    def step(x: Tensor, w: Tensor) -> tuple[Tensor, ...]:
+        h = x
+        for _ in range(10):
+            h = torch.dropout(torch.tanh(h @ w), 0.2, True)
+        return torch.autograd.grad(h.square().sum(), (x, w))
+
+    found = []
+    for call in (step, *(scriptc.compile(step, optimize=o, checkpoint="sqrt") for o in (0, 3))):
+        torch.manual_seed(0)
+        found.append([*call(x, w), torch.get_rng_state()])
+    torch.testing.assert_close(found[1], found[0])
+    torch.testing.assert_close(found[2], found[0])
+
+
+def test_the_option_is_checked():
+    with pytest.raises(ValueError, match="checkpoint is one of none, sqrt, not 'log'"):
+        scriptc.compile(programs.chain, checkpoint="log")

@@ -6,7 +6,7 @@ taken. A tensor that is taken apart into tiles gets its gradient by joining thei
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from scriptc.ir.analysis import calls, is_fresh, may_be_undefined
 from scriptc.ir.builder import Builder
@@ -26,9 +26,11 @@ class Adjoints:
 
     active: the values that have gradients. written: the tensors that forward code writes to. buffered: the tensors that have
     buffers. tiles: the parts of tensors that are taken apart. stacked: lists that are only stacked, with the op that does.
+    cut: the numbers of the iterations of loops that were cut, by the ops that append to lists there.
     """
 
-    def __init__(self, func: Func, inputs: Sequence[Value], outputs: Sequence[Value]):
+    def __init__(self, func: Func, inputs: Sequence[Value], outputs: Sequence[Value], cut: Mapping[Op, Value] | None = None):
+        self.cut = cut or {}
         self.active = Flow([func.body]).between(inputs, outputs)
         writes = [(op, dst) for op in func.body.walk() for dst in written_by(op)]
         self.written = Written(func)
@@ -37,7 +39,7 @@ class Adjoints:
         self.tiles = find_tiles({root_of(v) for v in parts} - targets)
         self.tile_values = {tile for tiles in self.tiles.values() for tile in tiles}
         self.buffered = {root_of(v) for v in parts - self.tile_values} | (targets & self.active)
-        self.stacked = find_stacked(func, self.active)
+        self.stacked = find_stacked(func, self.active, self.cut)
         _refuse_calls(func)
         for op, dst in writes:
             if root_of(dst) in self.active:

@@ -10,16 +10,16 @@ that would flow further, to an earlier iteration of a loop, is refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
-from scriptc.ir.gradients import detached
+from scriptc.ir.gradients import chunks, detached
 from scriptc.ir.gradients.activity import Flow, carries
 from scriptc.ir.gradients.adjoints import Adjoints, narrowed
 from scriptc.ir.gradients.keeping import KeptInPlace
 from scriptc.ir.gradients.levels import Level
-from scriptc.ir.gradients.reversal import Reversal
+from scriptc.ir.gradients.reversal import Reversal, fresh_labels
 from scriptc.ir.gradients.reverse import Blocks, hoist_params
 from scriptc.ir.gradients.rules import Derivatives, not_differentiable
 from scriptc.ir.ops import OPS
@@ -33,8 +33,10 @@ def asks_for_gradients(module: Module) -> bool:
     return any(op.name == ASKS for op in module.walk())
 
 
-def run(module: Module, derivatives: Derivatives) -> Collection[Value]:
+def run(module: Module, derivatives: Derivatives, *, cuts_loops: bool = False) -> Collection[Value]:
     """Replace the `autograd.grad` ops of a module. Return the values whose graph these ops have freed.
+
+    cuts_loops: see chunks.py.
 
     Raises CompileError where the gradient of an op is needed and not supported.
     """
@@ -50,7 +52,7 @@ def run(module: Module, derivatives: Derivatives) -> Collection[Value]:
     freed: set[Value] = set()
     asking = [op for op in func.body.walk() if op.name == ASKS]
     for number, op in enumerate(asking):
-        _Request(module, func, op, freed).replace(derivatives, f"G{number}_")
+        _Request(module, func, op, freed).replace(derivatives, fresh_labels(f"G{number}_"), cuts_loops=cuts_loops)
     return freed
 
 
@@ -69,18 +71,21 @@ class _Request:
         self.op = op
         self.freed = freed
 
-    def replace(self, derivatives: Derivatives, labels: str) -> None:
-        """Build the gradients in front of the op, and drop the op."""
+    def replace(self, derivatives: Derivatives, labels: Callable[[], str], *, cuts_loops: bool) -> None:
+        """Build the gradients in front of the op, and drop the op. cuts_loops: cut the loops that backward code reverses."""
         op, n, m = self.op, self.op.attrs["outputs"], self.op.attrs["inputs"]
         wanted = {v.op.attrs["name"] for v in op.operands[n : n + m] if v.op is not None and v.op.name == "param"}
         hoist_params(self.func, list(wanted))
+        parts, cut = _Prefix(op), dict[Op, Value]()
+        if cuts_loops:
+            active = Flow([self.func.body]).between(op.operands[n : n + m], op.operands[:n])
+            cut = chunks.cut_loops(parts.ops(), active, labels)
         flow = Flow([self.func.body]).between(op.operands[n : n + m], op.operands[:n])
         outputs, inputs, cotangents = op.operands[:n], op.operands[n : n + m], op.operands[n + m :]
-        parts = _Prefix(op)
         forward = parts.take()
         detached.detach(forward)
         self.refuse_outer(forward, flow, inputs)
-        adjoints = Adjoints(Func(self.func.name, forward, [], self.func.loc), list(inputs), list(outputs))
+        adjoints = Adjoints(Func(self.func.name, forward, [], self.func.loc), list(inputs), list(outputs), cut)
         self.refuse_freed(adjoints.active, set(inputs))
         backward = Block()
         level = Level(forward, Builder(backward), None, KeptInPlace(), adjoints.written)
@@ -127,6 +132,10 @@ class _Prefix:
             at = around if around is not None and around.name == "if" else None
         self.firsts: list[Op | None] = []
         self.taken = Block()
+
+    def ops(self) -> list[Op]:
+        """Return the ops, from the innermost block outwards."""
+        return [op for block, last in self.blocks for op in block.ops[: block.ops.index(last)]]
 
     def take(self) -> Block:
         """Return a block of the ops, from the outermost block inwards."""

@@ -136,11 +136,13 @@ def reverse_append(reversal: Reversal, level: Level, op: Op) -> None:
 def _reverse_stacked_append(reversal: Reversal, level: Level, op: Op) -> None:
     """Take the gradient of an item from that of the stacked list, by the iteration that appended the item."""
     into, value = op.operands
-    assert level.outer is not None and level.index is not None
-    gradient = level.outer.stacked.get(into)
+    number = reversal.adjoints.cut.get(op)
+    index = level.index if number is None else level.get(number)
+    assert index is not None
+    gradient = level.home_of(into).stacked.get(into)
     if gradient is not None and value in reversal.adjoints.active:
         dim = _dim_of_stack(reversal.adjoints.stacked[into])
-        item = level.builder.op("select", [gradient, level.index], op.loc, dim=dim, types=[value.type], proved=True)
+        item = level.builder.op("select", [gradient, index], op.loc, dim=dim, types=[value.type], proved=True)
         reversal.adjoints.accumulate(level, value, item.result)
 
 

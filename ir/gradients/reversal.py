@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from scriptc.ir.core import Func, Module
@@ -15,24 +15,25 @@ from scriptc.ir.passes import single_exit
 REVERSES, reverses = handlers()  # functions of (reversal, level, op) that build the backward code of an op
 
 
+def fresh_labels(prefix: str) -> Callable[[], str]:
+    """Return a function that returns another label at each call."""
+    numbers = itertools.count()
+    return lambda: f"{prefix}{next(numbers)}"
+
+
 class Reversal:
     """The differentiation of one function: the gradients of its values, and the derivatives of its ops.
 
-    functions: those of the module, in which a `user_gradient` names its `backward`. labels: what the labels of loops in
-    backward code begin with.
+    functions: those of the module, in which a `user_gradient` names its `backward`. label: gives fresh labels to the loops
+    of backward code.
     """
 
-    def __init__(self, adjoints: Adjoints, derivatives: Derivatives, functions: Mapping[str, Func], labels: str = "G"):
+    def __init__(self, adjoints: Adjoints, derivatives: Derivatives, functions: Mapping[str, Func], label: Callable[[], str]):
         self.adjoints = adjoints
         self.derivatives = derivatives
         self.functions = functions
-        self._prefix = labels
-        self._labels = itertools.count()
+        self.label = label
         self._read: dict[Any, Func] = {}
-
-    def label(self) -> str:
-        """Return a fresh label of a loop in backward code."""
-        return f"{self._prefix}{next(self._labels)}"
 
     def derivative(self, op: str, operand: str, given: dict[str, Any]) -> Func:
         """Return the function that computes the gradient of an operand, left by its last op alone."""

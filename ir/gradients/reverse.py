@@ -19,16 +19,16 @@ from dataclasses import dataclass
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
-from scriptc.ir.gradients import checkpoints, lists, recompute, user_functions, writes
-from scriptc.ir.gradients.activity import carries, root_of
+from scriptc.ir.gradients import checkpoints, chunks, lists, recompute, user_functions, writes
+from scriptc.ir.gradients.activity import Flow, carries, root_of
 from scriptc.ir.gradients.adjoints import Adjoints, around, gradient_type
 from scriptc.ir.gradients.joined_types import join_types
 from scriptc.ir.gradients.keeping import KeptInPlace, KeptOfFunction, KeptOfLoop, KeptOnStack
 from scriptc.ir.gradients.levels import Level
 from scriptc.ir.gradients.ops import reverse_op
-from scriptc.ir.gradients.reversal import REVERSES, Reversal
+from scriptc.ir.gradients.reversal import REVERSES, Reversal, fresh_labels
 from scriptc.ir.gradients.rules import Derivatives, not_differentiable
-from scriptc.ir.loc import Loc
+from scriptc.ir.gradients.trip_counts import range_length
 from scriptc.ir.passes import single_exit
 from scriptc.ir.regions import counter, is_loop
 from scriptc.ir.types import INT, ListType, OptionalType, TensorType, Type, join
@@ -51,12 +51,13 @@ class Differentiated:
 
 
 def differentiate(
-    module: Module, name: str, arguments: Sequence[int], params: Sequence[str], derivatives: Derivatives
-) -> Differentiated:
+    module: Module, name: str, arguments: Sequence[int], params: Sequence[str], derivatives: Derivatives,
+    *, cuts_loops: bool = False,
+) -> Differentiated:  # fmt: skip
     """Split an entry of a module into a forward and a backward function, in place.
 
     The backward function takes the kept values, then a gradient for each result that `is_differentiable`. It returns the
-    gradients of the arguments, by index, then of the params, by name.
+    gradients of the arguments, by index, then of the params, by name. cuts_loops: see chunks.py.
 
     Raises CompileError where the gradient of an op is needed and not supported.
     """
@@ -66,10 +67,12 @@ def differentiate(
         raise not_differentiable(op, "a `try` that is left by break, continue or return")
     hoisted = hoist_params(func, params)
     inputs = [*(func.body.args[i] for i in arguments), *(hoisted.get(p) for p in params)]
-    last = func.body.ops[-1]
+    given, last = [v for v in inputs if v is not None], func.body.ops[-1]
+    labels = fresh_labels("G")
+    cut = chunks.cut_loops(func.body.ops[:], Flow([func.body]).between(given, last.operands), labels) if cuts_loops else {}
     results = [v for v in last.operands if is_differentiable(v.type)]
-    adjoints = Adjoints(func, [v for v in inputs if v is not None], results)
-    reversal, block = Reversal(adjoints, derivatives, module.funcs), Block()
+    adjoints = Adjoints(func, given, results, cut)
+    reversal, block = Reversal(adjoints, derivatives, module.funcs, labels), Block()
     kept = KeptOfFunction(block)
     level = Level(func.body, Builder(block), None, kept, adjoints.written)
     gradients = [Value(v.type, block, f"grad_{v.name}") for v in results]
@@ -290,7 +293,7 @@ def _trip_count(level: Level, op: Op) -> Value:
     leaves = [t for t in region.walk() if t.name == "break" and t.attrs["to"] == op.attrs["label"]]
     if op.attrs["counted"] and not leaves:
         start, stop, step = (level.get(v) for v in op.operands[:3])
-        return _range_length(level.builder, start, stop, step, loc)
+        return range_length(level.builder, start, stop, step, loc)
     zero = Builder.before(op).const(0, loc)
     arg = Value(INT, region, "count")
     region.args.append(arg)
@@ -303,14 +306,3 @@ def _trip_count(level: Level, op: Op) -> Value:
     op.set_operands([*op.operands, zero])
     op.results.append(Value(INT, op, "count"))
     return level.get(op.results[-1])
-
-
-def _range_length(builder: Builder, start: Value, stop: Value, step: Value, loc: Loc) -> Value:
-    """Return the number of values in a range: -((start - stop) // step), or 0."""
-    made = step.op
-    if made is not None and made.name == "const" and made.attrs["value"] == 1:
-        length = builder.build("int.sub", [stop, start], loc)
-    else:
-        span = builder.build("int.floordiv", [builder.build("int.sub", [start, stop], loc), step], loc)
-        length = builder.build("int.neg", [span], loc)
-    return builder.build("int.max", [length, builder.const(0, loc)], loc)

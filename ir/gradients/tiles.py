@@ -5,7 +5,7 @@ A tensor is taken apart into tiles if slices or chunks cover it, each is one vie
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from scriptc.ir.core import Func, Op, Value
 from scriptc.ir.gradients.activity import VIEWS
@@ -69,8 +69,11 @@ def _chunks(root: Value) -> list[Value] | None:
     return [found[i] for i in range(len(found))] if count == len(found) and set(found) == set(range(count)) else None
 
 
-def find_stacked(func: Func, active: set[Value]) -> dict[Value, Op]:
-    """Return the lists to which each iteration of a loop appends a tensor, with the op that then stacks the list."""
+def find_stacked(func: Func, active: set[Value], cut: Collection[Op]) -> dict[Value, Op]:
+    """Return the lists to which each iteration of a loop appends a tensor, with the op that then stacks the list.
+
+    cut: ops that append in the chunks of loops that were cut.
+    """
     found: dict[Value, Op] = {}
     for op in func.body.walk():
         if op.name != "list.new" or op.operands or op.result not in active:
@@ -81,6 +84,8 @@ def find_stacked(func: Func, active: set[Value]) -> dict[Value, Op]:
         if len(users) != 2 or append is None or stack is None or append.parent is None:
             continue
         loop = append.parent.parent
+        if append in cut:
+            loop = loop.enclosing(is_loop) if loop is not None else None
         if loop is not None and is_loop(loop) and loop.parent is op.parent is stack.parent:
             found[op.result] = stack
     return found

@@ -42,6 +42,7 @@ def _compile_options(options: argparse.Namespace) -> dict[str, Any]:
         "weights": options.weights,
         "flush_denormals": options.flush_denormals,
         "debug": options.debug,
+        "checkpoint": options.checkpoint,
     }
     try:
         Options.of(chosen)

@@ -78,13 +78,14 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     module = variant.read_module()
     (name,) = module.entries
     checkpoints.gather(module)
-    freed = inside.run(module, LibraryDerivatives())
+    freed = inside.run(module, LibraryDerivatives(), cuts_loops=variant.options.cuts_loops)
     body = module.funcs[name].body
     inside.refuse_freed(module.funcs[name], Flow([body]).sources(body.ops[-1].operands), freed)
     detached.run(module)
     run_pipeline(module, "clean")
     names = list(module.params)
-    made = differentiate(module, name, arguments, [names[i] for i in params], LibraryDerivatives())
+    made = differentiate(module, name, arguments, [names[i] for i in params], LibraryDerivatives(),
+                         cuts_loops=variant.options.cuts_loops)  # fmt: skip
     verify(module, OPTIMIZED)
     own = len(made.forward.results) - made.kept
     kept = tuple(map(spec_of_type, made.forward.results[own:]))

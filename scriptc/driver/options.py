@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypedDict
 
 WEIGHTS = ("float32", "bfloat16", "float16")
+CHECKPOINTS = ("none", "sqrt")
 
 
 class CompileOptions(TypedDict, total=False):
@@ -22,6 +23,8 @@ class CompileOptions(TypedDict, total=False):
     profile: generate the instrumented code that `Compiled.profile` uses. Default: False.
     weights: "bfloat16" or "float16" keeps frozen float32 weights of linears rounded to that dtype. Sums stay float32.
         Needs freeze=True, and optimize=2 or 3. Default: "float32".
+    checkpoint: "sqrt" lets backward run loops again, in chunks of about as many iterations as there are chunks, so that
+        a loop of n iterations keeps the values of about sqrt(n). "none" keeps those of all iterations. Default: "none".
     """
 
     optimize: Literal[0, 1, 2, 3]
@@ -31,6 +34,7 @@ class CompileOptions(TypedDict, total=False):
     flush_denormals: bool
     profile: bool
     weights: Literal["float32", "bfloat16", "float16"]
+    checkpoint: Literal["none", "sqrt"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class Options:
     profile: whether to instrument the code for `compiled.profile`.
     weights: the weight format of frozen linears, "float32", "bfloat16" or "float16". Sums are float32 in each of them.
     debug: whether to emit #line directives and to pass -g, so that a debugger steps through the Python source.
+    checkpoint: "sqrt" if backward runs the loops of forward again, in chunks, else "none".
     """
 
     optimize: int = 3
@@ -54,6 +59,7 @@ class Options:
     flush_denormals: bool = False
     profile: bool = False
     weights: str = "float32"
+    checkpoint: str = "none"
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Options:
@@ -74,11 +80,18 @@ class Options:
         made = cls(**options)
         if made.optimize not in (0, 1, 2, 3):
             raise ValueError(f"optimize is 0, 1, 2 or 3, not {made.optimize!r}")
+        if made.checkpoint not in CHECKPOINTS:
+            raise ValueError(f"checkpoint is one of {', '.join(CHECKPOINTS)}, not {made.checkpoint!r}")
         if made.weights not in WEIGHTS:
             raise ValueError(f"weights is one of {', '.join(WEIGHTS)}, not {made.weights!r}")
         if made.weights != "float32" and (not made.freeze or made.optimize < 2):
             raise ValueError(f"weights={made.weights!r} needs freeze=True, and optimize=2 or 3")
         return made
+
+    @property
+    def cuts_loops(self) -> bool:
+        """Return whether backward code runs loops again, in chunks."""
+        return self.checkpoint == "sqrt"
 
     def given(self) -> CompileOptions:
         """Return the options that are not the defaults, as `scriptc.compile` takes them."""

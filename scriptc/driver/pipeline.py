@@ -93,7 +93,7 @@ def _translated(entry: Entry, options: Options, stages: Stages) -> Translated:
         with stages.stage("passes"):
             verify(entry.module, READ)
             checkpoints.gather(entry.module)
-            inside.run(entry.module, LibraryDerivatives())
+            inside.run(entry.module, LibraryDerivatives(), cuts_loops=options.cuts_loops)
             checkpoints.flatten_module(entry.module)
             run_passes(entry.module, options)
         # tensor IR to loop IR to C
