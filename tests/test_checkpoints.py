@@ -95,6 +95,10 @@ def prints(x: Tensor) -> Tensor:
     return torch.tanh(x)
 
 
+def checkpoints_what_prints(x: Tensor) -> Tensor:
+    return checkpoint(prints, x, use_reentrant=False)
+
+
 def writes_a_tensor_from_outside(x: Tensor) -> Tensor:
     total = torch.zeros_like(x)
 
@@ -119,7 +123,7 @@ def draws_other_numbers(x: Tensor) -> Tensor:
 @pytest.mark.parametrize(
     ("function", "reason"),
     [
-        (lambda x: checkpoint(prints, x, use_reentrant=False), "`print` in a checkpoint, which eager runs again in backward"),
+        (checkpoints_what_prints, "`print` in a checkpoint, which eager runs again in backward"),
         (writes_a_tensor_from_outside, "a write in a checkpoint to a value from outside"),
         (updates_a_norm, "in a checkpoint"),
         (draws_other_numbers, "random numbers with preserve_rng_state=False"),
@@ -221,3 +225,40 @@ def test_a_step_that_asks_for_gradients_itself():
 def test_the_option_is_checked():
     with pytest.raises(ValueError, match="checkpoint is one of none, sqrt, not 'log'"):
         scriptc.compile(programs.chain, checkpoint="log")
+
+
+# ---- formulas of the memory ----
+
+
+def test_the_memory_of_a_cut_loop_is_a_formula_of_the_root():
+    xs = torch.randn(100, 4, 8)
+    found = {
+        cut: scriptc.compile(programs.Recurrent(every=False), checkpoint=cut).memory(xs, gradients=True)
+        for cut in ("none", "sqrt")
+    }
+    assert found["none"].kept.formula == "128*xs_0*xs_1"
+    assert found["sqrt"].kept.formula == "64*xs_1*ceil(sqrt(xs_0))"
+    assert found["sqrt"].kept.at(xs_0=400) == 64 * 4 * 20
+    assert found["sqrt"].kept.at(xs_0=390) == 64 * 4 * 20
+    for sizes in ({"xs_0": 400, "xs_1": 16}, {"xs_0": 900, "xs_1": 16}):
+        none, sqrt = (found[cut].kept.at(**sizes) + found[cut].backward.at(**sizes) for cut in ("none", "sqrt"))
+        assert sqrt < none / 4
+
+
+def test_the_memory_of_backward_is_that_of_other_calls():
+    net = programs.Recurrent(every=True)
+    made = scriptc.compile(net, checkpoint="sqrt")
+    found = made.memory(torch.randn(100, 4, 8), gradients=True)
+    again = made.memory(torch.randn(144, 6, 8), gradients=True)
+    for part in ("forward", "kept", "backward"):
+        formula = getattr(found, part)
+        assert formula.at(xs_0=144, xs_1=6) == pytest.approx(getattr(again, part).measured, rel=0.1), str(formula)
+    assert "memory that forward keeps for backward, in bytes" in str(found)
+    assert found._repr_html_().count("<table") == 3
+
+
+def test_a_call_without_gradients_has_no_memory_of_training():
+    with pytest.raises(ValueError, match="no gradient flows from a result of chain to an input that requires grad"):
+        scriptc.compile(programs.chain, optimize=0).memory(torch.ones(2, 2), torch.ones(2, 2), gradients=True)
+    with pytest.raises(NotImplementedError, match="`print` in a checkpoint"):
+        scriptc.compile(checkpoints_what_prints, optimize=0).memory(matrices()[0], gradients=True)

@@ -282,6 +282,17 @@ def test_json_has_the_documented_keys(
         assert found[inner[0]] and all(set(row) == inner[1] for row in found[inner[0]])
 
 
+def test_the_memory_of_backward(nets: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("memory", f"{nets}:net", "--gradients", "--optimize", "0", "--checkpoint", "sqrt", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"forward", "kept", "backward"}
+    assert found["kept"]["formula"] and found["backward"]["measured"] > 0
+    assert run("memory", f"{nets}:net", "--gradients", "--optimize", "0") == 0
+    assert "Net: peak memory of backward, in bytes" in capsys.readouterr().out
+    assert run("memory", f"{nets}:twice", "--gradients", "--optimize", "0") == 2
+    assert "no gradient flows from a result of twice" in capsys.readouterr().err
+
+
 def test_json_of_what_cannot_be_compiled(nets: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("explain", f"{nets}:generates", "--args", "torch.ones(1)", "--json") == 1
     (found,) = json.loads(capsys.readouterr().out)["diagnostics"]

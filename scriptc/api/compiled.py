@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 from scriptc.dispatch.dispatcher import Dispatcher
 from scriptc.driver.variant import Variant
@@ -12,6 +12,7 @@ from scriptc.driver.variant import Variant
 if TYPE_CHECKING:
     from scriptc.inspect.memory import Memory
     from scriptc.inspect.profile import Profile
+    from scriptc.inspect.training_memory import TrainingMemory
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -81,15 +82,26 @@ class Inspection:
 
         return profile(self._dispatcher, args, kwargs)
 
-    def memory(self, /, *args: Any, **kwargs: Any) -> Memory:
+    @overload
+    def memory(self, /, *args: Any, gradients: Literal[False] = False, **kwargs: Any) -> Memory: ...
+    @overload
+    def memory(self, /, *args: Any, gradients: Literal[True], **kwargs: Any) -> TrainingMemory: ...
+    def memory(self, /, *args: Any, gradients: bool = False, **kwargs: Any) -> Memory | TrainingMemory:
         """Return the peak memory of a call as a formula of its sizes, as a `Memory`.
 
         The call runs many times, on copies of the arguments and on random arguments of other sizes. State that the
         calls write is put back. Without arguments, the result that was found last is returned; RuntimeError if there
         is none.
+
+        gradients: find the memory of a call that autograd sees, and of its backward, as a `TrainingMemory`. Arguments and
+            weights require grad as they do in the given call.
         """
         from scriptc.inspect.memory import last_memory, memory
 
+        if gradients:
+            from scriptc.inspect.training_memory import training_memory
+
+            return training_memory(self._dispatcher, args, kwargs)
         found = last_memory(self._dispatcher)
         if args or kwargs or (found is None and not self._dispatcher.target.signature.parameters):
             found = memory(self._dispatcher, args, kwargs)

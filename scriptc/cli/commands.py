@@ -221,6 +221,13 @@ def profile(options: argparse.Namespace) -> int:
 
 def memory(options: argparse.Namespace) -> int:
     compiled, (args, kwargs) = _compiled(options)
+    if options.gradients:
+        try:
+            training = _called(compiled.memory, *args, gradients=True, **kwargs)
+        except (ValueError, NotImplementedError) as error:  # the call has no gradients, or none that are supported
+            raise UserError(str(error)) from error
+        print(json_output.dumped(json_output.training_memory(training)) if options.json else training)
+        return OK
     found = _called(compiled.memory, *args, **kwargs)
     print(json_output.dumped(json_output.memory(found)) if options.json else found)
     return OK

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from scriptc.inspect.comparison_report import Report
     from scriptc.inspect.memory import Memory
     from scriptc.inspect.profile import Profile
+    from scriptc.inspect.training_memory import TrainingMemory
 
 
 def dumped(found: dict[str, Any]) -> str:
@@ -66,6 +67,10 @@ def memory(found: Memory) -> dict[str, Any]:
         "name": found.name, "formula": found.formula or None, "symbols": found.symbols, "sizes": found.sizes,
         "least": found.least, "predicted": found.predicted, "measured": found.measured,
     }  # fmt: skip
+
+
+def training_memory(found: TrainingMemory) -> dict[str, Any]:
+    return {"forward": memory(found.forward), "kept": memory(found.kept), "backward": memory(found.backward)}
 
 
 def checks(rows: list[doctor.Row]) -> dict[str, Any]:

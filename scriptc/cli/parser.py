@@ -105,6 +105,7 @@ def parser() -> argparse.ArgumentParser:
     memory = add(
         "memory", commands.memory, "find the peak memory of a call, as a formula of the sizes of its arguments"
     )
+    memory.add_argument("--gradients", action="store_true", help="of a call that autograd sees, and of its backward")
 
     opt = add("opt", commands.opt, "run passes on IR text and print the result", target=False)
     opt.add_argument("--passes", metavar="A,B", help="passes in order, such as clean,fuse{max=8} (default: all)")

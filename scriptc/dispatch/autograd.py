@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -64,7 +64,7 @@ class _Compiled(torch.autograd.Function):
         raise NotImplementedError(ctx.reason)
 
 
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
     """Yield the tensors in a value. Objects of the user's classes in it may form cycles."""
     seen: set[int] = set()
     todo = [value]
@@ -112,6 +112,18 @@ def _hold(store: WriteBack, value: Any) -> None:
         _container(store)[store.key] = value
 
 
+def inputs_of(contract: Contract, arguments: dict[str, Any]) -> list[Any]:
+    """Return the inputs of a call by number: leaves of the arguments and late-bound values, then tensors outside."""
+    inputs: list[Any] = [leaf for a in contract.args for leaf in values_of(a.spec, arguments[a.name])]
+    inputs += [leaf for v in contract.values for leaf in values_of(v.spec, v.container[v.key])]
+    return inputs + [live.container[live.key] for live in contract.tensors]
+
+
+def requires_grad(inputs: Sequence[Any]) -> set[int]:
+    """Return the numbers of the inputs that require grad."""
+    return {i for i, value in enumerate(inputs) if any(t.requires_grad for t in tensors_in(value))}
+
+
 def call_with_grad(
     target: Target, contract: Contract, gradients: Dependencies, calls: GradientCalls,
     run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
@@ -121,20 +133,18 @@ def call_with_grad(
     The compiled code runs once, inside of an autograd.Function.
     """
     arguments = target.bind(args, kwargs)
-    inputs: list[Any] = [leaf for a in contract.args for leaf in values_of(a.spec, arguments[a.name])]
-    inputs += [leaf for v in contract.values for leaf in values_of(v.spec, v.container[v.key])]
-    inputs += [live.container[live.key] for live in contract.tensors]
-    requires = {i for i, value in enumerate(inputs) if any(t.requires_grad for t in _tensors(value))}
+    inputs = inputs_of(contract, arguments)
+    requires = requires_grad(inputs)
     differentiable = [bool(g & requires) for g in gradients.results]
     owners = [v for a in contract.args for v in placed(a.spec, arguments[a.name])]
     stores = [_with_owner(contract.write_backs[i], owners) for i, g in gradients.targets.items() if g & requires]
     lists = [inputs[i] for i, g in gradients.lists.items() if g & requires]
     if not any(differentiable) and not stores and not lists:
         return run(*args, **kwargs)
-    call = _gradient_call(target, contract, calls, requires, differentiable, inputs, changes=bool(stores or lists))
+    call = gradient_call(target, contract, calls, requires, differentiable, inputs, changes=bool(stores or lists))
     if isinstance(call, GradientCall):
         return _run_differentiable(call, differentiable, inputs, args, kwargs)
-    given = {id(t) for value in inputs for t in _tensors(value)}
+    given = {id(t) for value in inputs for t in tensors_in(value)}
     box: list[Any] = []
     raised: list[BaseException] = []
     marked: list[torch.Tensor] = []
@@ -143,8 +153,8 @@ def call_with_grad(
         try:
             with torch.no_grad():
                 box.append(calls.run_without(args, kwargs))
-            for (_, leaf), requires_grad in zip(leaves_of_result(contract.result, box[0]), differentiable, strict=True):
-                if requires_grad:
+            for (_, leaf), flag in zip(leaves_of_result(contract.result, box[0]), differentiable, strict=True):
+                if flag:
                     _mark(leaf, given, marked)
         except Exception as e:  # values that were set before the exception require grad, too
             raised.append(e)
@@ -152,12 +162,12 @@ def call_with_grad(
             _mark(value, given, marked)
         return marked
 
-    sources = [t for i in sorted(requires) for t in _tensors(inputs[i])]
+    sources = [t for i in sorted(requires) for t in tensors_in(inputs[i])]
     outputs = _Compiled.apply(call, once, *sources)
     replaced = {id(old): new for old, new in zip(marked, outputs, strict=True)}
     for store in stores:
         held = _held(store)
-        if any(id(t) in replaced for t in _tensors(held)):
+        if any(id(t) in replaced for t in tensors_in(held)):
             _hold(store, _rebuild(held, replaced))
     for value in lists:
         _rebuild(value, replaced)
@@ -166,7 +176,7 @@ def call_with_grad(
     return _rebuild(box[0], replaced)
 
 
-def _gradient_call(
+def gradient_call(
     target: Target, contract: Contract, calls: GradientCalls, requires: set[int], differentiable: list[bool],
     inputs: list[Any], *, changes: bool,
 ) -> GradientCall | str:  # fmt: skip
@@ -176,7 +186,7 @@ def _gradient_call(
         return f"{about}: the call stores tensors that require grad outside of itself"
     if not all(isinstance(inputs[i], torch.Tensor) or _is_list_of_tensors(inputs[i]) for i in requires):
         return f"{about}: tensors in an object or a nested container that is an argument require grad"
-    flagged = [leaf for leaf, requires_grad in zip(leaves(contract.result), differentiable, strict=True) if requires_grad]
+    flagged = [leaf for leaf, flag in zip(leaves(contract.result), differentiable, strict=True) if flag]
     if not all(map(is_differentiable, flagged)):
         return f"{about}: it returns an object or a nested container with tensors that require grad"
     if has_several_tensors(contract.result):
@@ -193,10 +203,10 @@ def _run_differentiable(
     call: GradientCall, differentiable: list[bool], inputs: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Run a forward entry, and let the results that require grad have the backward entry as their `grad_fn`."""
-    given = [t for v in inputs for t in _tensors(v)]
+    given = [t for v in inputs for t in tensors_in(v)]
     sources = [inputs[i] for i in call.inputs]
     counts = [None if isinstance(v, torch.Tensor) else len(v) for v in sources]
-    flat = [t for v in sources for t in _tensors(v)]  # before the call, which may append to lists
+    flat = [t for v in sources for t in tensors_in(v)]  # before the call, which may append to lists
     value, saved = call.run_forward(args, kwargs, differentiable, given)
     saved.counts = counts
     call.save_weights(saved, inputs)
@@ -208,7 +218,7 @@ def _run_differentiable(
 def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:
     """Append the new floating and complex tensors of a value to `out`, once each."""
     seen = {id(t) for t in out}
-    for t in _tensors(value):
+    for t in tensors_in(value):
         if id(t) not in given and id(t) not in seen and (t.is_floating_point() or t.is_complex()):
             seen.add(id(t))
             out.append(t)
