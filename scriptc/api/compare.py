@@ -24,6 +24,7 @@ from scriptc.inspect.snapshots import (
     undo_writes,
 )
 from scriptc.inspect.tensor_difference import difference, error_against, tolerance
+from scriptc.inspect.training_steps import Step
 from scriptc.inspect.weight_rounding import Rounded, rounded, rounded_weights
 from scriptc.ir.errors import CompileError, InternalError
 
@@ -47,24 +48,26 @@ def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Repo
     AssertionError if values differ, or if none were compared.
     """
     eager, compiled, receiver = _both(model)
-    before = _Inputs.copy_of(args, kwargs, receiver)
-    with torch.no_grad(), undo_writes(receiver):
-        expected = _run(eager, args, kwargs, receiver)
-    with torch.no_grad(), undo_writes(receiver):
-        actual = _run(compiled, args, kwargs, receiver)
+    step = Step.of(getattr(compiled, "_dispatcher", None), args, kwargs)
+    before = _Inputs.copy_of(args, kwargs, receiver, step)
+    with step.mode(), undo_writes(receiver):
+        expected = _run(eager, args, kwargs, receiver, step)
+    with step.mode(), undo_writes(receiver):
+        actual = _run(compiled, args, kwargs, receiver, step)
     if isinstance(actual.error, (CompileError, InternalError, ToolchainError, BuildError)):
         raise actual.error
     written = list(_compare_writes(actual, expected, before))
+    precise = None if step else _Precise(eager, receiver, args, kwargs)  # a step in float64 would write to float32 weights
     if weights := _rounded_weights(compiled):
-        with rounded(weights), torch.no_grad(), undo_writes(receiver):
-            alike = _run(eager, args, kwargs, receiver)
-            judged = list(_compare_results(actual, alike, _Precise(eager, receiver, args, kwargs)))
+        with rounded(weights), step.mode(), undo_writes(receiver):
+            alike = _run(eager, args, kwargs, receiver, step)
+            judged = list(_compare_results(actual, alike, precise))
         rows = [*_with_errors(judged, _compare_results(actual, expected, None)), *written]
     else:
-        rows = [*_compare_results(actual, expected, _Precise(eager, receiver, args, kwargs)), *written]
+        rows = [*_compare_results(actual, expected, precise), *written]
     if not locate or expected.error or actual.error:
         return Report(tuple(rows))
-    return Report(tuple(rows), _locate(compiled, args, kwargs, receiver))
+    return Report(tuple(rows), _locate(compiled, args, kwargs, receiver, step))
 
 
 def _rounded_weights(compiled: Any) -> Rounded:
@@ -87,26 +90,26 @@ def _with_errors(judged: list[Row], against_exact: Iterator[Row]) -> Iterator[Ro
             yield replace(other, verdict=verdict, ok=row.ok)
 
 
-def _locate(compiled: Any, args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> str:
+def _locate(compiled: Any, args: Any, kwargs: Any, receiver: torch.nn.Module | None, step: Step) -> str:
     from scriptc.inspect.divergence import locate
 
-    with torch.no_grad(), undo_writes(receiver):
+    with step.mode(), undo_writes(receiver):
         found = locate(target_of(compiled), lambda: copied(args), lambda: copied(kwargs), compiled._dispatcher.options)
     return f"first line that differs: {found}" if found else "no line of the compiled IR differs from the interpreter"
 
 
 @dataclass
 class _Inputs:
-    """Everything that a call can write: its arguments, and the tensors and attributes of its module."""
+    """Everything that a call can write: its arguments, its module, and the state outside that a training step changes."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     state: _Leaves = field(default_factory=dict)
 
     @staticmethod
-    def copy_of(args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> _Inputs:
+    def copy_of(args: Any, kwargs: Any, receiver: torch.nn.Module | None, step: Step) -> _Inputs:
         own_args, own_kwargs = copied((args, kwargs))
-        return _Inputs(own_args, own_kwargs, state_of(receiver))
+        return _Inputs(own_args, own_kwargs, state_of(receiver) | step.leaves())
 
     def leaves(self) -> _Leaves:
         return dict([*leaves_of("args", self.args), *leaves_of("kwargs", self.kwargs), *self.state.items()])
@@ -126,7 +129,9 @@ class _Outcome:
     aliases: dict[str, str]
 
 
-def _run(call: Callable[..., Any], args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> _Outcome:
+def _run(
+    call: Callable[..., Any], args: Any, kwargs: Any, receiver: torch.nn.Module | None, step: Step
+) -> _Outcome:
     own_args, own_kwargs = copied((args, kwargs))
     inputs = _Inputs(own_args, own_kwargs, {f"self.{name}": tensor for name, tensor in tensors_of(receiver)})
     result, error = None, None
@@ -136,7 +141,7 @@ def _run(call: Callable[..., Any], args: Any, kwargs: Any, receiver: torch.nn.Mo
         except Exception as raised:
             error = raised
     aliases = _aliases(result, inputs)
-    inputs.state = state_of(receiver)
+    inputs.state = state_of(receiver) | step.leaves()
     return _Outcome(result, error, inputs, aliases)
 
 

@@ -48,6 +48,13 @@ class Translated:
     program: CProgram
 
 
+def differentiate_inside(module: Module, options: Options) -> None:
+    """Replace the ops by which a program asks for gradients by backward code, and drop the marks of checkpoints."""
+    checkpoints.gather(module)
+    inside.run(module, LibraryDerivatives(), cuts_loops=options.cuts_loops)
+    checkpoints.flatten_module(module)
+
+
 def run_passes(module: Module, options: Options, after: Callable[[str, Module], None] | None = None) -> None:
     """Run the passes of an opt level on a module, in place.
 
@@ -92,9 +99,7 @@ def _translated(entry: Entry, options: Options, stages: Stages) -> Translated:
         # tensor IR to better tensor IR
         with stages.stage("passes"):
             verify(entry.module, READ)
-            checkpoints.gather(entry.module)
-            inside.run(entry.module, LibraryDerivatives(), cuts_loops=options.cuts_loops)
-            checkpoints.flatten_module(entry.module)
+            differentiate_inside(entry.module, options)
             run_passes(entry.module, options)
         # tensor IR to loop IR to C
         with stages.stage("C generation"):

@@ -19,16 +19,18 @@ from scriptc.backend_c.emit import emit_program
 from scriptc.dispatch.dispatcher import Dispatcher
 from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.options import Options
-from scriptc.driver.pipeline import run_passes
+from scriptc.driver.pipeline import differentiate_inside, run_passes
 from scriptc.driver.target import Target
 from scriptc.driver.variant import Variant
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment import specs
 from scriptc.inspect.snapshots import forked_generators
 from scriptc.inspect.tensor_difference import difference
-from scriptc.ir.analysis import draws_random_numbers
+from scriptc.inspect.training_steps import Step
+from scriptc.ir.analysis import draws_random_numbers, may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op, Value
+from scriptc.ir.gradients.inside import asks_for_gradients
 from scriptc.ir.interp import Interpreter
 from scriptc.ir.loc import Loc
 from scriptc.ir.printer import print_module
@@ -60,15 +62,17 @@ def locate(target: Target, args: Any, kwargs: Any, options: Options) -> Divergen
     """
     bound = target.bind(args(), kwargs())
     entry = read(target.func, target.receiver, bound, dynamic=options.dynamic, runs_hooks=target.runs_hooks)
+    step = Step(entry if asks_for_gradients(entry.module) else None)
+    differentiate_inside(entry.module, options)
     traced = _trace(entry.module)
     if not traced:
         return None
     lists = [value.type for _, value in traced]
     referee = _Referee(entry.module, {live.name: live.container[live.key] for live in entry.tensors})
     given = list(_leaves(entry, target.bind(args(), kwargs())))
-    with forked_generators():
+    with step.mode(), torch.no_grad(), forked_generators():
         expected = referee.run(entry.module.entries[0], *given)[-len(traced) :]
-    with forked_generators():
+    with step.mode(), forked_generators():
         actual = _run_compiled(entry, lists, target, options)(*args(), **kwargs())[1:]
     ops = {id(values): index for index, values in enumerate(expected)}
     seen = dict.fromkeys(range(len(traced)), 0)
@@ -116,9 +120,11 @@ def _trace(module: Module) -> list[tuple[Op, Value]]:
 def _is_traced(op: Op) -> bool:
     """Return whether the trace records an op.
 
-    It records no weights, and no views of tensors that it records.
+    It records no weights, no views of tensors that it records, and no tensors that some paths leave undefined.
     """
     made = op.result.type
+    if may_be_undefined(op.result, ()) or "cell" in op.defn.reads:
+        return False
     return isinstance(made, TensorType) and made.dims is not None and op.name != "param" and not op.has("VIEW")
 
 

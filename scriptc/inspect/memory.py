@@ -22,6 +22,7 @@ from scriptc.inspect.notebook_html import html_table, print_text
 from scriptc.inspect.resized_arguments import ResizedArguments, SizeLocation
 from scriptc.inspect.size_formulas import Fitter, Terms, largest, others, text_of
 from scriptc.inspect.snapshots import copied, undo_writes
+from scriptc.inspect.training_steps import Step
 from scriptc.runtime import bridge
 
 SECONDS = 60.0  # the most time that calls in other sizes may take
@@ -101,14 +102,17 @@ Measured = tuple[int, int]  # the bytes that are asked for, and those of the blo
 def memory(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Memory:
     """Find the formula from a call, and from calls with random arguments in other sizes.
 
-    Writes to the module are undone. Raises what the call raises.
+    What the calls write is undone. Raises what the call raises.
     """
     receiver = dispatcher.target.receiver
-    with torch.no_grad(), undo_writes(receiver if isinstance(receiver, torch.nn.Module) else None):
+    step = Step.of(dispatcher, args, kwargs)
+    with step.mode(), undo_writes(receiver if isinstance(receiver, torch.nn.Module) else None):
         own = Dispatcher(dispatcher.obj, dispatcher.options)
         example, named = copied((args, kwargs))
-        own.call(*example, **named)
-        (found,) = Finder(own.target, own.variants[-1].contract, _Call(own), args, kwargs).find(["peak memory of a call"])
+        with step.mode():
+            own.call(*example, **named)
+        finder = Finder(own.target, own.variants[-1].contract, _Call(own, step), args, kwargs)
+        (found,) = finder.find(["peak memory of a call"])
     _last[dispatcher] = found
     return found
 
@@ -122,15 +126,20 @@ _last: WeakKeyDictionary[Dispatcher, Memory] = WeakKeyDictionary()
 
 
 class _Call:
-    """Runs calls of the latest variant of a dispatcher, in fresh contexts, and counts the bytes at the peak."""
+    """Runs calls of the latest variant of a dispatcher, in fresh contexts, and counts the bytes at the peak.
 
-    def __init__(self, dispatcher: Dispatcher):
+    step: puts back what a training step changes, so that the variant fits the next call.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, step: Step):
+        self.step = step
         self.callable = bridge.Callable(_refuse)
         self.callable.add_variant(dispatcher.spec(dispatcher.variants[-1]))
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Measured]:
         self.callable.count_allocations()
-        self.callable.call(*args, **kwargs)
+        with self.step.mode():
+            self.callable.call(*args, **kwargs)
         return [(self.callable.asked_bytes, self.callable.peak_bytes)]
 
 

@@ -19,6 +19,7 @@ from scriptc.driver.source_paths import user_line
 from scriptc.inspect.notebook_html import html_table, paragraph, print_text
 from scriptc.inspect.snapshots import copied, undo_writes
 from scriptc.inspect.text_table import table
+from scriptc.inspect.training_steps import Step
 from scriptc.ir.loc import shown_file
 
 SECONDS = 0.3  # calls are repeated for at most so long
@@ -133,12 +134,13 @@ class Profile:
 def profile(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Profile:
     """Measure repeated calls of an instrumented build, on copies of the arguments.
 
-    Gradients are not recorded, and writes to the module are undone. Raises what the call raises.
+    Gradients are recorded only where the call computes some itself. What the calls write is undone. Raises what the call
+    raises.
     """
     instrumented = Dispatcher(dispatcher.obj, replace(dispatcher.options, profile=True))
     receiver = dispatcher.target.receiver
     module = receiver if isinstance(receiver, torch.nn.Module) else None
-    with torch.no_grad(), undo_writes(module):
+    with Step.of(dispatcher, args, kwargs).mode(), undo_writes(module):
         _call(instrumented.call, args, kwargs)  # compiles
         _call(instrumented.call, args, kwargs)
         sites = instrumented.variants[-1].translated.program.sites

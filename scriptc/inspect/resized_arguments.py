@@ -74,7 +74,8 @@ class ResizedArguments:
         match spec:
             case specs.TensorSpec():
                 shape = [sizes.get((path, d), n) for d, n in enumerate(value.shape)]
-                return self.values_like(value, shape) if fresh else value.detach().clone().contiguous()
+                made = self.values_like(value, shape) if fresh else value.detach().clone().contiguous()
+                return made.requires_grad_(value.requires_grad and value.is_leaf)
             case specs.ScalarSpec("i64"):
                 return sizes.get((path, -1), value)
             case specs.ListSpec(elem, cls) if elem is not None and len(value):
