@@ -396,3 +396,21 @@ def test_packages_train(made: type[nn.Module], tmp_path: Path) -> None:
     package = scriptc.load(scriptc.build(model, x, y, out=tmp_path / "trainer", optimize=1))
     for k in (1, 0.5, 2):
         assert float(package((x * k).numpy(), y.numpy())) == pytest.approx(float(model(x * k, y)), rel=1e-5)
+
+
+def test_weights_that_are_first_read_in_a_loop() -> None:
+    weight = torch.full((3,), 0.5, dtype=F64, requires_grad=True)
+
+    def step(x: Tensor) -> Tensor:
+        h = x
+        for _ in range(x.shape[0]):
+            h = torch.tanh(h * weight)
+        h.sum().backward()
+        return h.detach()
+
+    x = torch.linspace(-1, 1, 12, dtype=F64).reshape(4, 3)
+    step(x)
+    assert weight.grad is not None
+    expected, weight.grad = weight.grad, None
+    scriptc.compile(step)(x)
+    torch.testing.assert_close(weight.grad, expected)

@@ -118,17 +118,25 @@ def _accumulate(r: Reader, leaf: AbstractValue, new: AbstractValue) -> None:
 
 
 def _leaves(r: Reader, sources: set[Value]) -> list[AbstractValue]:
-    """Return the tensors outside that require grad, one read of each, and refuse arguments that do."""
+    """Return the tensors outside that require grad, read here, and refuse arguments that do."""
     found: dict[str, AbstractValue] = {}
     for value in sources:
         leaf = RuntimeValue(value)
         if (outside := tensor_outside(r, leaf)) is not None:
             if _requires_grad(r, outside):
-                found.setdefault(outside.name, leaf)
+                found.setdefault(outside.name, _read_here(r, value))
         elif value.op is None and value.block is r.emit.body and not r.state.ahead:
             asks = RuntimeValue(r.emit.build("requires_grad", [value]))
             check_that(r, negated(r, asks), "NotImplementedError", _OF_ARGUMENT)
     return [found[name] for name in sorted(found)]
+
+
+def _read_here(r: Reader, value: Value) -> AbstractValue:
+    """Return a tensor outside that was read elsewhere, perhaps in a loop that has ended."""
+    if value.op is None or value.op.name != "param":
+        return RuntimeValue(value)
+    op = r.emit.builder.op("param", (), r.position.loc, types=[value.type], name=value.op.attrs["name"])
+    return RuntimeValue(op.result)
 
 
 def gradients(
