@@ -222,6 +222,18 @@ def test_a_step_that_asks_for_gradients_itself():
     torch.testing.assert_close(found[2], found[0])
 
 
+@pytest.mark.parametrize("optimize", [0, 3])
+def test_a_step_keeps_the_root_of_its_iterations(optimize):
+    net = programs.Recurrent(every=False)
+
+    def step(xs: Tensor) -> Tensor:
+        return torch.autograd.grad(net(xs).square().sum(), net.state.weight)[0]
+
+    xs = torch.randn(400, 4, 8)
+    none, sqrt = (scriptc.compile(step, optimize=optimize, checkpoint=cut).memory(xs).measured for cut in ("none", "sqrt"))
+    assert sqrt < none / 3
+
+
 def test_the_option_is_checked():
     with pytest.raises(ValueError, match="checkpoint is one of none, sqrt, not 'log'"):
         scriptc.compile(programs.chain, checkpoint="log")
