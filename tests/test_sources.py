@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from types import FunctionType
 
 import torch
@@ -9,6 +11,8 @@ import torch.nn.functional as F
 from settings import OPTIMIZE
 
 import scriptc
+from scriptc.frontend.source import search
+from scriptc.frontend.source.nodes import all_nodes, child_nodes
 
 # fmt: off
 ALIKE = [lambda x: F.relu(x), lambda x: F.silu(x), lambda x: x + 1, lambda x: x + 2, lambda x: (lambda x: x * 2)(x)]
@@ -32,3 +36,27 @@ def test_copies_of_code_that_are_called_by_their_class() -> None:
     code = forward.__code__.replace(co_name="Layer.forward")
     copied = FunctionType(code, forward.__globals__, "forward")
     assert scriptc.compile(copied, optimize=OPTIMIZE)(torch.ones(2)).tolist() == [2, 2]
+
+
+def test_nodes_are_those_of_ast() -> None:
+    """Contexts and operators are left out, which hold nothing."""
+    plain = ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop
+    for file in sorted(Path(__file__).parent.glob("language/*.py")):
+        tree = ast.parse(file.read_text())
+        assert all_nodes(tree) == [n for n in ast.walk(tree) if not isinstance(n, plain)]
+        for node in all_nodes(tree):
+            assert child_nodes(node) == [n for n in ast.iter_child_nodes(node) if not isinstance(n, plain)]
+
+
+def test_nodes_have_the_lines_of_the_file() -> None:
+    source = Path(search.__file__).read_text()
+    for function in (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef)):
+        for first in (function.lineno, 1):
+            lines = source.splitlines(keepends=True)[function.lineno - 1 : function.end_lineno]
+            indented = ["    " + line for line in lines]
+            expected = ast.increment_lineno(ast.parse("".join(lines)), first - 1).body[0]
+            (found,) = search._parsed(lines, first).body
+            assert ast.dump(found, include_attributes=True) == ast.dump(expected, include_attributes=True)
+            (around,) = search._parsed(indented, first).body
+            assert isinstance(around, ast.If) and around.body[0].lineno == expected.lineno
+    assert search._parsed([], 2**40).body == []

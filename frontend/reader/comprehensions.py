@@ -17,6 +17,7 @@ from scriptc.frontend.reader.iterables import checked_iterable, length_of_range
 from scriptc.frontend.reader.paths import restore, snapshot, splice_block
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import assign
+from scriptc.frontend.source.nodes import all_nodes
 from scriptc.frontend.source.scope import assigned
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -173,7 +174,7 @@ def comprehended(
     frame.locals[result] = target
     frame.locals["·append"] = add
     frame.locals["·iter"] = sequence
-    names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    names = {n.id for g in node.generators for n in all_nodes(g.target) if isinstance(n, ast.Name)}
     # A function made in the loop must see the loop's variables, not equal names of the comprehensions around the loop.
     frame.scopes = [{name: av for name, av in scope.items() if name not in names} for scope in scopes]
     try:
@@ -350,7 +351,7 @@ def walk_generator(reader: Reader, av: GeneratorValue, site: Any) -> Walk:
 
 def statement_of_comprehension(reader: Reader, body: ast.stmt) -> None:
     live = reader.position.frame.live
-    nodes = [n for n in ast.walk(body) if isinstance(n, (ast.For, ast.If, ast.NamedExpr))]
+    nodes = [n for n in all_nodes(body) if isinstance(n, (ast.For, ast.If, ast.NamedExpr))]
     bound = frozenset(n.target.id for n in nodes if isinstance(n, ast.NamedExpr))
     for n in nodes:
         if isinstance(n, ast.stmt):

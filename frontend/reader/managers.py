@@ -13,6 +13,7 @@ from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.exceptions import finishing, go_on, protected, putting_off
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import assign, inline
+from scriptc.frontend.source.nodes import all_nodes, child_nodes
 from scriptc.frontend.source.scope import assigned, has_leave
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -146,13 +147,13 @@ def read_yield(reader: Reader, node: ast.Yield) -> AbstractValue:
 
 def _yields_once(stmts: Sequence[ast.stmt]) -> bool:
     """Return whether a body yields exactly once, at a point that every run reaches."""
-    found = [s for s in stmts if any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(s))]
+    found = [s for s in stmts if any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in all_nodes(s))]
     if len(found) != 1:
         return False
     match found[0]:
         case ast.Try(body=body) as inner:
-            rest = [s for s in ast.iter_child_nodes(inner) if s not in body]
-            return _yields_once(body) and not any(isinstance(n, ast.Yield) for s in rest for n in ast.walk(s))
+            rest = [s for s in child_nodes(inner) if s not in body]
+            return _yields_once(body) and not any(isinstance(n, ast.Yield) for s in rest for n in all_nodes(s))
         case ast.With(body=body):
             return _yields_once(body)
         case ast.Expr(value=ast.Yield()) | ast.Assign(value=ast.Yield()):
@@ -167,7 +168,7 @@ def _returns(stmts: Sequence[ast.stmt]) -> bool:
         if isinstance(node, ast.Return):
             return True
         if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
-            pending += ast.iter_child_nodes(node)
+            pending += child_nodes(node)
     return False
 
 

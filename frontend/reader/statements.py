@@ -18,6 +18,7 @@ from scriptc.frontend.reader.names import load
 from scriptc.frontend.reader.paths import Env, changed, fill_exits, note_change, plan_joins, rebind, splice_block
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
+from scriptc.frontend.source.nodes import all_nodes
 from scriptc.frontend.source.scope import assigned, declared, shared_names
 from scriptc.frontend.source.stack_room import require_room
 from scriptc.frontend.values.abstract import (
@@ -215,7 +216,7 @@ def run_function_def(reader: Reader, node: ast.FunctionDef) -> bool:
 def closure(reader: Reader, node: ast.FunctionDef | ast.Lambda) -> Closure:
     defaults = [reader.evaluate(d) for d in node.args.defaults]
     kw_defaults = [None if d is None else reader.evaluate(d) for d in node.args.kw_defaults]
-    read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    read = {n.id for n in all_nodes(node) if isinstance(n, ast.Name)}
     scopes = [scope for scope in reader.position.frame.scopes if not read.isdisjoint(scope)]
     return Closure(node, reader.position.frame, defaults, kw_defaults, scopes)
 

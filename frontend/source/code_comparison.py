@@ -15,9 +15,12 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from types import CodeType, EllipsisType, NoneType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from scriptc.frontend.source.nodes import all_nodes
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 class Token(NamedTuple):
@@ -59,20 +62,26 @@ def compiled(node: FunctionNode, code: CodeType) -> Iterator[tuple[CodeType, str
     bare = _without_surroundings(node)
     outer = [name for name in code.co_freevars if name != "__class__"]
     for owner in classes_around(bare, code):
-        body: list[ast.stmt] = [bare if isinstance(bare, ast.stmt) else ast.Expr(bare)]
+        body: list[ast.stmt] = [bare if isinstance(bare, ast.stmt) else ast.copy_location(ast.Expr(bare), bare)]
         if outer:
-            arguments = ast.arguments([], [ast.arg(name) for name in outer], None, [], [], None, [])
-            body = [_definition("_", arguments, body)]
+            names = [_at_start(ast.arg(name)) for name in outer]
+            body = [_at_start(_definition("_", ast.arguments([], names, None, [], [], None, []), body))]
         if owner is not None:
-            made = ast.ClassDef(owner, [], [], body, [])
+            made = _at_start(ast.ClassDef(owner, [], [], body, []))
             made.type_params = []  # type: ignore[attr-defined, unused-ignore]
             body = [made]
-        imports: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in _imported(code)]
-        module = ast.fix_missing_locations(ast.Module([*imports, *body], []))
+        imports = [_at_start(ast.Import([_at_start(ast.alias(name))])) for name in _imported(code)]
+        module = ast.Module([*imports, *body], [])
         found = compile(module, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)
         for _ in range(bool(outer) + (owner is not None)):
             found = next(c for c in found.co_consts if isinstance(c, CodeType))
         yield from ((c, owner) for c in found.co_consts if isinstance(c, CodeType))
+
+
+def _at_start(node: _Node) -> _Node:
+    """Give a node the location that `ast.fix_missing_locations` gives it, which visits the whole function."""
+    vars(node).update(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
+    return node
 
 
 def _definition(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
@@ -103,15 +112,16 @@ def _without_surroundings(node: FunctionNode) -> FunctionNode:
 def classes_around(node: FunctionNode, code: CodeType) -> Iterator[str | None]:
     """Yield the names of classes that may be around a function, None for no class. Private names in the code contain
     the name."""
-    private = {name for _, _, name in private_names(node)}
-    found = {n.removesuffix(p)[1:] for n in _all_names(code) for p in private if n.startswith("_") and n.endswith(p)}
+    mangled = {n for n in _all_names(code) if n[:1] == "_" and "__" in n[1:] and n[-2:] != "__"}
+    private = {name for _, _, name in private_names(node)} if mangled else ()
+    found = {n.removesuffix(p)[1:] for n in mangled for p in private if n.endswith(p)}
     yield from sorted(found - {""})
     yield "_" if "__class__" in code.co_freevars else None
 
 
 def private_names(function: FunctionNode) -> Iterator[tuple[ast.AST, str, str]]:
     """Yield the names in a function that a class around it would make private, as (node, field, name)."""
-    for node in ast.walk(function):
+    for node in all_nodes(function):
         for field, value in ast.iter_fields(node):
             of_others = node is function or isinstance(node, (ast.alias, ast.keyword))
             if field in ("id", "attr", "asname", "rest", "names") or field in ("name", "arg") and not of_others:
@@ -262,7 +272,7 @@ def _can_be_spelled(name: str) -> bool:
 
 
 def _lines_of_asserts(node: FunctionNode, begin: int) -> frozenset[int]:
-    found = (n for n in ast.walk(node) if isinstance(n, ast.Assert))
+    found = (n for n in all_nodes(node) if isinstance(n, ast.Assert))
     return frozenset(line - begin for n in found for line in range(n.lineno, (n.end_lineno or n.lineno) + 1))
 
 
@@ -311,9 +321,9 @@ def _is_checked(text: list[Token], own: list[Token], node: FunctionNode) -> bool
     if not _names(own, "IMPORT") - _names(text, "IMPORT") or not _names(text) <= _names(own):
         return False
     constants, own_constants = _constants(text), _constants(own)
-    annotated = [a for n in ast.walk(node) for a in (getattr(n, "annotation", None), getattr(n, "returns", None)) if a]
-    parts = [n for a in annotated for n in ast.walk(a)]
-    words = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)} | {"__class__"}
+    annotated = [a for n in all_nodes(node) for a in (getattr(n, "annotation", None), getattr(n, "returns", None)) if a]
+    parts = [n for a in annotated for n in all_nodes(a)]
+    words = {n.arg for n in all_nodes(node.args) if isinstance(n, ast.arg)} | {"__class__"}
     words |= {n.id if isinstance(n, ast.Name) else n.attr for n in parts if isinstance(n, (ast.Name, ast.Attribute))}
     known = {repr(n.value) for n in parts if isinstance(n, ast.Constant)} | {"0"}  # an import loads the constant 0
     numbers = {c for c, value in own_constants.items() if not isinstance(value, (str, NoneType, EllipsisType))}

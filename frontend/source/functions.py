@@ -10,6 +10,7 @@ from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING
 
 from scriptc.frontend.environment.dependencies import record_dependency
+from scriptc.frontend.source.nodes import all_nodes
 from scriptc.frontend.source.reshaping import mark
 from scriptc.ir.loc import Loc
 
@@ -102,9 +103,9 @@ def passes_on(func: FunctionType, inner: FunctionType) -> bool:
     }
     whole = ", ".join([*first, f"*{rest}", f"**{named}"])
     calls = [
-        c for c in ast.walk(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name) and c.func.id in names
+        c for c in all_nodes(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name) and c.func.id in names
     ]
-    uses = sum(isinstance(n, ast.Name) and n.id in (rest, named) for n in ast.walk(node))
+    uses = sum(isinstance(n, ast.Name) and n.id in (rest, named) for n in all_nodes(node))
     return uses == 2 * len(calls) > 0 and all(ast.unparse(c) == f"{ast.unparse(c.func)}({whole})" for c in calls)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterable, Iterator
 
+from scriptc.frontend.source.nodes import all_nodes, child_nodes
 from scriptc.frontend.source.scope import bindings, declared
 
 RESHAPES = frozenset("transpose t squeeze unsqueeze swapaxes swapdims".split())
@@ -21,8 +22,8 @@ class Reshape(ast.NamedExpr):
 
 def mark(function: ast.FunctionDef | ast.Lambda) -> None:
     """Replace reshaping calls on a function's own variables where a statement evaluates the call first."""
-    for inner in [n for n in ast.walk(function) if isinstance(n, ast.FunctionDef)]:
-        arguments = {n.arg for n in ast.walk(inner.args) if isinstance(n, ast.arg)}
+    for inner in [n for n in all_nodes(function) if isinstance(n, ast.FunctionDef)]:
+        arguments = {n.arg for n in all_nodes(inner.args) if isinstance(n, ast.arg)}
         own = ({*bindings(inner.body)} | arguments) - declared(inner).keys()
         for stmt in _statements(inner.body):
             if isinstance(stmt, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)) and stmt.value is not None:
@@ -35,7 +36,7 @@ def _statements(nodes: Iterable[ast.AST]) -> Iterator[ast.stmt]:
         if isinstance(node, ast.stmt):
             yield node
         if isinstance(node, (ast.stmt, ast.excepthandler, ast.match_case)) and not isinstance(node, ast.FunctionDef):
-            yield from _statements(ast.iter_child_nodes(node))
+            yield from _statements(child_nodes(node))
 
 
 def _marked(node: ast.expr, own: Container[str]) -> ast.expr:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from scriptc.frontend.source.nodes import all_nodes, child_nodes
+
 Names = frozenset[str]
 _NONE: Names = frozenset()
 _FUNCTIONS = (ast.FunctionDef, ast.Lambda)
@@ -41,17 +43,17 @@ def bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
             name = node.rest if isinstance(node, ast.MatchMapping) else node.name
             if name is not None:
                 yield name
-            yield from bindings(ast.iter_child_nodes(node))
+            yield from bindings(child_nodes(node))
         elif isinstance(node, ast.ExceptHandler):
             if node.name is not None:
                 yield node.name
-            yield from bindings(ast.iter_child_nodes(node))
+            yield from bindings(child_nodes(node))
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from ((a.asname or a.name.split(".")[0]) for a in node.names)
         elif isinstance(node, _COMPREHENSIONS):
-            yield from (n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
+            yield from (n.target.id for n in all_nodes(node) if isinstance(n, ast.NamedExpr))
         else:
-            yield from bindings(ast.iter_child_nodes(node))
+            yield from bindings(child_nodes(node))
 
 
 def used(node: ast.AST | None) -> Names:
@@ -64,11 +66,11 @@ def used(node: ast.AST | None) -> Names:
         return _NONE
     if isinstance(node, ast.Name):
         return _NONE if isinstance(node.ctx, ast.Store) else frozenset((node.id,))
-    names = _NONE.union(*map(used, ast.iter_child_nodes(node)))
+    names = _NONE.union(*map(used, child_nodes(node)))
     if isinstance(node, _COMPREHENSIONS):
         return names - assigned(g.target for g in node.generators) | used(node.generators[0].iter)
     if isinstance(node, ast.Lambda):
-        return names - {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)} | used(node.args)
+        return names - {n.arg for n in all_nodes(node.args) if isinstance(n, ast.arg)} | used(node.args)
     return names
 
 
@@ -130,7 +132,7 @@ class _Pass:
                 return self.try_(stmt, out, brk, cont)
             case ast.AugAssign():
                 return (
-                    out | used(stmt.value) | frozenset(n.id for n in ast.walk(stmt.target) if isinstance(n, ast.Name))
+                    out | used(stmt.value) | frozenset(n.id for n in all_nodes(stmt.target) if isinstance(n, ast.Name))
                 )
             case ast.Match():
                 cases = [self.block(c.body, out, brk, cont) | used(c.guard) | used(c.pattern) for c in stmt.cases]
@@ -169,7 +171,7 @@ class _Pass:
 
 @lru_cache(maxsize=4096)
 def _functions_inside(node: ast.FunctionDef | ast.Lambda) -> tuple[ast.FunctionDef | ast.Lambda, ...]:
-    return tuple(n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node)
+    return tuple(n for n in all_nodes(node) if isinstance(n, _FUNCTIONS) and n is not node)
 
 
 @lru_cache(maxsize=4096)
@@ -198,7 +200,7 @@ def declared(node: ast.FunctionDef | ast.Lambda) -> dict[str, type[ast.Global] |
         if isinstance(stmt, (ast.Global, ast.Nonlocal)):
             found |= dict.fromkeys(stmt.names, type(stmt))
         elif not isinstance(stmt, _FUNCTIONS):
-            pending += ast.iter_child_nodes(stmt)
+            pending += child_nodes(stmt)
     return found
 
 
@@ -218,7 +220,7 @@ def shared_names(node: ast.FunctionDef | ast.Lambda) -> Names:
     inner = [n for n in _functions_inside(node) if isinstance(n, ast.FunctionDef)]
     wanted = {name for n in inner for name, kind in declared(n).items() if kind is ast.Nonlocal}
     wanted |= {name for stmt in node.body for name in _bound_by_generators(stmt)}
-    arguments = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
+    arguments = {n.arg for n in all_nodes(node.args) if isinstance(n, ast.arg)}
     own = assigned(node.body) | arguments
     return frozenset((wanted & own) - set(declared(node)))
 
@@ -226,7 +228,7 @@ def shared_names(node: ast.FunctionDef | ast.Lambda) -> Names:
 @lru_cache(maxsize=4096)
 def read_inside(node: ast.FunctionDef | ast.Lambda) -> Names:
     """Return the names that the functions inside a function read."""
-    return frozenset(name.id for n in _functions_inside(node) for name in ast.walk(n) if isinstance(name, ast.Name))
+    return frozenset(name.id for n in _functions_inside(node) for name in all_nodes(n) if isinstance(name, ast.Name))
 
 
 def _bound_by_generators(node: ast.AST) -> Iterator[str]:
@@ -234,7 +236,7 @@ def _bound_by_generators(node: ast.AST) -> Iterator[str]:
         return
     if isinstance(node, ast.GeneratorExp):
         yield from assigned([node])
-    for child in ast.iter_child_nodes(node):
+    for child in child_nodes(node):
         yield from _bound_by_generators(child)
 
 

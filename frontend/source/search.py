@@ -18,6 +18,7 @@ from scriptc.frontend.source.code_comparison import (
     is_rewritten,
     make_private,
 )
+from scriptc.frontend.source.nodes import all_nodes
 from scriptc.frontend.source.texts import Text
 
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -115,7 +116,7 @@ def _named_alike(tree: ast.Module, code: CodeType) -> list[AnyFunction]:
     """Return the functions of a tree that have the name of a code object, ordered by their distance from its first
     line."""
     own = code.co_name.rpartition(".")[2]  # the code's name may include the class
-    nodes = [n for n in ast.walk(tree) if isinstance(n, AnyFunction) and getattr(n, "name", "<lambda>") == own]
+    nodes = [n for n in all_nodes(tree) if isinstance(n, AnyFunction) and getattr(n, "name", "<lambda>") == own]
     return sorted(nodes, key=lambda n: abs(first_line(n) - code.co_firstlineno))
 
 
@@ -123,11 +124,14 @@ def _parsed(lines: list[str], first: int) -> ast.Module:
     """Return the tree of lines, the first of which has the number `first`. Return an empty tree for incomplete
     statements."""
     begin = next((line for line in lines if line.strip()), "")
+    if not begin:
+        return ast.Module([], [])
     if begin[:1].isspace():  # dedenting the lines would change string literals
         lines, first = ["if 1:\n", *lines], first - 1
     try:
-        tree = ast.parse("".join(lines))
+        tree = ast.parse("\n" * (first - 1) + "".join(lines))  # the parser counts lines faster than Python moves nodes
     except (SyntaxError, ValueError):
         return ast.Module([], [])
-    ast.increment_lineno(tree, first - 1)
+    if first < 1:
+        ast.increment_lineno(tree, first - 1)
     return tree
