@@ -24,6 +24,7 @@ class Position:
         self.any_order = 0  # the callers around the current node whose results do not depend on the order of a set
         self.stack_left: StackLeft | None = None
         self.fault: tuple[Exception, Loc] | None = None  # the last uncaught error, and its statement
+        self._located: tuple[ast.AST, Frame, Loc] | None = None  # the last answer of `loc`: a node has several ops
 
     @property
     def frame(self) -> Frame:
@@ -39,7 +40,10 @@ class Position:
 
     @property
     def loc(self) -> Loc:
-        return self.frame.source.loc(self.node, self.frame.inlined_at)
+        node, frame = self.node, self.frames[-1]
+        if self._located is None or self._located[0] is not node or self._located[1] is not frame:
+            self._located = node, frame, frame.source.loc(node, frame.inlined_at)
+        return self._located[2]
 
     def loc_of(self, node: ast.AST | Loc | None) -> Loc:
         """Return the location of a node of the current function; None stands for the current node."""
