@@ -40,11 +40,11 @@ class _Answers(Generic[_R]):
 
     def find(self, value: AbstractValue) -> Callable[..., _R]:
         """Return the answer of the value's most special kind that has one, else the default."""
-        category = value.category
-        found = self._found.get(category)
-        if found is None:
-            found = next((self._given[kind] for kind in value.kinds() if kind in self._given), self.default)
-            self._found[category] = found
+        return self._found.get(value.category) or self._search(value)
+
+    def _search(self, value: AbstractValue) -> Callable[..., _R]:
+        found = next((self._given[kind] for kind in value.kinds() if kind in self._given), self.default)
+        self._found[value.category] = found
         return found
 
 
@@ -55,7 +55,7 @@ class Verb(_Answers[_R], Generic[_P, _R]):
         super().__init__(default)
 
     def __call__(self, reader: Reader, value: AbstractValue, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return self.find(value)(reader, value, *args, **kwargs)
+        return (self._found.get(value.category) or self._search(value))(reader, value, *args, **kwargs)
 
 
 class Question(_Answers[_R], Generic[_P, _R]):
@@ -65,4 +65,4 @@ class Question(_Answers[_R], Generic[_P, _R]):
         super().__init__(default)
 
     def __call__(self, value: AbstractValue, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return self.find(value)(value, *args, **kwargs)
+        return (self._found.get(value.category) or self._search(value))(value, *args, **kwargs)
