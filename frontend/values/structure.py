@@ -19,6 +19,7 @@ from scriptc.frontend.values.abstract import (
     ObjectValue,
     OneOf,
     RecordValue,
+    RuntimeValue,
     Structure,
     TupleValue,
 )
@@ -27,6 +28,7 @@ from scriptc.frontend.values.verbs import structure_of
 
 LONG = 128  # longer sequences of numbers and tensors become run-time lists
 UNROLL_LIMIT = 1024  # the largest trip count of a loop that is unrolled because its body needs the counter
+_KNOWN_OF_PARTS = (tuple, complex)  # the classes of known objects that have a structure
 
 
 # ---- structures of families of kinds ----
@@ -100,15 +102,17 @@ def identity_of(av: AbstractValue) -> Ident | None:
 def replaced(av: AbstractValue, swap: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
     """Return `swap(value)`; if this is the value itself, apply `swap` to the parts."""
     new = swap(av)
-    if new is av and has_alternatives(av):
+    if new is not av or isinstance(av, RuntimeValue) or isinstance(av, Known) and not isinstance(av.obj, _KNOWN_OF_PARTS):
+        return new
+    if has_alternatives(av):
         held = {tag: replaced(a, swap) for tag, a in av.alternatives.items()}
         return OneOf(av.tag, held) if any(held[t] is not a for t, a in av.alternatives.items()) else av
-    if new is av and isinstance(av, MaybeUnbound):
+    if isinstance(av, MaybeUnbound):
         inner = replaced(av.av, swap)
         return av if inner is av.av else MaybeUnbound(av.flag, inner)
-    structure = structure_of(av) if new is av and identity_of(av) is None else None
+    structure = structure_of(av) if identity_of(av) is None else None
     if structure is None:
-        return new
+        return av
     parts = [replaced(p, swap) for p in structure.parts]
     changed = any(p is not old for p, old in zip(parts, structure.parts, strict=True))
     return structure.make(parts) if changed else av
