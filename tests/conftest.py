@@ -66,6 +66,14 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Keep the garbage collector from what a file of tests leaves, such as modules of torch that it was the first to import."""
+    if nextitem is not None and nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+
+
 _outcomes: dict[str, BaseException | None] = {}  # of tests that others have run, by their ids
 
 
