@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import autograd_functions as programs
+import fresh_python
 import pytest
 import torch
 from autograd_functions import Binarize, Reverse
@@ -162,12 +161,13 @@ print(x.grad.tolist())
 """
 
 
+@pytest.mark.usefixtures("compiles_once")
 def test_a_later_process_takes_backward_from_the_cache(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("SCRIPTC_CACHE_DIR", str(tmp_path / "cache"))
     program = tmp_path / "program.py"
     for factor, expected in ((3, "[3.0, 6.0]"), (3, "[3.0, 6.0]"), (5, "[5.0, 10.0]")):
         program.write_text(CACHED.replace("FACTOR", str(factor)))
-        done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=True)
+        done = fresh_python.run([program], check=True)
         assert done.stdout.strip() == expected
 
 

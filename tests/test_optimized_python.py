@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import fresh_python
+import pytest
 
 _PROGRAM = """
 import torch
@@ -29,6 +30,7 @@ except AssertionError as error:
 """
 
 
+@pytest.mark.usefixtures("compiles_once")
 def test_assertions(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(_PROGRAM)
     env = os.environ | {"SCRIPTC_CACHE_DIR": str(tmp_path / "cache")}

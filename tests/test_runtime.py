@@ -131,7 +131,7 @@ class Runtime:
 @pytest.fixture(scope="module")
 def rt(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
     directory = tmp_path_factory.mktemp("driver")
-    flags = ["-O2", "-fPIC", "-shared", "-fsanitize=undefined", "-fno-sanitize-recover=all"]
+    flags = ["-O0", "-fPIC", "-shared", "-fsanitize=undefined", "-fno-sanitize-recover=all"]
     if "clang" in find_compiler().version:  # it links no UBSan into a shared library, and minds NULL + 0, which is harmless
         flags += ["-fsanitize-trap=all", "-fno-sanitize=pointer-overflow"]
     return Runtime(build(directory / "driver.so", "driver.c", flags, directory))

@@ -15,6 +15,8 @@ import torch
 
 import scriptc
 
+pytestmark = pytest.mark.usefixtures("compiles_once")
+
 NETS = """\
 import warnings
 

@@ -305,7 +305,7 @@ def test_a_forked_child_has_helpers_of_its_own() -> None:
 @torch.no_grad()
 def test_packages_use_as_many_threads_as_they_are_told(tmp_path: Path) -> None:
     model, x = nn.Sequential(nn.Linear(400, 900), nn.Tanh(), nn.Linear(900, 300)), torch.randn(300, 400)
-    folder = scriptc.build(model, x, out=tmp_path / "net", march="native")
+    folder = scriptc.build(model, x, out=tmp_path / "net", march="native", optimize=1)
     alone, shared = scriptc.load(folder), scriptc.load(folder, threads=3)
     for _ in range(20):
         assert (alone(x.numpy()) == shared(x.numpy())).all()
