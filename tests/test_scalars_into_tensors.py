@@ -84,6 +84,7 @@ TAKING = """
 """
 # A number and a dtype that a function does not take: which of the two errors comes depends on the function.
 TWICE_WRONG = ("celu", "huber", "histc", "rrelu", "smooth_l1")
+KNOWN_NUMBERS = ["2**31", "300", "-1", "1e300", "math.nan", "-2.5", "True"]
 RUN_TIME_NUMBERS: list[list[Any]] = [
     [-(2**63), 2**63 - 1, 300, -300, 65536, -1, 0, 3], [1e300, float("nan"), float("-inf"), 65520.0, -2.5, 0.0, 0.1], [True],
 ]  # fmt: skip
@@ -94,7 +95,7 @@ def taking(dtype: str) -> list[str]:
     return ways if dtype.startswith("float") else [way for way in ways if not any(f"{n}" in way for n in TWICE_WRONG)]
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int32", "float16", "float32"])
+@pytest.mark.parametrize("dtype", sweep(["uint8", "int32", "float16", "float32"], "uint8", "float16"))
 @pytest.mark.parametrize("numbers", RUN_TIME_NUMBERS, ids=["int", "float", "bool"])
 def test_numbers_of_run_time(numbers: list[Any], dtype: str, lasting_path: Path) -> None:
     given = torch.tensor([0, 1, 2, 7, 120]).to(getattr(torch, dtype))
@@ -106,7 +107,7 @@ def test_numbers_of_run_time(numbers: list[Any], dtype: str, lasting_path: Path)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float16"])
-@pytest.mark.parametrize("number", ["2**31", "300", "-1", "1e300", "math.nan", "-2.5", "True"])
+@pytest.mark.parametrize("number", sweep(KNOWN_NUMBERS, "2**31", "math.nan", "-2.5"))
 def test_known_numbers(number: str, dtype: str, lasting_path: Path) -> None:
     expressions = [re.sub(r"\bN\b", f"({number})", way) for way in taking(dtype)]
     agree_on(expressions, {"T": torch.tensor([0, 1, 2, 7, 120]).to(getattr(torch, dtype))}, lasting_path)
