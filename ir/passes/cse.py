@@ -29,6 +29,7 @@ from scriptc.ir.analysis import (
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.printer import format_attr
 from scriptc.ir.regions import is_loop
+from scriptc.ir.rewrite import fits
 from scriptc.ir.types import TensorType
 
 
@@ -83,7 +84,8 @@ class _Merger:
         if key in seen:
             first, since = seen[key]
             stale = any(interferes(writer, op) for writer in self.written[since:])
-            if not stale and all(_same_object(a, b) for a, b in zip(first.results, op.results, strict=True)):
+            pairs = list(zip(first.results, op.results, strict=True))
+            if not stale and all(fits(a, b) and _same_object(a, b) for a, b in pairs):
                 op.replace_with(first.results)
                 self.changed = True
                 return
