@@ -293,7 +293,7 @@ def test_entries_assign_values_of_several_kinds(tmp_path: Path) -> None:
 
 
 class Loop(nn.Module):
-    """Helper functions, records and exceptions of one name in both entries, and a weight that both pack."""
+    """A recursive function of one name in two entries, and a weight that two entries pack."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -327,6 +327,61 @@ def test_entries_without_state(tmp_path: Path) -> None:
     env = environment(tmp_path)
     cmake_build(tmp_path / "loop", tmp_path / "build", env, "-DSC_MARCH=native")
     assert "100% tests passed" in run(cmake_tool("ctest"), "--output-on-failure", env=env, cwd=tmp_path / "build")
+
+
+class Item:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def sum_of_ints(n: int) -> int:
+    items = []
+    for i in range(n):
+        items.append(Item(i))
+    total = 0
+    for item in items:
+        total += item.value
+    return total
+
+
+def sum_of_floats(n: int) -> float:
+    items = []
+    for i in range(n):
+        items.append(Item(i * 0.5))
+    total = 0.0
+    for item in items:
+        total += item.value
+    return total
+
+
+@pytest.mark.parametrize("optimize", [0, 2])
+def test_one_class_holds_other_types_in_each_entry(optimize: int, tmp_path: Path) -> None:
+    package = build({"ints": (sum_of_ints, (5,)), "floats": (sum_of_floats, (5,))}, tmp_path / "items", optimize=optimize)
+    assert (package.ints(7), package.floats(7)) == (21, 10.5)
+
+
+def exception(base: type[Exception]) -> type[Exception]:
+    return type("Bad", (base,), {})
+
+
+BadValue, BadKey = exception(ValueError), exception(KeyError)
+
+
+def raises_value(n: int) -> int:
+    if n > 9:
+        raise BadValue("x")
+    return n
+
+
+def raises_key(n: int) -> int:
+    if n > 9:
+        raise BadKey("x")
+    return n
+
+
+def test_two_exception_classes_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(scriptc.CompileError, match=r"two exception classes are named Bad\ndef raises_value"):
+        scriptc.build({"a": (raises_value, (5,)), "b": (raises_key, (5,))}, out=tmp_path / "no")
 
 
 def test_names_of_entries(tmp_path: Path) -> None:
