@@ -2,7 +2,8 @@
 
 An expression with one use is written there if both are in one block and no statement lies between them. If the
 expression reads no object, statements may lie between. Constants are always written in their uses. A NULL whose members
-the C would access is an exception: such code is unreachable, and compiles only with a variable.
+the C would access is an exception: such code is unreachable, and compiles only with a variable. A bound of a loop is
+evaluated in each iteration, so an expression that reads an object is not written there: an iteration may free the object.
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ def inlined(block: Block) -> set[Op]:
     chosen = {op for op in block.ops if is_literal(op)}
     lengths: dict[Op, int] = {}
     candidates: dict[Op, Op] = {}  # op -> its user
+    reading: set[Op] = set()  # candidates whose text reads an object
     moving: set[Op] = set()  # ops whose value is the same anywhere in the block
     for op in block.ops:
         if not op.has("EXPRESSION") or op in chosen:
@@ -92,6 +94,10 @@ def inlined(block: Block) -> set[Op]:
         fits = fits and not _is_taken_from_zero(users[0], op.result)
         room = MAX_LENGTH * (2 if fits and users[0].name == "if" else 1)
         if fits and lengths[op] <= room and _may_move(op, users[0]):
+            if _reads_object(op) or not reading.isdisjoint(makers):
+                if users[0].name == "loop":
+                    continue
+                reading.add(op)
             candidates[op] = users[0]
             pure = not op.defn.reads and not _reads_object(op)
             if pure and all(m in moving for m in makers if m in candidates):
