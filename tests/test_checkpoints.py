@@ -229,9 +229,9 @@ def test_a_step_keeps_the_root_of_its_iterations(optimize):
     def step(xs: Tensor) -> Tensor:
         return torch.autograd.grad(net(xs).square().sum(), net.state.weight)[0]
 
-    xs = torch.randn(400, 4, 8)
+    xs = torch.randn(400, 16, 8)
     none, sqrt = (scriptc.compile(step, optimize=optimize, checkpoint=cut).memory(xs).measured for cut in ("none", "sqrt"))
-    assert sqrt < none / 3
+    assert sqrt < none / 2
 
 
 def test_the_option_is_checked():
