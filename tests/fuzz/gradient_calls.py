@@ -96,6 +96,14 @@ def _detached(value: Any, *, strides: bool = True) -> Any:
     return value
 
 
+def _has_gradients(result: Tensor) -> bool:
+    """Return whether a result is no view that was made in no-grad mode. Where its base was written since, asking raises."""
+    try:
+        return result.grad_fn is not None or not result._is_view()
+    except RuntimeError:
+        return False
+
+
 class _Run:
     """One call: its outcome, and gradients of its results."""
 
@@ -115,8 +123,7 @@ class _Run:
 
     def differentiable(self) -> list[int]:
         """Return the results that require grad, without views that eager has made in no-grad mode of inputs that do."""
-        flagged = (i for i, t in enumerate(self.results) if t.requires_grad)
-        return [i for i in flagged if self.results[i].grad_fn is not None or not self.results[i]._is_view()]
+        return [i for i, t in enumerate(self.results) if t.requires_grad and _has_gradients(t)]
 
     def gradients(self, of: Sequence[int], seed: int) -> list[Tensor | None]:
         """Return the gradients with respect to all inputs, for random cotangents of some results."""
