@@ -241,6 +241,18 @@ def test_an_embedding_divides_gradients_by_the_uses_of_a_row():
     assert_same_gradients(f, torch.tensor([1, 0, 2, 1, 1]), torch.randn(4, 3, requires_grad=True))
 
 
+@pytest.mark.parametrize("parts", [lambda x: x.chunk(2), lambda x: x.unbind(0), lambda x: x.split(1)])
+def test_no_gradient_flows_through_views_that_no_grad_code_makes_together(parts):
+    def last(x):
+        with torch.no_grad():
+            views = parts(x)
+        return views[-1] * 2.0 + x.sum() * 0.5
+
+    given = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+    expected, found = (torch.autograd.grad(f(given).sum(), given)[0] for f in (last, scriptc.compile(last)))
+    torch.testing.assert_close(found, expected)
+
+
 def test_no_gradient_flows_through_a_view_of_an_argument_that_is_detached():
     def f(x):
         return x[1:].detach(), x.detach()[:, 0]

@@ -4,6 +4,8 @@
                                      =>    %y = alias(%t)
     copy_(%b, %y) no_grad                  %a = alias(%b)
                                            copy_(%a, %y)
+    %p = chunk(%x, %n) no_grad             %b = alias(%x)
+                                           %p = chunk(%b, %n)
 
 Passes may then treat such ops as all others. Values that such ops only fetch, such as an item of a list, keep their gradients.
 """
@@ -32,6 +34,11 @@ def writes_tensor(op: Op) -> bool:
     return "tensor" in op.defn.writes and bool(op.defn.args) and op.defn.args[0].name == "dst"
 
 
+def _makes_views(op: Op) -> bool:
+    """Return whether an op makes a list of views of its first operand."""
+    return op.has("VIEW") and not isinstance(op.result.type, TensorType) and isinstance(op.operands[0].type, TensorType)
+
+
 def run(module: Module) -> None:
     """Make the gradients of `no_grad` code explicit in all functions of a module."""
     for func in module.funcs.values():
@@ -53,5 +60,5 @@ def _detach(op: Op) -> None:
         detached = builder.build("alias", [result], op.loc, hint=result.name)
         for (_, i), user in uses:
             user.set_operand(i, detached)
-    if writes_tensor(op):
+    if writes_tensor(op) or _makes_views(op):
         op.set_operand(0, Builder.before(op).build("alias", [op.operands[0]], op.loc))
