@@ -55,3 +55,30 @@ def test_gradients_at_edges(function):
         (expected,) = torch.autograd.grad(want, given[0], cotangent, retain_graph=True)
         (got,) = torch.autograd.grad(have, given[1], cotangent, retain_graph=True)
         torch.testing.assert_close(got, expected, equal_nan=True, msg=lambda m, i=i: f"result {i}: {m}")
+
+
+def test_a_value_of_views_that_an_op_made_together_is_read_before_a_write():
+    def scaled(x):
+        x = x.clone()
+        x[0] = x[-1] * torch.split(x, 1)[-2][0]
+        return x
+
+    x = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda saved: saved):  # eager refuses what it saved itself
+        (expected,) = torch.autograd.grad(scaled(x).sum(), x)
+    torch.testing.assert_close(torch.autograd.grad(scriptc.compile(scaled)(x).sum(), x)[0], expected)
+
+
+def test_a_write_by_another_name_behind_a_branch_is_refused():
+    def negated(n, w, h):
+        if n:
+            h = h * 3.0
+            w = h
+        w.neg_()
+        return h
+
+    h = torch.randn(3, requires_grad=True)
+    result = scriptc.compile(negated)(1, torch.randn(3), h)
+    torch.testing.assert_close(result, h * -3.0)
+    with pytest.raises(NotImplementedError, match="may be one of several"):
+        result.sum().backward()

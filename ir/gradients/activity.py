@@ -55,12 +55,24 @@ class Written:
 
     def __init__(self, func: Func):
         self.writers = [op for op in func.body.walk() if "tensor" in op.defn.writes and op.operands]
-        self.roots = {r for op in self.writers for r in roots(op.operands[0])}
+        self.roots = {r for op in self.writers for r in _roots_of_memory(op.operands[0])}
         self.anything = any(not isinstance(r.type, TensorType) for r in self.roots)  # an item of a container
 
     def __contains__(self, value: Value) -> bool:
         """Return whether a tensor may be written to."""
-        return bool(self.roots) and (self.anything or not self.roots.isdisjoint(roots(value)))
+        return bool(self.roots) and (self.anything or not self.roots.isdisjoint(_roots_of_memory(value)))
+
+
+def _roots_of_memory(value: Value) -> set[Value]:
+    """Return the values that may have made the memory of a tensor, also of one of several views that an op made together."""
+    found, todo = set[Value](), [value]
+    while todo:
+        for root in roots(todo.pop()):
+            if root.op is not None and root.op.has("VIEW") and root.op.operands:
+                todo.append(root.op.operands[0])
+            else:
+                found.add(root)
+    return found
 
 
 class Flow:

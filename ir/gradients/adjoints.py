@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from scriptc.ir.analysis import calls, is_fresh, may_be_undefined
+from scriptc.ir.analysis import calls, is_fresh, may_be_undefined, roots
 from scriptc.ir.builder import Builder
 from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Block, Func, Op, Value
@@ -42,8 +42,11 @@ class Adjoints:
         self.stacked = find_stacked(func, self.active, self.cut)
         _refuse_calls(func)
         for op, dst in writes:
-            if root_of(dst) in self.active:
+            root = root_of(dst)
+            if root in self.active:
                 _refuse_aliases(op, dst, self.active)
+            elif region_argument_of(root) is not None and roots(root) & self.active:  # by another name
+                raise not_differentiable(op, "a write to a tensor that may be one of several", "write to a clone of it")
 
     # ---- adding ----
 
@@ -204,7 +207,7 @@ def _refuse_aliases(op: Op, dst: Value, active: set[Value]) -> None:
     argument = region_argument_of(root)
     for user, i in argument.into_inner + argument.into_result if argument is not None else ():
         source = user.operands[i]
-        if len(source.users()) > 1 and argument is not None and source not in (argument.inner, argument.result):
+        if len(source.uses) > 1 and argument is not None and source not in (argument.inner, argument.result):
             raise not_differentiable(op, "a write to a tensor that may be one of several", "write to a clone of it")
 
 
