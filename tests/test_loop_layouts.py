@@ -224,3 +224,17 @@ class ReadAgain(torch.nn.Module):
 def test_what_a_later_loop_reads_is_not_taken_over(optimize: int) -> None:
     torch.manual_seed(0)
     scriptc.compare(scriptc.compile(ReadAgain(), optimize=optimize), torch.randn(T, B, H)).check()
+
+
+def test_a_loop_that_frees_the_tensor_of_its_bound_ends_where_eager_ends() -> None:
+    def shrinks(x, v):
+        for _ in range(2):
+            for _ in x:
+                x = x.clone()
+                v = v * 0.5
+                last = x.split(2)[1].narrow(0, -1, 1)[0]
+        return last, x, v
+
+    x, v = torch.arange(12.0).reshape(4, 3), torch.full((3,), 256.0)
+    for have, want in zip(scriptc.compile(shrinks)(x, v), shrinks(x, v), strict=True):
+        assert torch.equal(have, want)
