@@ -234,6 +234,21 @@ def test_a_step_keeps_the_root_of_its_iterations(optimize):
     assert sqrt < none / 2
 
 
+@pytest.mark.parametrize("every", [False, True])
+def test_the_step_of_a_package_runs_again(every, tmp_path):
+    net = programs.Recurrent(every=every).double()
+
+    def step(xs: Tensor) -> Tensor:
+        return torch.autograd.grad(net(xs).square().sum(), net.state.weight)[0]
+
+    xs, sources = torch.randn(9, 2, 8, dtype=torch.float64), {}
+    for cut in ("none", "sqrt"):
+        folder = scriptc.build(step, xs, out=tmp_path / cut, name="net", optimize=1, march="native", checkpoint=cut)
+        torch.testing.assert_close(torch.from_numpy(scriptc.load(folder)(xs.numpy())), step(xs))
+        sources[cut] = (folder / "src" / "net.c").read_text()
+    assert ("sqrt(" in sources["none"], "sqrt(" in sources["sqrt"]) == (False, True)
+
+
 def test_the_option_is_checked():
     with pytest.raises(ValueError, match="checkpoint is one of none, sqrt, not 'log'"):
         scriptc.compile(programs.chain, checkpoint="log")

@@ -12,15 +12,13 @@ import torch
 from scriptc.backend_c.emit import CProgram, emit_program
 from scriptc.driver.garbage_collector import collector_paused
 from scriptc.driver.options import Options
-from scriptc.driver.pipeline import run_passes
+from scriptc.driver.pipeline import differentiate_inside, run_passes
 from scriptc.driver.target import Target
-from scriptc.frontend.derivatives import LibraryDerivatives
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment.shared_state import SharedState
 from scriptc.frontend.environment.specs import Kept, LateBoundTensor
 from scriptc.ir.core import Func, Module
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
-from scriptc.ir.gradients import inside
 from scriptc.ir.linking import LinkError, Part, link
 from scriptc.ir.phases import READ
 from scriptc.ir.types import Names
@@ -69,7 +67,7 @@ def translate_package(
     for entry in entries:
         with _faults_at(entry.module):
             verify(entry.module, READ)
-            inside.run(entry.module, LibraryDerivatives())
+            differentiate_inside(entry.module, options)
     entries, module = _linked(name, entries)
     with _faults_at(module):
         run_passes(module, options)
