@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from scriptc.backend_c.emitters.elementwise import Kernel
 
 SHORTEST = 8  # elements of an inner loop; sc_iter_staging.c joins shorter rows
-
-
 _COPYING = ("stacked.put", "outer_sum.add")  # they copy what they take
 
 
@@ -215,21 +213,12 @@ class _Lowering:
 
         It may reuse the memory of an operand that is read only at the elements that are written.
         """
-        sizes: list[int | str] = []
-        operands: list[Value] = []
-        for d in range(tensor(result).rank):
-            size = self.size(d)
-            sizes.append(size if isinstance(size, int) else f"%{len(operands)}")
-            if isinstance(size, Value):
-                operands.append(size)
+        found = [self.size(d) for d in range(tensor(result).rank)]
         if (put := put_of(result)) is not None:
-            entries: list[int | Value] = [operands[int(size[1:])] if isinstance(size, str) else size for size in sizes]
-            stack, total = self.low.one(put.operands[0]), self.low.one(put.operands[2])
-            args = Args(stack, total, dtype(tensor(result).dtype)).sizes(entries).add(len(entries))
-            (made,) = self.low.call(self.at, "sc_stacked_place", args, result.type)
-            assert isinstance(made, Value)
-            made.name = result.name
-            return made
+            return self.in_place(put, found, result)
+        operands = [size for size in found if isinstance(size, Value)]
+        numbers = iter(range(len(operands)))
+        sizes = [size if isinstance(size, int) else f"%{next(numbers)}" for size in found]
         held = [self.roots[o] for o in self.nest.operands]
         over = [o for o in self.nest.operands if self.is_same_place(o, result) and held.count(self.roots[o]) == 1]
         first = len(operands)
@@ -238,6 +227,15 @@ class _Lowering:
             "c.new", operands, (result.type,), self.at.loc, dtype=tensor(result).dtype, sizes=tuple(sizes),
             over=tuple(range(first, len(operands))), take=-1, names=[result.name],
         ).result  # fmt: skip
+
+    def in_place(self, put: Op, sizes: list[int | Value], result: Value) -> Value:
+        """Build the tensor of a result in its place in a stack."""
+        stack, total = self.low.one(put.operands[0]), self.low.one(put.operands[2])
+        args = Args(stack, total, dtype(tensor(result).dtype)).sizes(sizes).add(len(sizes))
+        (made,) = self.low.call(self.at, "sc_stacked_place", args, result.type)
+        assert isinstance(made, Value)
+        made.name = result.name
+        return made
 
     def is_same_place(self, operand: Operand, result: Value) -> bool:
         made = operand.value.op

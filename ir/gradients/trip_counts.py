@@ -1,4 +1,4 @@
-"""How many iterations loops have."""
+"""Builds the number of iterations that a counted loop has."""
 
 from __future__ import annotations
 

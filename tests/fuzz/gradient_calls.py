@@ -27,8 +27,6 @@ from tests.three_ways import Outcome, assert_same
 
 CALLS = 5
 LENGTHS = (0, 1, 2, 4, 3)
-
-
 _OF_SEVERAL_VIEWS = "of a function that returns multiple views"
 
 
