@@ -69,6 +69,45 @@ def down_a_range(x: Tensor, w: Tensor, n: int) -> Tensor:
     return h
 
 
+def guarded(x: Tensor, w: Tensor, n: int) -> Tensor:
+    """The derivative of what a branch returns is infinite or NaN where the other one is taken."""
+    scaled = torch.sqrt(x.abs() * n) / n * w
+    if n == 0:
+        return x * w
+    return scaled + w
+
+
+def guarded_by_branches_in_branches(x: Tensor, w: Tensor, n: int) -> Tensor:
+    root = torch.sqrt(w * w * (n - 1))
+    y = x / root
+    if n > 0:
+        x = x * 2
+        if n != 1:
+            x = x + y
+    return x
+
+
+def guarded_in_a_loop(x: Tensor, w: Tensor, n: int) -> Tensor:
+    total = x * w
+    for i in range(n):
+        y = torch.log((w * w + 1) * (i - 1)) * x
+        if i > 1:
+            total = total + y
+    return total
+
+
+def guarded_loop(x: Tensor, w: Tensor, n: int) -> Tensor:
+    h = x
+    for i in range(3):
+        h = torch.sqrt(h * h * n) / (n * w) + i
+    total = h.sum()
+    for _ in range(2):
+        total = total * w / n
+    if n == 0:
+        return x * w
+    return h + total
+
+
 def starts_as_none(x: Tensor, w: Tensor, n: int) -> Tensor:
     h = None
     for _ in range(n):
@@ -249,6 +288,7 @@ FUNCTIONS = [
     straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows,
     adds_in_place, writes_in_a_branch, reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
     writes_without_gradients, keeps_without_gradients, carries_without_gradients,
+    guarded, guarded_by_branches_in_branches, guarded_in_a_loop, guarded_loop,
 ]  # fmt: skip
 
 

@@ -24,14 +24,16 @@ from scriptc.ir.types import ListType, OptionalType, ScalarType, TensorType, Typ
 class Adjoints:
     """The gradients of the values of one function.
 
-    active: the values that have gradients. written: the tensors that forward code writes to. buffered: the tensors that have
-    buffers. tiles: the parts of tensors that are taken apart. stacked: lists that are only stacked, with the op that does.
-    cut: the numbers of the iterations of loops that were cut, by the ops that append to lists there.
+    active: the values that have gradients. ends: those that are inputs or outputs. written: the tensors that forward code
+    writes to. buffered: the tensors that have buffers. tiles: the parts of tensors that are taken apart. stacked: lists that
+    are only stacked, with the op that does. cut: the numbers of the iterations of loops that were cut, by the ops that append
+    to lists there.
     """
 
     def __init__(self, func: Func, inputs: Sequence[Value], outputs: Sequence[Value], cut: Mapping[Op, Value] | None = None):
         self.cut = cut or {}
         self.active = Flow([func.body]).between(inputs, outputs)
+        self.ends = {*inputs, *outputs}
         writes = [(op, dst) for op in func.body.walk() for dst in written_by(op)]
         self.written = Written(func)
         targets = {root_of(dst) for _, dst in writes}

@@ -14,7 +14,7 @@ sums. docs/internals/gradients.md gives the rules.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scriptc.ir.builder import Builder
@@ -22,6 +22,7 @@ from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.gradients import checkpoints, chunks, lists, recompute, user_functions, writes
 from scriptc.ir.gradients.activity import Flow, carries, root_of
 from scriptc.ir.gradients.adjoints import Adjoints, around, gradient_type
+from scriptc.ir.gradients.branches import find_exclusive
 from scriptc.ir.gradients.joined_types import join_types
 from scriptc.ir.gradients.keeping import KeptInPlace, KeptOfFunction, KeptOfLoop, KeptOnStack
 from scriptc.ir.gradients.levels import Level
@@ -127,18 +128,27 @@ def hoist_params(func: Func, params: Sequence[str]) -> dict[str, Value]:
 
 
 class Blocks:
-    """Builds backward code of blocks, branches and loops. top: the level of the function's own block."""
+    """Builds backward code of blocks, branches and loops.
+
+    top: the level of the function's own block. moved: by region of a branch, the ops from around that have their backward code
+    there.
+    """
 
     def __init__(self, reversal: Reversal, top: Level):
         self.reversal = reversal
         self.adjoints = reversal.adjoints
         self.top = top
+        self.moved: dict[Block, list[Op]] = {}
 
     def reverse(self, level: Level) -> None:
-        """Build the backward code of the block of a level."""
+        """Build the backward code of the block of a level, and of the ops that move into it."""
         active = self.adjoints.active
-        for op in reversed(list(level.forward.ops)):
-            if op.has("TERMINATOR"):
+        ops = [*self.moved.get(level.forward, ()), *level.forward.ops]
+        moved = find_exclusive(ops, self.adjoints, self.top.forward)
+        self.moved.update(moved)
+        elsewhere = {op for group in moved.values() for op in group}
+        for op in reversed(ops):
+            if op.has("TERMINATOR") or op in elsewhere:
                 continue
             if op.regions:
                 self.reverse_regions(level, op)
@@ -177,10 +187,20 @@ class Blocks:
             if is_list and value not in own and level.home_of(value) is level:
                 lists.shadow(self.reversal, level, value)
 
+    def moved_into(self, op: Op) -> Iterator[Op]:
+        """Yield the ops that move into an op, and into what moves there."""
+        for region in op.regions:
+            for moved in self.moved.get(region, ()):
+                yield moved
+                yield from self.moved_into(moved)
+
     def captured(self, op: Op) -> list[Value]:
-        """Return the values from outside of an op whose gradients its regions add to."""
-        own = _values_inside(op)
-        used = dict.fromkeys(v for inner in op.walk() if inner is not op for v in inner.operands)
+        """Return the values from outside of an op whose gradients its regions add to, or what moves into them."""
+        own, inside = _values_inside(op), [inner for inner in op.walk() if inner is not op]
+        for moved in self.moved_into(op):
+            own |= _values_inside(moved)
+            inside += moved.walk()
+        used = dict.fromkeys(v for inner in inside for v in inner.operands)
         inherited = [v for v in used if v in self.adjoints.active and v not in own and _is_tensor_or_none(v.type)]
         return [v for v in inherited if root_of(v) not in self.adjoints.buffered]
 
@@ -271,7 +291,7 @@ class Blocks:
         builder = Builder(block)
         last = builder.build("int.sub", [count, builder.const(1, loc)], loc)
         index = builder.build("int.sub", [last, block.args[0]], loc)
-        keeper = KeptOfLoop(op, level, index) if level is self.top else KeptOnStack(self.top)
+        keeper = KeptOfLoop(op, level, index) if op.parent is self.top.forward else KeptOnStack(self.top)
         child = Level(region, builder, level, keeper, self.adjoints.written)
         child.index = index
         if (number := counter(op)) is not None:

@@ -1,0 +1,76 @@
+"""Find the ops whose results one branch alone uses: their backward code is built in that branch.
+
+    %y = sqrt(%x)                          %gx = if %ok {
+    %z = if %ok {                            %t = ... (of sqrt, from %g)
+      yield(%y)                      =>      yield(%t)
+    } else {                               } else {
+      yield(%x)                              yield(%g)
+    }                                      }
+
+Autograd records the ops of the path that was taken. A gradient of zeros for `%y` on the other path would go through the
+derivative of `sqrt`, and become NaN where that is infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.gradients.activity import root_of
+from scriptc.ir.gradients.adjoints import Adjoints
+from scriptc.ir.gradients.recompute import writes_outside
+from scriptc.ir.gradients.reversal import REVERSES
+from scriptc.ir.regions import is_loop
+
+
+def find_exclusive(ops: Sequence[Op], adjoints: Adjoints, function: Block) -> dict[Block, list[Op]]:
+    """Return the ops of a block that move into a branch, in order, by the region of that branch.
+
+    ops: those whose backward code is built at one level. function: the function's own block. Ops of it are moved with their
+    regions. In any other block a region may keep values on stacks, from which backward code has to take them in any case.
+    """
+    found: dict[Op, Block] = {}
+    known = set(ops)
+    for op in reversed(ops):
+        if _is_movable(op, adjoints, function):
+            users = [user for r in op.results if r in adjoints.active for user in r.users()]
+            targets = {_branch_of(user, known, found) for user in users if _takes_gradients(user, adjoints.active)}
+            if len(targets) == 1 and (target := targets.pop()) is not None:
+                found[op] = target
+    groups: dict[Block, list[Op]] = {}
+    for op in ops:
+        if op in found:
+            groups.setdefault(found[op], []).append(op)
+    return groups
+
+
+def _branch_of(user: Op, known: Collection[Op], found: dict[Op, Block]) -> Block | None:
+    """Return the branch in which an op runs, or into which it moves. None: it runs on several paths."""
+    at, region = user, None
+    while at not in known:
+        if at.parent is None or at.parent.parent is None:
+            return None
+        region, at = at.parent, at.parent.parent
+    return region if at.name == "if" and region is not None else found.get(at)
+
+
+def _is_movable(op: Op, adjoints: Adjoints, function: Block) -> bool:
+    if not op.operands or op.no_grad or op.name == "user_gradient" or op.has("TERMINATOR"):
+        return False
+    if any(root_of(r) in adjoints.buffered or r in adjoints.ends for r in op.results):
+        return False
+    if not op.regions:
+        return op.name not in REVERSES and not op.defn.writes
+    is_plain = op.parent is function and (op.name == "if" or is_loop(op))
+    return is_plain and not any(_writes_outside(inner, op.regions) for inner in op.walk())
+
+
+def _writes_outside(op: Op, regions: Iterable[Block]) -> bool:
+    return bool(op.defn.writes) and all(writes_outside(op, region) for region in regions)
+
+
+def _takes_gradients(user: Op, active: Collection[Value]) -> bool:
+    """Return whether gradients may flow from an op to its operands."""
+    if user.regions or user.defn.writes or user.has("TERMINATOR") or user.name == "user_gradient":
+        return True
+    return any(r in active for r in user.results)
