@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 import random
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -106,9 +106,11 @@ def _has_gradients(result: Tensor) -> bool:
 
 
 class _Run:
-    """One call: its outcome, and gradients of its results."""
+    """One call: its outcome, and gradients of its results. params: their values before the call, which may write to them."""
 
-    def __init__(self, function: Any, given: tuple[Any, ...], params: Sequence[Tensor]):
+    def __init__(self, function: Any, given: tuple[Any, ...], params: Mapping[Tensor, Tensor]):
+        for param, value in params.items():
+            param.data = value.clone()  # no write: another run may have saved the param
         self.given = _copied(given)
         self.inputs = [*(t for t in tensors(self.given) if t.requires_grad), *params]
         self.error: BaseException | None = None
@@ -118,9 +120,10 @@ class _Run:
         except Exception as e:
             self.error = e
         self.results = [t for t in tensors(self.result) if t.is_floating_point()]
+        self.written = [param.detach().clone() for param in params]
 
     def outcome(self, *, strides: bool) -> Outcome:
-        return Outcome(_detached(self.given), _detached(self.result, strides=strides), self.error)
+        return Outcome((*_detached(self.given), self.written), _detached(self.result, strides=strides), self.error)
 
     def differentiable(self) -> list[int]:
         """Return the results that require grad, without views that eager has made in no-grad mode of inputs that do."""
@@ -143,7 +146,7 @@ def compare(program: Program, function: Any, target: Any, given: tuple[Any, ...]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         net = function.__globals__["NET32" if _is_single(program) else "NET"]
-        params = [p for p in net.parameters() if p.requires_grad]
+        params = {p: p.detach().clone() for p in net.parameters() if p.requires_grad}
         expected = _Run(function, given, params)
         actual = _Run(target, given, params)
         if _OF_SEVERAL_VIEWS in str(expected.error):
@@ -165,7 +168,7 @@ def compare(program: Program, function: Any, target: Any, given: tuple[Any, ...]
 
 
 def _compare_gradients(
-    expected: _Run, actual: _Run, seed: int, function: Any, given: tuple[Any, ...], params: Sequence[Tensor]
+    expected: _Run, actual: _Run, seed: int, function: Any, given: tuple[Any, ...], params: Mapping[Tensor, Tensor]
 ) -> str:
     wanted, found = expected.differentiable(), actual.differentiable()
     kind = "same" if wanted else "flat"
