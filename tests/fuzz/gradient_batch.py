@@ -189,6 +189,8 @@ def _wanted(case: _Case, code: _Code, given: tuple[Any, ...]) -> tuple[frozenset
         call_with_grad(case.dispatcher.target, code.entry, code.variant.gradients, _Asking(), plain, given, {})  # type: ignore[arg-type]
     except _Found as found:
         return found.args or None  # type: ignore[return-value]
+    except ValueError:  # a list of another length, for which the dispatcher compiles another variant
+        return None
     return None
 
 
