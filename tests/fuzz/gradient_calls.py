@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from scriptc import CompileError
 from tests.fuzz.batch import Program
 from tests.three_ways import Outcome, assert_same
 
@@ -117,6 +118,8 @@ class _Run:
         self.result: Any = None
         try:
             self.result = function(*self.given)
+        except CompileError:
+            raise
         except Exception as e:
             self.error = e
         self.results = [t for t in tensors(self.result) if t.is_floating_point()]
