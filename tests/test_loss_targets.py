@@ -17,6 +17,8 @@ CALLS = """
     F.cross_entropy(x, t, torch.ones(1), label_smoothing=0.1) | F.cross_entropy(x, t, label_smoothing=2.0)
     F.cross_entropy(x[:, :0], x[:, :0]) | F.cross_entropy(x[:, :0], x[:, :0], reduction="sum")
     F.cross_entropy(x[:, :0], x[:, :0], label_smoothing=.1) | F.cross_entropy(x[:, :0], t) | F.cross_entropy(x[:, :0], t[:0])
+    F.nll_loss(x, t[0]) | F.cross_entropy(x, t[0]) | F.cross_entropy(y, t[0]) | F.cross_entropy(x[:0], t[0])
+    F.cross_entropy(x[0, 0], t[0]) | F.cross_entropy(x[0, 0], t) | F.cross_entropy(x, b[:1].expand(3, 4).int())
     F.cross_entropy(x[:0], x[:0], label_smoothing=.1) | F.cross_entropy(x[0, :0], x[0, :0]) | F.cross_entropy(x[0], x[0])
     F.adaptive_avg_pool1d(e, 2) | F.adaptive_avg_pool2d(e, 2) | F.adaptive_avg_pool2d(e[None], 2)
     F.adaptive_avg_pool3d(e[None], 2)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch.linalg_decomposed import NAMES
 from scriptc.frontend.library.torch.pointwise_decomposed import root
 
 
@@ -209,8 +210,10 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
     if input.dim() == 1:
         if target.dim() == 1 and target.size(0) != 1:
             raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.size(0)}")
-    elif target.dim() > 0 and input.size(0) != target.size(0):
-        raise ValueError(f"Expected input batch_size ({input.size(0)}) to match target batch_size ({target.size(0)}).")
+    elif input.size(0) != (batch := target.size(0) if target.dim() > 0 else 0):  # eager reads 0 where there is no dim
+        raise ValueError(f"Expected input batch_size ({input.size(0)}) to match target batch_size ({batch}).")
+    elif target.dim() == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if input.dim() <= 2 and target.dim() > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if input.dim() > 2:
@@ -293,13 +296,17 @@ def cross_entropy_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
-    dim = 1 if input.dim() > 1 else 0
+    are_probabilities = target.dim() == input.dim() and [*target.shape] == [*input.shape]
+    if are_probabilities and not target.is_floating_point():
+        kind = NAMES[target.dtype]
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {kind}")
+    dim = 0 if input.dim() == 1 else 1
     logs = torch.log_softmax(input, dim)
     shape = [1, -1] + [1] * (input.dim() - 2) if input.dim() > 1 else [-1]
     classes = input.size(dim)
     if label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
-    if target.is_floating_point() and target.dim() == input.dim() and [*target.shape] == [*input.shape]:  # probabilities
+    if are_probabilities:
         if weight is not None and (weight.dim() != 1 or weight.numel() != classes):
             raise RuntimeError("cross_entropy: weight tensor should be defined either for all classes or no classes")
         share = label_smoothing / max(classes, 1)
