@@ -108,6 +108,15 @@ def guarded_loop(x: Tensor, w: Tensor, n: int) -> Tensor:
     return h + total
 
 
+def carries_a_part_of_itself(x: Tensor, w: Tensor, n: int) -> Tensor:
+    part = x
+    for _ in range(n):
+        part = part.chunk(2)[0][:2]
+        w = w.clone()
+        w[0] = part.sum()
+    return w * part.sum()
+
+
 def starts_as_none(x: Tensor, w: Tensor, n: int) -> Tensor:
     h = None
     for _ in range(n):
@@ -288,7 +297,7 @@ FUNCTIONS = [
     straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows,
     adds_in_place, writes_in_a_branch, reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
     writes_without_gradients, keeps_without_gradients, carries_without_gradients,
-    guarded, guarded_by_branches_in_branches, guarded_in_a_loop, guarded_loop,
+    carries_a_part_of_itself, guarded, guarded_by_branches_in_branches, guarded_in_a_loop, guarded_loop,
 ]  # fmt: skip
 
 

@@ -65,9 +65,10 @@ class Written:
 
 def _roots_of_memory(value: Value) -> set[Value]:
     """Return the values that may have made the memory of a tensor, also of one of several views that an op made together."""
-    found, todo = set[Value](), [value]
+    found, seen, todo = set[Value](), set[Value](), [value]
     while todo:
-        for root in roots(todo.pop()):
+        for root in roots(todo.pop()) - seen:
+            seen.add(root)
             if root.op is not None and root.op.has("VIEW") and root.op.operands:
                 todo.append(root.op.operands[0])
             else:
