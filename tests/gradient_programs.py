@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from gradient_list_programs import CHANGES_OF_LISTS
 from torch import Tensor, nn
 
 Sequence = list[Tensor]
@@ -292,6 +293,7 @@ def grows_by_broadcasting(x: Tensor, w: Tensor, n: int) -> Tensor:
 
 
 FUNCTIONS = [
+    *CHANGES_OF_LISTS,
     starts_in_a_branch, reads_tuples, reads_items_of_several_kinds, grows_by_broadcasting,
     slices_what_a_loop_carries, returns_a_list_twice,
     straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows,

@@ -1,12 +1,13 @@
 """Backward code of lists: a list of tensors has a list of their gradients, its shadow.
 
 The shadow is made where backward code first meets the list, with an item for each item that the list has at its end. Backward
-code then undoes what forward code did to the list, in the opposite order.
+code then undoes what forward code did to the list, in the opposite order (list_changes.py). So the shadow always has an item
+for each item that the list had there in forward code, of the same sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
@@ -15,7 +16,10 @@ from scriptc.ir.gradients.levels import Level, loc_of, size_of
 from scriptc.ir.gradients.reversal import Reversal, reverses
 from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.loc import Loc
+from scriptc.ir.ranges import constant_int
 from scriptc.ir.types import INT, ListType, TensorType, Type, list_of
+
+_MAKERS = frozenset({"list.new", "tuple.new", "list.slice", "list.repeat", "tuple.of", "tuple.join"})
 
 
 def shadow(reversal: Reversal, level: Level, value: Value) -> Value:
@@ -23,7 +27,7 @@ def shadow(reversal: Reversal, level: Level, value: Value) -> Value:
     home = level.home_of(value)
     if value not in home.shadows:
         _refuse_unknown(home, value)
-        home.shadows[value] = _zeros_of(reversal, home, value)
+        home.shadows[value] = zeros_of(reversal, home, value)
     return home.shadows[value]
 
 
@@ -34,26 +38,26 @@ def start(reversal: Reversal, level: Level, value: Value, gradients: Value) -> N
     if (items := level.shadows.get(value)) is not None:
 
         def add_item(inner: Builder, k: Value) -> None:
-            item = inner.op("list.at", [gradients, k], loc, types=[_item_type(items)]).result
-            _add_to_item(inner, items, k, item, loc)
+            item = inner.op("list.at", [gradients, k], loc, types=[item_type(items)]).result
+            add_to_item(inner, items, k, item, loc)
 
-        _for_each(reversal, builder, items, loc, add_item)
+        for_each(reversal, builder, items, loc, add_item)
         return
     bounds = [builder.const(0, loc), builder.build("list.len", [gradients], loc), builder.const(1, loc)]
-    copy = builder.op("list.slice", [gradients, *bounds], loc, types=[list_of(_item_type(value))]).result
+    copy = builder.op("list.slice", [gradients, *bounds], loc, types=[list_of(item_type(value))]).result
     level.shadows[value] = copy
 
 
 def _refuse_unknown(level: Level, value: Value) -> None:
     """Refuse lists other than arguments and those that the function makes, since another value may be the same list."""
     is_argument = value.op is None and value.block.parent is None
-    if not is_argument and (value.op is None or value.op.name not in ("list.new", "tuple.new")):
+    if not is_argument and (value.op is None or value.op.name not in _MAKERS):
         raise not_differentiable(value.op or level.forward.ops[0], "a list that may be one of several")
 
 
-def _zeros_of(reversal: Reversal, level: Level, value: Value) -> Value:
+def zeros_of(reversal: Reversal, level: Level, value: Value) -> Value:
     """Return a list of zeros, each with the memory of one element, with the sizes of the items of a forward list."""
-    builder, loc, elem = level.builder, loc_of(value), _item_type(value)
+    builder, loc, elem = level.builder, loc_of(value), item_type(value)
     if not isinstance(elem, TensorType) or elem.dims is None:
         raise not_differentiable(value.op or level.forward.ops[0], "a list of other items than tensors of one rank")
     given = level.get(value)
@@ -63,16 +67,16 @@ def _zeros_of(reversal: Reversal, level: Level, value: Value) -> Value:
         item = inner.op("list.at", [given, k], loc, types=[elem]).result
         inner.op("list.append", [made, _zeros_like(inner, item, loc)], loc)
 
-    _for_each(reversal, builder, given, loc, add_zero)
+    for_each(reversal, builder, given, loc, add_zero)
     return made
 
 
-def _item_type(value: Value) -> Type:
+def item_type(value: Value) -> Type:
     assert isinstance(value.type, ListType)
     return value.type.elem
 
 
-def _for_each(
+def for_each(
     reversal: Reversal, builder: Builder, items: Value, loc: Loc, make: Callable[[Builder, Value], None]
 ) -> None:
     """Build a loop over the indices of a list."""
@@ -84,17 +88,18 @@ def _for_each(
     builder.op("loop", bounds, loc, regions=[body], types=[], label=reversal.label(), counted=True)
 
 
-def _add_to_item(builder: Builder, items: Value, index: Value, gradient: Value, loc: Loc) -> None:
+def add_to_item(builder: Builder, items: Value, index: Value, gradient: Value, loc: Loc) -> None:
     """Add to an item of a list of gradients, whose index is in bounds."""
-    t = _item_type(items)
+    t = item_type(items)
     have = builder.op("list.at", [items, index], loc, types=[t]).result
-    builder.op("list.put", [items, index, builder.op("add", [have, gradient], loc, types=[t]).result], loc)
+    total = builder.op("add", [have, gradient], loc, types=[t]).result
+    builder.op("list.put", [items, index, total], loc)
 
 
-def _take_item(reversal: Reversal, level: Level, value: Value, items: Value, index: Value, loc: Loc) -> None:
+def take_item(reversal: Reversal, level: Level, value: Value, items: Value, index: Value, loc: Loc) -> None:
     """Add an item of a list of gradients to the gradient of a value."""
     if value in reversal.adjoints.active and isinstance(value.type, TensorType):
-        item = level.builder.op("list.at", [items, index], loc, types=[_item_type(items)]).result
+        item = level.builder.op("list.at", [items, index], loc, types=[item_type(items)]).result
         reversal.adjoints.accumulate(level, value, item)
 
 
@@ -102,12 +107,50 @@ def _zeros_like(builder: Builder, value: Value, loc: Loc) -> Value:
     """Return zeros of the sizes of a tensor that have the memory of one element."""
     t = value.type
     assert isinstance(t, TensorType) and t.dims is not None
-    sizes = builder.build("tuple", [builder.build("size", [value], loc, dim=d) for d in range(t.rank)], loc)
+    return zeros(builder, t, [builder.build("size", [value], loc, dim=d) for d in range(t.rank)], loc)
+
+
+def zeros(builder: Builder, t: TensorType, sizes: Sequence[Value], loc: Loc) -> Value:
+    """Return zeros of a type and of some sizes that have the memory of one element."""
+    shape = builder.build("tuple", sizes, loc)
     zero = builder.build("full", [builder.build("tuple", [], loc), builder.const(0.0, loc)], loc, dtype=t.dtype)
-    return builder.op("expand", [zero, sizes], loc, types=[t], proved=True).result
+    return builder.op("expand", [zero, shape], loc, types=[t], proved=True).result
 
 
-# ---- lists that are made, grow and are read ----
+def add_items(reversal: Reversal, level: Level, items: Value, start: Value, to: Value, loc: Loc) -> None:
+    """Add items of a list of gradients, from an index on, to those of the shadow of a list, each to its own."""
+    into = shadow(reversal, level, to)
+
+    def add_item(inner: Builder, k: Value) -> None:
+        at = inner.build("int.add", [start, k], loc)
+        item = inner.op("list.at", [items, at], loc, types=[item_type(items)]).result
+        add_to_item(inner, into, k, item, loc)
+
+    for_each(reversal, level.builder, into, loc, add_item)
+
+
+# ---- indices ----
+
+
+def from_start(builder: Builder, index: Value, length: Value, loc: Loc) -> Value:
+    """Return an index counted from the start of a list, which may be less than 0: if `index` is, it counts from the end."""
+    number = constant_int(index)
+    if number is not None:
+        return builder.build("int.add", [length, index], loc) if number < 0 else index
+    then, orelse = Block(), Block()
+    Builder(then).op("yield", [Builder(then, 0).build("int.add", [length, index], loc)], loc)
+    Builder(orelse).op("yield", [index], loc)
+    condition = builder.build("int.lt", [index, builder.const(0, loc)], loc)
+    return builder.op("if", [condition], loc, regions=[then, orelse], types=[INT]).result
+
+
+def bound(builder: Builder, index: Value, length: Value, loc: Loc) -> Value:
+    """Return the bound that a Python index into a list is, between 0 and the length."""
+    at = from_start(builder, index, length, loc)
+    return builder.build("int.max", [builder.build("int.min", [at, length], loc), builder.const(0, loc)], loc)
+
+
+# ---- lists that are made and read ----
 
 
 @reverses("list.new", "tuple.new")
@@ -115,35 +158,7 @@ def reverse_new(reversal: Reversal, level: Level, op: Op) -> None:
     items = level.shadows.get(op.result)
     if items is not None:
         for i, operand in enumerate(op.operands):
-            _take_item(reversal, level, operand, items, level.builder.const(i, op.loc), op.loc)
-
-
-@reverses("list.append")
-def reverse_append(reversal: Reversal, level: Level, op: Op) -> None:
-    into, value = op.operands
-    adjoints, builder, loc = reversal.adjoints, level.builder, op.loc
-    if into not in adjoints.active:
-        return
-    if into in adjoints.stacked:
-        _reverse_stacked_append(reversal, level, op)
-        return
-    items = shadow(reversal, level, into)
-    last = builder.build("int.sub", [builder.build("list.len", [items], loc), builder.const(1, loc)], loc)
-    _take_item(reversal, level, value, items, last, loc)
-    builder.op("list.delete", [items, last], loc)
-
-
-def _reverse_stacked_append(reversal: Reversal, level: Level, op: Op) -> None:
-    """Take the gradient of an item from that of the stacked list, by the iteration that appended the item."""
-    into, value = op.operands
-    number = reversal.adjoints.cut.get(op)
-    index = level.index if number is None else level.get(number)
-    assert index is not None
-    gradient = level.home_of(into).stacked.get(into)
-    if gradient is not None and value in reversal.adjoints.active:
-        dim = _dim_of_stack(reversal.adjoints.stacked[into])
-        item = level.builder.op("select", [gradient, index], op.loc, dim=dim, types=[value.type], proved=True)
-        reversal.adjoints.accumulate(level, value, item.result)
+            take_item(reversal, level, operand, items, level.builder.const(i, op.loc), op.loc)
 
 
 @reverses("list.get", "list.at")
@@ -155,21 +170,58 @@ def reverse_get(reversal: Reversal, level: Level, op: Op) -> None:
     if gradient is None or source not in reversal.adjoints.active:
         return
     items, builder, loc = shadow(reversal, level, source), level.builder, op.loc
-    t, at = _item_type(items), level.get(index)
+    t, at = item_type(items), level.get(index)
     have = builder.op("list.get", [items, at], loc, types=[t]).result
     builder.op("list.set", [items, at, builder.op("add", [have, gradient], loc, types=[t]).result], loc)
 
 
-@reverses("list.set", "list.put", "list.insert", "list.delete", "list.splice")
-def reverse_change(reversal: Reversal, level: Level, op: Op) -> None:
-    if op.operands[0] in reversal.adjoints.active:
-        raise not_differentiable(op, f"`{op.name}` of a list of tensors", "build a new list with append()")
+@reverses("list.slice", "list.repeat", "tuple.of")
+def reverse_items(reversal: Reversal, level: Level, op: Op) -> None:
+    items, source, loc = level.shadows.get(op.result), op.operands[0], op.loc
+    if items is None or source not in reversal.adjoints.active:
+        return
+    into, builder = shadow(reversal, level, source), level.builder
+    index = _index_in_source(level, op, builder.build("list.len", [into], loc))
+
+    def add_item(inner: Builder, k: Value) -> None:
+        item = inner.op("list.at", [items, k], loc, types=[item_type(items)]).result
+        add_to_item(inner, into, index(inner, k), item, loc)
+
+    for_each(reversal, builder, items, loc, add_item)
+
+
+def _index_in_source(level: Level, op: Op, length: Value) -> Callable[[Builder, Value], Value]:
+    """Return a function that builds the index of an item in the list of this length that the item was taken from."""
+    builder, loc = level.builder, op.loc
+    if op.name == "tuple.of":
+        return lambda inner, k: k
+    if op.name == "list.repeat":
+        return lambda inner, k: inner.build("int.mod", [k, length], loc)
+    last = builder.build("int.sub", [length, builder.const(1, loc)], loc)
+    start = from_start(builder, level.get(op.operands[1]), length, loc)
+    first = builder.build("int.max", [builder.build("int.min", [start, last], loc), builder.const(0, loc)], loc)
+    step = level.get(op.operands[3])
+    return lambda inner, k: inner.build("int.add", [first, inner.build("int.mul", [k, step], loc)], loc)
+
+
+@reverses("tuple.join")
+def reverse_join(reversal: Reversal, level: Level, op: Op) -> None:
+    items, (first, second), builder, loc = level.shadows.get(op.result), op.operands, level.builder, op.loc
+    if items is None:
+        return
+    zero = builder.const(0, loc)
+    if first in reversal.adjoints.active:
+        add_items(reversal, level, items, zero, first, loc)
+    if second in reversal.adjoints.active:
+        into = shadow(reversal, level, second)
+        lengths = [builder.build("list.len", [v], loc) for v in (items, into)]
+        add_items(reversal, level, items, builder.build("int.sub", lengths, loc), second, loc)
 
 
 # ---- lists that are joined ----
 
 
-def _dim_of_stack(op: Op) -> int:
+def dim_of_stack(op: Op) -> int:
     t = op.result.type
     assert isinstance(t, TensorType)
     return int(op.attrs["dim"]) % max(t.rank, 1)
@@ -186,7 +238,7 @@ def reverse_stack(reversal: Reversal, level: Level, op: Op) -> None:
     gradient = reversal.adjoints.take_defined(level, op.result)
     if gradient is None:
         return
-    dim, builder, loc, (source,) = _dim_of_stack(op), level.builder, op.loc, op.operands
+    dim, builder, loc, (source,) = dim_of_stack(op), level.builder, op.loc, op.operands
     if (made := _display(source)) is not None:
         for i, operand in enumerate(made.operands):
             item = builder.build("select", [gradient, builder.const(i, loc)], loc, dim=dim)
@@ -199,9 +251,9 @@ def reverse_stack(reversal: Reversal, level: Level, op: Op) -> None:
 
     def add_item(inner: Builder, k: Value) -> None:
         item = inner.op("select", [gradient, k], loc, dim=dim, proved=True).result
-        _add_to_item(inner, items, k, item, loc)
+        add_to_item(inner, items, k, item, loc)
 
-    _for_each(reversal, builder, items, loc, add_item)
+    for_each(reversal, builder, items, loc, add_item)
 
 
 @reverses("cat")
@@ -209,7 +261,7 @@ def reverse_cat(reversal: Reversal, level: Level, op: Op) -> None:
     gradient = reversal.adjoints.take_defined(level, op.result)
     if gradient is None:
         return
-    dim, builder, loc, (source,) = _dim_of_stack(op), level.builder, op.loc, op.operands
+    dim, builder, loc, (source,) = dim_of_stack(op), level.builder, op.loc, op.operands
     zero, one = builder.const(0, loc), builder.const(1, loc)
     if (made := _display(source)) is not None:
         start = zero
@@ -220,12 +272,12 @@ def reverse_cat(reversal: Reversal, level: Level, op: Op) -> None:
                 reversal.adjoints.accumulate(level, operand, part)
             start = end
         return
-    items, given = shadow(reversal, level, source), level.get(source)
+    items = shadow(reversal, level, source)
     body = Block([(INT, "k"), (INT, "start")])
     inner, (k, start) = Builder(body), body.args
-    item = inner.op("list.at", [given, k], loc, types=[_item_type(given)]).result
+    item = inner.op("list.at", [items, k], loc, types=[item_type(items)]).result
     end = inner.build("int.add", [start, inner.build("size", [item], loc, dim=dim)], loc)
-    _add_to_item(inner, items, k, inner.build("slice", [gradient, start, end, one], loc, dim=dim), loc)
+    add_to_item(inner, items, k, inner.build("slice", [gradient, start, end, one], loc, dim=dim), loc)
     inner.op("yield", [end], loc)
     bounds = [zero, builder.build("list.len", [items], loc), one, zero]
     builder.op("loop", bounds, loc, regions=[body], types=[INT], label=reversal.label(), counted=True)

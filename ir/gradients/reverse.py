@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
-from scriptc.ir.gradients import checkpoints, chunks, lists, recompute, user_functions, writes
+from scriptc.ir.gradients import checkpoints, chunks, list_changes, lists, recompute, user_functions, writes
 from scriptc.ir.gradients.activity import Flow, carries, root_of
 from scriptc.ir.gradients.adjoints import Adjoints, around, gradient_type
 from scriptc.ir.gradients.branches import find_exclusive
@@ -34,7 +34,7 @@ from scriptc.ir.passes import single_exit
 from scriptc.ir.regions import counter, is_loop
 from scriptc.ir.types import INT, ListType, OptionalType, TensorType, Type, join
 
-_REGISTERED = (lists, user_functions, writes)  # imported for the ops that they register
+_REGISTERED = (list_changes, lists, user_functions, writes)  # imported for the ops that they register
 
 
 @dataclass(frozen=True)

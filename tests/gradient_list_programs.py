@@ -1,0 +1,153 @@
+"""Functions that slice, join and change lists, whose gradients the tests compare with eager's."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+Sequence = list[Tensor]
+
+
+def grown(x: Tensor, w: Tensor, n: int) -> Sequence:
+    """Return a list of unknown length, of tensors of one size."""
+    steps = [x[0] * w]
+    for _ in range(n):
+        steps.append(torch.tanh(steps[-1] * w) + x[1])
+    return steps
+
+
+def ragged(x: Tensor, w: Tensor, n: int) -> Sequence:
+    """Return a list of unknown length, of tensors of several sizes."""
+    return [torch.tanh(x[: i + 1].sum(1) * w[0]) for i in range(n + 1)]
+
+
+def weighed(items: Sequence) -> Tensor:
+    """Return a number that depends on all items and on their order."""
+    total = torch.zeros(())
+    for i, item in enumerate(items):
+        total = total + (item * item).sum() * (i + 1)
+    return total
+
+
+def slices_lists(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor, Sequence]:
+    steps = grown(x, w, n)
+    total = weighed(steps[n:0:-2]) + weighed(steps[-100:100:3]) + weighed(steps[3:1:-1]) + weighed(steps[-2:])
+    for start in range(-3, 4):
+        total = total + weighed(steps[start : n - 1 : 2]) * start + weighed(steps[start::-1])
+    return torch.stack(steps[::-1]), total, steps[1:]
+
+
+def joins_lists(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor, Sequence]:
+    steps = grown(x, w, n)
+    both = steps + grown(x * 2, w, 1) + steps * (n - 1)
+    both.append(w * x[2])
+    both += [w * 3, x[3]]
+    both += both
+    total = weighed(list(reversed(both)))
+    copies = steps.copy()
+    copies[0] = w * 2
+    return torch.stack(both), total + weighed(copies), steps
+
+
+def joins_tuples(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    steps = tuple(grown(x, w, n))
+    both = (*steps, w * 2) + steps
+    return weighed(list(both[::-1] + both * 2)), both[n]
+
+
+def inserts_items(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Sequence]:
+    steps = [w * 2]
+    for i in range(n):
+        steps.insert(0, torch.tanh(steps[0] * x[i % 4]))
+    for i in range(-3, 4):
+        steps.insert(i * n, steps[i % len(steps)] * w * i)
+    return weighed(steps), steps
+
+
+def removes_items(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor, Sequence]:
+    steps = grown(x, w, n + 6)
+    first, last = steps.pop(0), steps.pop()
+    middle = steps.pop(n // 2) * steps.pop(-2)
+    before = weighed(steps)
+    del steps[n], steps[-1]
+    steps.append(first * last)
+    del steps[n + 1 :], steps[::2]
+    steps.append(middle)
+    while len(steps) > 2:
+        last = torch.tanh(last * steps.pop() + steps[0])
+    return before, weighed(steps), last, steps
+
+
+def replaces_items(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Sequence]:
+    steps = grown(x, w, n + 1)
+    for i in range(n + 2):
+        steps[i - 1] = steps[i] * w + steps[-1]
+        steps[i] = steps[i]
+    steps[0], steps[-1] = steps[-1], steps[0] * 2
+    steps.reverse()
+    return weighed(steps), steps
+
+
+def splices_lists(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor, Sequence]:
+    steps, others = grown(x, w, n + 2), grown(x * 2, w, 2)
+    steps[1:3] = others
+    others[n:] = steps
+    steps[:0] = others
+    steps[-3:-1] = []
+    steps[5:2] = others
+    steps[1:2] = steps
+    steps[-n - 50 : n - 3] = [w * 5]
+    steps[::2] = [step * 2 for step in steps[::2]]
+    steps.extend(steps)
+    total = weighed(steps)
+    others.clear()
+    others.append(w * 2)
+    return total, weighed(others), steps
+
+
+def changes_items_of_several_sizes(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor, Sequence]:
+    steps = ragged(x, w, n)
+    joined, first = torch.cat(steps), steps.pop(0)
+    steps.insert(n // 2, first * first)
+    steps[-1] = first
+    total = weighed(steps)
+    steps[0] = w * 2
+    back = steps[::-1]
+    back[0] = w[:2] * 3
+    steps[1:n] = back
+    del steps[0]
+    steps.append(x[:, 0])
+    return joined, torch.cat(back), total + weighed(steps), steps
+
+
+def changes_lists_in_a_loop(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Sequence]:
+    steps, total = grown(x, w, 2), torch.zeros(()) + w.sum()
+    for i in range(n):
+        own = steps[i % 2 :]
+        own.append(torch.tanh(own[-1] * w))
+        if i % 2:
+            own.insert(0, w * i)
+            steps[0] = own[1] * 0.5
+        else:
+            own.pop()
+            steps.extend(own[:1])
+        total = total + weighed(own)
+        if i == 2:
+            break
+    return total, steps
+
+
+def keeps_a_window(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Sequence]:
+    window, sums = [w], [w]
+    for i in range(n):
+        window.append(torch.tanh(x[i % 4] * window[-1]))
+        if len(window) > 2:
+            window.pop(0)
+        sums.append(torch.stack(window).sum(0))
+    return torch.stack(sums), window
+
+
+CHANGES_OF_LISTS = [
+    slices_lists, joins_lists, joins_tuples, inserts_items, removes_items, replaces_items, splices_lists,
+    changes_items_of_several_sizes, changes_lists_in_a_loop, keeps_a_window,
+]  # fmt: skip
