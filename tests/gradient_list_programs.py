@@ -147,7 +147,21 @@ def keeps_a_window(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Sequence]:
     return torch.stack(sums), window
 
 
+def lists_views(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, ...]:
+    y = (x * w)[: n + 1]
+    rows, parts = y.unbind(0), y.split(2)
+    h, mixed = w, list(rows)
+    for row in rows[::-1]:
+        h = torch.tanh(h * row)
+    for i in range(n):
+        h = h + rows[i % len(rows)] * parts[i % len(parts)][0]
+    mixed[0] = mixed[0] * w
+    mixed += rows
+    mixed.extend(x[:n].unbind(0)[1:])
+    return h, weighed(mixed), torch.stack(rows), torch.cat(parts), torch.cat(parts[::-1]), rows[-1], y
+
+
 CHANGES_OF_LISTS = [
     slices_lists, joins_lists, joins_tuples, inserts_items, removes_items, replaces_items, splices_lists,
-    changes_items_of_several_sizes, changes_lists_in_a_loop, keeps_a_window,
+    changes_items_of_several_sizes, changes_lists_in_a_loop, keeps_a_window, lists_views,
 ]  # fmt: skip

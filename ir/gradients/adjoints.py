@@ -77,6 +77,8 @@ class Adjoints:
         parent, op = viewed(value), value.op
         if parent is None or op is None:
             return self.buffer(level, value)
+        if (made := level.home_of(value).shadows.get(value)) is not None:
+            return made
         operands = [self.part(level, parent), *(level.get(v) for v in op.operands[1:])]
         return clone_op(level.builder, op, {}, operands=operands).results[op.results.index(value)]
 
@@ -181,11 +183,13 @@ def _narrowed_optional(builder: Builder, gradient: Value, t: Type, loc: Loc) -> 
 
 
 def _is_part(value: Value) -> bool:
-    """Return whether a tensor is a partial view, such as a row of a matrix."""
+    """Return whether a tensor is a partial view, such as a row of a matrix, or a list of such views is read as a whole."""
     parent, op = viewed(value), value.op
-    if parent is None or op is None or not isinstance(value.type, TensorType):
+    if parent is None or op is None:
         return False
-    return op.name in PARTIAL_VIEWS or isinstance(parent.type, ListType)
+    if isinstance(value.type, ListType):
+        return any(user.name not in ("list.get", "list.at", "list.len") for user in value.users())
+    return isinstance(value.type, TensorType) and (op.name in PARTIAL_VIEWS or isinstance(parent.type, ListType))
 
 
 def _refuse_aliases(op: Op, dst: Value, active: set[Value]) -> None:

@@ -3,6 +3,8 @@
 The shadow is made where backward code first meets the list, with an item for each item that the list has at its end. Backward
 code then undoes what forward code did to the list, in the opposite order (list_changes.py). So the shadow always has an item
 for each item that the list had there in forward code, of the same sizes.
+
+A list of the views that an op made together, such as `unbind`, has the same views of the buffer of the tensor in its place.
 """
 
 from __future__ import annotations
@@ -26,8 +28,11 @@ def shadow(reversal: Reversal, level: Level, value: Value) -> Value:
     """Return the list of gradients of a list."""
     home = level.home_of(value)
     if value not in home.shadows:
-        _refuse_unknown(home, value)
-        home.shadows[value] = zeros_of(reversal, home, value)
+        if viewed(value) is not None:
+            home.shadows[value] = reversal.adjoints.part(home, value)
+        else:
+            _refuse_unknown(home, value)
+            home.shadows[value] = zeros_of(reversal, home, value)
     return home.shadows[value]
 
 
@@ -93,7 +98,10 @@ def add_to_item(builder: Builder, items: Value, index: Value, gradient: Value, l
     t = item_type(items)
     have = builder.op("list.at", [items, index], loc, types=[t]).result
     total = builder.op("add", [have, gradient], loc, types=[t]).result
-    builder.op("list.put", [items, index, total], loc)
+    if items.op is not None and items.op.has("VIEW"):  # views of a buffer
+        builder.op("copy_", [have, total], loc)
+    else:
+        builder.op("list.put", [items, index, total], loc)
 
 
 def take_item(reversal: Reversal, level: Level, value: Value, items: Value, index: Value, loc: Loc) -> None:
