@@ -161,7 +161,69 @@ def lists_views(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, ...]:
     return h, weighed(mixed), torch.stack(rows), torch.cat(parts), torch.cat(parts[::-1]), rows[-1], y
 
 
+def writes_before_a_list_holds(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
+    steps, y = [w], x * w
+    joined = torch.cat([y, y * 2])
+    y.mul_(2)
+    for _ in range(n):
+        joined = torch.cat([joined, y])
+        y.mul_(0.5)
+        step = steps[-1] + x[1]
+        step.mul_(w)
+        steps.append(step)
+    return joined, y, weighed(steps)
+
+
+def changes_one_of_several_lists(x: Tensor, w: Tensor, n: int) -> Tensor:
+    steps, others = grown(x, w, n), grown(x * 2, w, n)
+    chosen = steps if n % 2 else others
+    chosen.append(w * 3)
+    return steps[-1]
+
+
+def removes_from_one_of_several_lists(x: Tensor, w: Tensor, n: int) -> Tensor:
+    steps, others = grown(x, w, n), grown(x * 2, w, n)
+    chosen = steps if n % 2 else others
+    chosen.pop()
+    others.append(w * 3)
+    return others[-1]
+
+
+def changes_a_list_in_lists(x: Tensor, w: Tensor, n: int) -> Tensor:
+    steps, lists = grown(x, w, n), []
+    for _ in range(n + 1):
+        lists.append(steps)
+    lists[n].append(w * 2)
+    return steps[-1]
+
+
+def writes_to_an_item(x: Tensor, w: Tensor, n: int) -> Tensor:
+    steps = []
+    for _ in range(n + 1):
+        step = x[0] * w
+        steps.append(step)
+        step.mul_(2)
+    return torch.stack(steps)
+
+
+def writes_behind_views_in_a_list(x: Tensor, w: Tensor, n: int) -> Tensor:
+    y = (x * w)[: n + 1]
+    rows = y.unbind(0)[::-1]
+    y.mul_(2)
+    return rows[0] * w
+
+
 CHANGES_OF_LISTS = [
     slices_lists, joins_lists, joins_tuples, inserts_items, removes_items, replaces_items, splices_lists,
     changes_items_of_several_sizes, changes_lists_in_a_loop, keeps_a_window, lists_views,
+    writes_before_a_list_holds,
 ]  # fmt: skip
+
+# programs that are refused, with a part of the line and of the reason
+REFUSED = [
+    (changes_one_of_several_lists, "chosen.append", "a list that may be one of several"),
+    (removes_from_one_of_several_lists, "chosen.pop", "a list that may be one of several"),
+    (changes_a_list_in_lists, r"lists\[n\].append", "a list that may be one of several"),
+    (writes_to_an_item, "step.mul_", "a write to a tensor that a list holds"),
+    (writes_behind_views_in_a_list, "y.mul_", "a write to a tensor that a list holds"),
+]

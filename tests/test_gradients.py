@@ -6,6 +6,7 @@ import gc
 import inspect
 from typing import Any
 
+import gradient_list_programs as lists
 import gradient_programs as programs
 import pytest
 import torch
@@ -209,6 +210,16 @@ def test_what_has_no_gradient_says_so_at_the_line():
     xs = [torch.randn(2, requires_grad=True) for _ in range(3)]
     result = scriptc.compile(f, optimize=OPTIMIZE)(xs)
     with pytest.raises(NotImplementedError, match="(?s)backward through .*test_gradients.py:.*mul_.*clone of it"):
+        result.sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("function", "line", "reason"), lists.REFUSED, ids=lambda case: getattr(case, "__name__", "")
+)
+def test_what_lists_of_gradients_would_miss_is_refused(function, line, reason):
+    x, w = torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True)
+    result = scriptc.compile(function, optimize=OPTIMIZE)(x, w, 2)
+    with pytest.raises(NotImplementedError, match=f"(?s)programs.py:.*{reason}.*{line}"):
         result.sum().backward()
 
 

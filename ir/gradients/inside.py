@@ -19,6 +19,7 @@ from scriptc.ir.gradients.activity import Flow, carries
 from scriptc.ir.gradients.adjoints import Adjoints, narrowed
 from scriptc.ir.gradients.keeping import KeptInPlace
 from scriptc.ir.gradients.levels import Level
+from scriptc.ir.gradients.list_aliases import refuse_aliases
 from scriptc.ir.gradients.reversal import Reversal, fresh_labels
 from scriptc.ir.gradients.reverse import Blocks, hoist_params
 from scriptc.ir.gradients.rules import Derivatives, not_differentiable
@@ -86,6 +87,7 @@ class _Request:
         detached.detach(forward)
         self.refuse_outer(forward, flow, inputs)
         adjoints = Adjoints(Func(self.func.name, forward, [], self.func.loc), list(inputs), list(outputs), cut)
+        refuse_aliases(forward, adjoints.active)
         self.refuse_freed(adjoints.active, set(inputs))
         backward = Block()
         level = Level(forward, Builder(backward), None, KeptInPlace(), adjoints.written)

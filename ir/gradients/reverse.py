@@ -26,6 +26,7 @@ from scriptc.ir.gradients.branches import find_exclusive
 from scriptc.ir.gradients.joined_types import join_types
 from scriptc.ir.gradients.keeping import KeptInPlace, KeptOfFunction, KeptOfLoop, KeptOnStack
 from scriptc.ir.gradients.levels import Level
+from scriptc.ir.gradients.list_aliases import refuse_aliases
 from scriptc.ir.gradients.ops import reverse_op
 from scriptc.ir.gradients.reversal import REVERSES, Reversal, fresh_labels
 from scriptc.ir.gradients.rules import Derivatives, not_differentiable
@@ -73,6 +74,7 @@ def differentiate(
     cut = chunks.cut_loops(func.body.ops[:], Flow([func.body]).between(given, last.operands), labels) if cuts_loops else {}
     results = [v for v in last.operands if is_differentiable(v.type)]
     adjoints = Adjoints(func, given, results, cut)
+    refuse_aliases(func.body, adjoints.active)
     reversal, block = Reversal(adjoints, derivatives, module.funcs, labels), Block()
     kept = KeptOfFunction(block)
     level = Level(func.body, Builder(block), None, kept, adjoints.written)
