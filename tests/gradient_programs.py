@@ -292,8 +292,32 @@ def grows_by_broadcasting(x: Tensor, w: Tensor, n: int) -> Tensor:
     return y * 3
 
 
+def reads_for_a_branch_before_a_write(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    y = x * w
+    first, total = torch.tanh(y[0]), w
+    for i in range(n):
+        total = total + torch.tanh(y[i])
+    chosen = torch.sigmoid(y[2]) if n > 1 else y[1] * 2
+    y.mul_(2)
+    if n % 4 == 0:
+        return first * total * chosen, y
+    return y[1], y
+
+
+def reads_for_a_branch_before_a_list_changes(x: Tensor, w: Tensor, n: int) -> Tensor:
+    steps, total = [], w
+    for i in range(n + 1):
+        steps.append(x[i % 4] * w)
+    for i in range(n):
+        total = total + torch.tanh(steps[-1] * i)
+    steps.append(w * 3)
+    if n % 4 == 0:
+        return total * w
+    return steps[-1] * steps[0]
+
+
 FUNCTIONS = [
-    *CHANGES_OF_LISTS,
+    *CHANGES_OF_LISTS, reads_for_a_branch_before_a_write, reads_for_a_branch_before_a_list_changes,
     starts_in_a_branch, reads_tuples, reads_items_of_several_kinds, grows_by_broadcasting,
     slices_what_a_loop_carries, returns_a_list_twice,
     straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows,

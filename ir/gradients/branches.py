@@ -9,6 +9,9 @@
 
 Autograd records the ops of the path that was taken. A gradient of zeros for `%y` on the other path would go through the
 derivative of `sqrt`, and become NaN where that is infinite.
+
+Backward code of an op that reads a tensor that is written, or a list that changes later, stays in its place: the write clears
+the gradients of what was there before, and the change is undone on the shadow of the list.
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ from collections.abc import Collection, Iterable, Sequence
 
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.activity import root_of
-from scriptc.ir.gradients.adjoints import Adjoints
+from scriptc.ir.gradients.adjoints import Adjoints, runs_after
 from scriptc.ir.gradients.recompute import writes_outside
 from scriptc.ir.gradients.reversal import REVERSES
 from scriptc.ir.regions import is_loop
+from scriptc.ir.types import ListType
 
 
 def find_exclusive(ops: Sequence[Op], adjoints: Adjoints, function: Block) -> dict[Block, list[Op]]:
@@ -59,10 +63,30 @@ def _is_movable(op: Op, adjoints: Adjoints, function: Block) -> bool:
         return False
     if any(root_of(r) in adjoints.buffered or r in adjoints.ends for r in op.results):
         return False
+    if any(_changes_later(v, op, adjoints) for v in _outside_of(op)):
+        return False
     if not op.regions:
         return op.name not in REVERSES and not op.defn.writes
     is_plain = op.parent is function and (op.name == "if" or is_loop(op))
     return is_plain and not any(_writes_outside(inner, op.regions) for inner in op.walk())
+
+
+def _outside_of(op: Op) -> set[Value]:
+    """Return the values from outside of an op that the op and its regions use."""
+    own = {v for inner in op.walk() for region in inner.regions for v in region.args}
+    own |= {r for inner in op.walk() for r in inner.results}
+    return {v for inner in op.walk() for v in inner.operands} - own
+
+
+def _changes_later(value: Value, op: Op, adjoints: Adjoints) -> bool:
+    """Return whether backward code of what runs later than an op may change the buffer or the shadow of a value."""
+    root = root_of(value)
+    if root in adjoints.buffered and root in adjoints.written:
+        return True
+    if not isinstance(value.type, ListType) or value not in adjoints.active:
+        return False
+    changes = (user for user in value.users() if "list" in user.defn.writes and user.operands[0] is value)
+    return not all(runs_after(op, change, value) for change in changes)
 
 
 def _writes_outside(op: Op, regions: Iterable[Block]) -> bool:
