@@ -133,7 +133,7 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
     "row": [
         *_pointwise("row"), "$mat[$small]", "$mat[$small]", "$mat.sum(0)", "$mat[$slice].sum(0)", (0.5, "$mat.mean(0)"),
         "$mat.amax(0)", "$mat.max(0)[0]", "$mat.min(0).values", "$mat.select(0, $small)", "$sq[:, $bit]", "$sq.diagonal()",
-        "$sq[$bit]", "$sq[$small % 3]", "$rows[$small]", "$rows[-1]", "torch.stack($rows).sum(0)", "sum($rows)",
+        "$sq[$bit]", "$sq[$small % 3]", "$rows[$small]", "$rows[-1]", "$rows[$int]", "torch.stack($rows).sum(0)", "sum($rows)",
         "sum($rows, $row)", "$row.cumsum(0)", "$row.flip(0)", "$row.roll(1)", "$row.softmax(0)", "$row.log_softmax(0)",
         "($sq @ $row).tanh()", "($row @ $sq).tanh()", "$row[$ids]", "$row.gather(0, $ids)", "$row.index_select(0, $ids)",
         "torch.cat([$row[:1], $row[1:]])", "torch.cat([$row[$bit:], $row])[:3]", "$row.view(3)", "$row.reshape(1, 3)[0]",
@@ -186,7 +186,11 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
     "rows": [
         "[$row, $row]", "[q * 2 for q in $rows]", "[q for q in $mat]", "list($mat.unbind(0))", "($rows + $rows)[:5]",
         "$rows[$slice]", "[q.tanh() for q in $mat]", "list($parts)", "[$row for _ in range(2)]", "[$row]",
-        "[q + $row for q in $rows]", "[q for q in $rows if q.sum() > $float]",
+        "[q + $row for q in $rows]", "[q for q in $rows if q.sum() > $float]", "$rows[::-1]", "list(reversed($rows))",
+        "$rows[$int::-1]", "$rows[$int:$int:2]", "$rows[$int:$int:-1]", "($rows * $bit)[:5]", "$rows.copy()",
+        "[$row for _ in range(n)]", "list($mat[:n].unbind(0))", "list($mat.unbind(0)[::-1])",
+        "($rows + [$row] + $rows)[-5:]", "list((*$rows, $row))[:5]",
+        "[q * $row for q in $rows[::-1]]", "(($rows if $bool else $rows[1:]) + [$row])[:5]",
     ],
     "maybe": ["None", "None", "$row", "($row if $bool else None)", "(None if $bool else $row)"],
     "parts": [
@@ -244,7 +248,11 @@ MUTATIONS = {
         "$me.append($row)", "$me.append($row)", "$me.append($row)", "$me.append($me[-1].tanh() * $row)",
         "$me.append($me[0] + 1)",
         "$me.extend($rows)", "$me[$small] = $row", "$me.pop()", "$me[$small].mul_(0.5)", "$me += [$row]",
-        "$me.append($mat[$small])",
+        "$me.append($mat[$small])", "$me.insert($int, $row)", "$me.insert(0, $row)", "$me.insert($small, $me[-1].tanh())",
+        "$me.pop(0)", "$me.pop($int)", "del $me[$small]", "del $me[$slice]", "$me[$slice] = $rows[:3]", "$me[-1] = $row",
+        "$me[$bit:$int] = $rows[:3]", "$me[::2] = [q * 0.5 for q in $me[::2]]", "$me.reverse()", "$me += $rows[:3]",
+        "$me.extend($mat.unbind(0)[:2])", "$me[0], $me[-1] = $me[-1], $me[0] * $row", "$me[$small] = $me[$bit] * $row",
+        "$me[:] = $me[$slice]", "$me.clear()", "$me.append($me.pop(0).tanh())", "$me += $me[:2]",
     ],
     "box": ["$me.v = $row", "$me.v = $me.v * 0.5 + $row", "$me.n += 1"],
 }  # fmt: skip
