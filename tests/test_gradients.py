@@ -395,6 +395,15 @@ def test_values_that_some_paths_leave_undefined_are_kept():
         assert_same_gradients(f, torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True), n)
 
 
+@pytest.mark.parametrize("sizes", [(3, 3), (2, 4), (4, 2), (2, 3, 4)])
+@pytest.mark.parametrize("hermitian", [False, True])
+def test_a_pseudo_inverse_whose_singular_values_are_equal(sizes: tuple[int, ...], hermitian: bool) -> None:
+    def f(x: Tensor) -> Tensor:
+        return torch.linalg.pinv(x @ x.mT if hermitian else x, hermitian=hermitian)
+
+    assert_same_gradients(f, torch.ones(*sizes, dtype=torch.float64, requires_grad=True))
+
+
 def test_a_write_that_never_fits() -> None:
     def f(x: Tensor, w: Tensor, go: bool) -> Tensor:
         h = w * 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -153,14 +153,36 @@ def pinv(
             f"linalg.pinv({NAMES[A.dtype]}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
             "cfloat or cdouble types"
         )
-    relative = rtol if rcond is None else rcond
-    if hermitian:
-        values, V = torch.linalg.eigh(A)
-        kept = torch.abs(values) > limit(torch.abs(values), A, atol, relative)
-        return torch.matmul(V * torch.where(kept, 1 / values, 0.0).unsqueeze(-2), V.mT)
-    U, S, Vh = torch.linalg.svd(A, full_matrices=False)
-    inverse = torch.where(S > limit(S, A, atol, relative), 1 / S, 0.0)
-    return torch.matmul(Vh.mT * inverse.unsqueeze(-2), U.mT)
+    return _PseudoInverse.apply(A, hermitian, atol, rtol if rcond is None else rcond)
+
+
+class _PseudoInverse(torch.autograd.Function):
+    """A pseudo-inverse, whose gradient is finite where that of singular values is not, as they are equal."""
+
+    @staticmethod
+    def forward(ctx: Any, A: Tensor, hermitian: bool, atol: float | Tensor | None, rtol: float | Tensor | None) -> Tensor:
+        if hermitian:
+            values, V = torch.linalg.eigh(A)
+            kept = torch.abs(values) > limit(torch.abs(values), A, atol, rtol)
+            result = torch.matmul(V * torch.where(kept, 1 / values, 0.0).unsqueeze(-2), V.mT)
+        else:
+            U, S, Vh = torch.linalg.svd(A, full_matrices=False)
+            inverse = torch.where(S > limit(S, A, atol, rtol), 1 / S, 0.0)
+            result = torch.matmul(Vh.mT * inverse.unsqueeze(-2), U.mT)
+        ctx.save_for_backward(A, result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+        A, result = ctx.saved_tensors
+        adjoint, flipped = result.mH, grad.mH
+        if A.size(-2) <= A.size(-1):
+            K = flipped @ result
+            L = K @ adjoint
+            return L - (result @ K).mH - A @ result @ L + adjoint @ result @ (flipped - K @ A), None, None, None
+        K = result @ flipped
+        L = adjoint @ K
+        return L - (K @ result).mH - L @ result @ A + (flipped - A @ K) @ result @ adjoint, None, None, None
 
 
 @decomposes("torch.pinverse", "Tensor.pinverse")
