@@ -120,6 +120,16 @@ def draws_other_numbers(x: Tensor) -> Tensor:
     return checkpoint(lambda x: torch.dropout(x, 0.5, True), x, use_reentrant=False, preserve_rng_state=False)
 
 
+def checkpoints_a_try(x: Tensor) -> Tensor:
+    def f(x: Tensor) -> Tensor:
+        try:
+            return torch.tanh(x[int(x.sum())])
+        except IndexError:
+            return x[0] * 2
+
+    return checkpoint(f, x, use_reentrant=False)
+
+
 @pytest.mark.parametrize(
     ("function", "reason"),
     [
@@ -127,8 +137,9 @@ def draws_other_numbers(x: Tensor) -> Tensor:
         (writes_a_tensor_from_outside, "a write in a checkpoint to a value from outside"),
         (updates_a_norm, "in a checkpoint"),
         (draws_other_numbers, "random numbers with preserve_rng_state=False"),
+        (checkpoints_a_try, "a `try` in a checkpoint"),
     ],
-    ids=["print", "write", "batch norm", "random numbers"],
+    ids=["print", "write", "batch norm", "random numbers", "try"],
 )
 def test_effects_that_eager_repeats_are_refused(function, reason, capsys):
     x = matrices()[0]

@@ -8,6 +8,7 @@ from typing import Any
 
 import gradient_list_programs as lists
 import gradient_programs as programs
+import gradient_try_programs as tries
 import pytest
 import torch
 from settings import OPTIMIZE
@@ -88,8 +89,8 @@ def test_modules(name, steps):
     assert_same_gradients(programs.MODULES[name](), torch.randn(steps, 2, 4, requires_grad=True))
 
 
-@pytest.mark.parametrize("function", programs.CHANGES_OF_LISTS, ids=lambda f: f.__name__)
-def test_a_second_backward_finds_the_lists_of_the_first(function):
+@pytest.mark.parametrize("function", [*programs.CHANGES_OF_LISTS, *programs.TRIES], ids=lambda f: f.__name__)
+def test_a_second_backward_finds_what_the_first_one_did(function):
     torch.manual_seed(1)
     compiled = scriptc.compile(function, optimize=OPTIMIZE)
     x, w = torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True)
@@ -214,9 +215,9 @@ def test_what_has_no_gradient_says_so_at_the_line():
 
 
 @pytest.mark.parametrize(
-    ("function", "line", "reason"), lists.REFUSED, ids=lambda case: getattr(case, "__name__", "")
+    ("function", "line", "reason"), [*lists.REFUSED, *tries.REFUSED], ids=lambda case: getattr(case, "__name__", "")
 )
-def test_what_lists_of_gradients_would_miss_is_refused(function, line, reason):
+def test_what_gradients_would_miss_is_refused(function, line, reason):
     x, w = torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True)
     result = scriptc.compile(function, optimize=OPTIMIZE)(x, w, 2)
     with pytest.raises(NotImplementedError, match=f"(?s)programs.py:.*{reason}.*{line}"):
@@ -336,18 +337,6 @@ def objects(x, n=3):
     return boxes[n - 1].value + x
 
 
-def a_try_left_early(x, text="1"):
-    for _ in range(3):
-        try:
-            int(text)
-        except ValueError:
-            break
-        x = x * 2
-        if x.sum() > 5:
-            return x * 3
-    return x
-
-
 def a_variable_of_a_try(x, text="1"):
     y = x
     try:
@@ -364,8 +353,7 @@ def a_variable_of_a_try(x, text="1"):
     [
         (a_dict, (4,), "dict.at"),
         (objects, (4,), "object.get"),
-        (a_try_left_early, (4,), "a `try` that is left by break"),
-        (a_variable_of_a_try, (4,), "`try`"),
+        (a_variable_of_a_try, (4,), "a variable that a `try` sets before it may raise"),
         (an_older_view, (4,), "a write to a tensor of which `unfold` made a view"),
         (recursion, (4,), "a function that calls itself"),
         (several_ranks, (2, 3), "of several ranks or dtypes"),

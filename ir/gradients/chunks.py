@@ -72,7 +72,7 @@ def _can_run_again(loop: Op) -> bool:
     given = {v for op in body.walk() for v in op.operands if v not in own}
     if not all(is_keepable(arg.type) for arg in body.args) or not all(map(_is_available, given)):
         return False
-    if any(op.name in ("call", "is_defined", "checkpoint") or op.defn.writes - _EFFECTS for op in body.walk()):
+    if any(op.name in ("call", "is_defined", "checkpoint", "try") or op.defn.writes - _EFFECTS for op in body.walk()):
         return False
     written = {r for op in body.walk() if writes_outside(op, body) for r in roots(op.operands[0])}
     return all(map(is_fresh, written)) and not any(_reads(op, written) for op in body.walk())

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
-from scriptc.ir.gradients import chunks, detached
+from scriptc.ir.gradients import chunks, detached, exceptions
 from scriptc.ir.gradients.activity import Flow, carries
 from scriptc.ir.gradients.adjoints import Adjoints, narrowed
 from scriptc.ir.gradients.keeping import KeptInPlace
@@ -50,6 +50,7 @@ def run(module: Module, derivatives: Derivatives, *, cuts_loops: bool = False) -
             if op.name == ASKS and other is not func:
                 raise not_differentiable(op, "a function that calls itself", "call it outside of the recursion")
     single_exit.run(module, {})
+    exceptions.forward_cells(func)
     freed: set[Value] = set()
     asking = [op for op in func.body.walk() if op.name == ASKS]
     for number, op in enumerate(asking):

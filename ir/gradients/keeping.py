@@ -92,6 +92,7 @@ class KeptOnStack:
         start = Builder(self.function.forward, 0)
         stack = _new_list(value, start)
         insert_at_end(value.block).op("list.append", [stack, value], loc)
+        self._cut_where_bodies_raise(stack, value)
         outer, given = self.function.builder, self.function.get(stack)
         # a copy, as another backward of the same call needs the stack as it is
         bounds = [outer.const(0, loc), outer.build("list.len", [given], loc), outer.const(1, loc)]
@@ -100,6 +101,19 @@ class KeptOnStack:
         taken = builder.op("list.at", [found, last], loc, types=[value.type]).result
         builder.op("list.delete", [found, last], loc)
         return taken
+
+    def _cut_where_bodies_raise(self, stack: Value, value: Value) -> None:
+        """Let the handlers of each `try` around a value drop what its body, which backward code skips then, has kept."""
+        loc, start = loc_of(value), self.function.forward
+        block: Block | None = value.block
+        while block is not None and block is not start and block.parent is not None:
+            op = block.parent
+            if op.name == "try" and block is op.regions[0]:
+                length = Builder.before(op).build("list.len", [stack], loc)
+                builder = Builder(op.regions[1], 0)
+                none = builder.op("list.new", [], loc, types=[stack.type]).result
+                builder.op("list.splice", [stack, length, builder.const(2**63 - 1, loc), none], loc)
+            block = op.parent
 
 
 def _kept(value: Value) -> Value:

@@ -27,6 +27,8 @@ def refuse_effects(op: Op) -> None:
     """Refuse a checkpoint whose effects eager would repeat in backward."""
     region = op.regions[0]
     for inner in region.walk() if op.attrs["repeats"] else ():
+        if inner.name == "try":
+            raise not_differentiable(inner, "a `try` in a checkpoint", "write it around the call of the checkpoint")
         if inner.defn.writes - _LOCAL - {"random"} or inner.name == "call":
             raise not_differentiable(inner, f"`{inner.name}` in a checkpoint, which eager runs again in backward", _OUTSIDE)
         if writes_outside(inner, region):

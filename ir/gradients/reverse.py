@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
-from scriptc.ir.gradients import checkpoints, chunks, list_changes, lists, recompute, user_functions, writes
+from scriptc.ir.gradients import checkpoints, chunks, exceptions, list_changes, lists, recompute, user_functions, writes
 from scriptc.ir.gradients.activity import Flow, carries, root_of
 from scriptc.ir.gradients.adjoints import Adjoints, around, gradient_type
 from scriptc.ir.gradients.branches import find_exclusive
@@ -65,8 +65,7 @@ def differentiate(
     """
     func = module.funcs[name]
     single_exit.run(module, {})
-    if (op := single_exit.try_left_early(func)) is not None:
-        raise not_differentiable(op, "a `try` that is left by break, continue or return")
+    exceptions.forward_cells(func)
     hoisted = hoist_params(func, params)
     inputs = [*(func.body.args[i] for i in arguments), *(hoisted.get(p) for p in params)]
     given, last = [v for v in inputs if v is not None], func.body.ops[-1]
@@ -168,15 +167,18 @@ class Blocks:
     def reverse_regions(self, level: Level, op: Op) -> None:
         if not {v for inner in op.walk() for v in (*inner.operands, *inner.results)} & self.adjoints.active:
             return
-        if op.name not in ("if", "loop", "checkpoint"):
+        if op.name not in ("if", "loop", "checkpoint", "try"):
             raise not_differentiable(op, f"`{op.name}`")
         self.prepare(level, op)
         if is_loop(op):
             self.reverse_loop(level, op)
         elif op.name == "checkpoint":
             self.reverse_checkpoint(level, op)
+        elif op.name == "try":
+            exceptions.refuse_partial_effects(op, self.adjoints.active)
+            self.reverse_branches(level, op, exceptions.add_completed(op))
         else:
-            self.reverse_if(level, op)
+            self.reverse_branches(level, op, op.operands[0])
 
     def prepare(self, level: Level, op: Op) -> None:
         """Make the buffers and lists of gradients of a block that code nested in `op` adds to."""
@@ -206,11 +208,12 @@ class Blocks:
         inherited = [v for v in used if v in self.adjoints.active and v not in own and _is_tensor_or_none(v.type)]
         return [v for v in inherited if root_of(v) not in self.adjoints.buffered]
 
-    def reverse_if(self, level: Level, op: Op) -> None:
+    def reverse_branches(self, level: Level, op: Op, goes_first: Value) -> None:
+        """Build the backward code of two regions of which one ran. goes_first: whether that was the first one."""
         adjoints, loc = self.adjoints, op.loc
         outputs = [(i, g) for i, r in enumerate(op.results) if r in adjoints.active and (g := adjoints.take(level, r))]
         before = {v: around(level, v) for v in self.captured(op)}
-        condition = level.get(op.operands[0])
+        condition = level.get(goes_first)
         children = [self.reverse_branch(level, region, outputs, before) for region in op.regions]
         changed = [v for v, gradient in before.items() if any(c.gradients.get(v) is not gradient for c in children)]
         types: list[Type] = []

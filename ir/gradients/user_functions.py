@@ -25,7 +25,6 @@ from scriptc.ir.gradients.reversal import Reversal, reverses
 from scriptc.ir.gradients.rules import not_differentiable, parts_of_call
 from scriptc.ir.gradients.writes import clear
 from scriptc.ir.loc import Loc
-from scriptc.ir.passes import single_exit
 from scriptc.ir.types import NONE, OptionalType, TensorType, Type, is_subtype
 
 
@@ -45,8 +44,6 @@ def reverse_user_gradient(reversal: Reversal, level: Level, op: Op) -> None:
     if all(gradient is None for gradient in gradients):
         return
     func = reversal.functions[op.attrs["backward"]]
-    if (left := single_exit.try_left_early(func)) is not None:
-        raise not_differentiable(left, "a `try` that is left by break, continue or return")
     written = _written_arguments(func)
     arguments = [
         _argument(reversal, level, op, take, gradients, written=arg in written, is_optional=isinstance(arg.type, OptionalType))

@@ -25,7 +25,7 @@ Afterwards
 
 An exit is a number in `codes`. A region that is left early yields, behind its own values, the number of the exit that was
 taken (0: none) and the values that each exit passes on, undefined for exits that were not taken. The rest of its block runs
-only where the number is 0. A `try` that is left early stays as it is, with all that is around it.
+only where the number is 0.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _SingleExit:
 
     def run(self) -> bool:
         body = self.func.body
-        if not _leaves_early(body) or try_left_early(self.func) is not None:
+        if not _leaves_early(body):
             return False
         exits = self.lower(body, ())
         last = body.ops[-1]
@@ -171,13 +171,13 @@ class _SingleExit:
         """Rewrite an op with regions; return its exits, and the code and the values of the exits."""
         if not _leaves_early(op):
             return [], []
-        if op.name == "if":
-            return self.lower_if(op)
+        if op.name in ("if", "try"):
+            return self.lower_branches(op)
         if op.name == "checkpoint":
             return self.lower(op.regions[0], [r.type for r in op.results]), []
         return self.lower_loop(op) if op.name == "loop" else self.lower_scope(op)
 
-    def lower_if(self, op: Op) -> tuple[list[_Exit], list[Value]]:
+    def lower_branches(self, op: Op) -> tuple[list[_Exit], list[Value]]:
         normal = [r.type for r in op.results]
         found = [self.lower(region, normal) for region in op.regions]
         exits = list(dict.fromkeys([*found[0], *found[1]]))
@@ -289,11 +289,6 @@ class _SingleExit:
             Builder(orelse).op("yield", [code], loc)
             code = builder.op("if", [is_taken], loc, regions=[then, orelse], types=[INT]).result
         return code
-
-
-def try_left_early(func: Func) -> Op | None:
-    """Return a `try` that is left early, for which a function stays as it is."""
-    return next((op for op in func.body.walk() if op.name == "try" and _leaves_early(op)), None)
 
 
 def _leaves_early(where: Block | Op) -> bool:

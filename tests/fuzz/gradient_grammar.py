@@ -322,7 +322,7 @@ GRAMMAR = Grammar(
     shared=("row", "scalar", "int"),
     recursion=0.05,
     often={
-        "augmented": 1.6, "optional": 2.5, "handled": 0.1, "rebind": 0.4, "deletion": 0.3, "leave": 1.5, "loop": 1.3,
+        "augmented": 1.6, "optional": 2.5, "handled": 0.7, "rebind": 0.4, "deletion": 0.3, "leave": 1.5, "loop": 1.3,
         "managed": 2,
     },  # fmt: skip
     given=("n", "x", "w", "m", "s"),
