@@ -367,6 +367,18 @@ def test_gradients_that_would_be_wrong_are_refused(function, args, message):
         result.sum().backward()
 
 
+def test_a_list_of_one_of_several_kinds_requires_grad_though_its_gradient_is_refused():
+    def f(x, n: int):
+        same, other = [torch.zeros(3)], [x.sum(), torch.linalg.qr(x)[1]]
+        return same if n else other
+
+    compiled = scriptc.compile(f, optimize=OPTIMIZE)
+    result = compiled(torch.randn(3, 3, requires_grad=True), 0)
+    assert all(t.requires_grad for t in result)
+    with pytest.raises(NotImplementedError, match="linalg.qr"):
+        result[1].sum().backward()
+
+
 def test_values_that_some_paths_leave_undefined_are_kept():
     def f(x, w, n: int):
         for i in range(n):

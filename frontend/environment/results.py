@@ -184,8 +184,11 @@ def is_value_of(spec: Spec, value: Any) -> bool:
             return type(value) is {"i64": int, "f64": float, "bool": bool, "str": str}[kind]
         case ConstantSpec(obj):
             return same_known(obj, value)
-        case ListSpec():
-            return type(value) is list
+        case ListSpec(elem, cls):
+            held: Any = value  # not narrowed by the test of its class
+            return type(value) is cls and all(elem is not None and is_value_of(elem, item) for item in held)
+        case OptionalSpec(item):
+            return value is None or is_value_of(item, value)
         case SetSpec(_, cls):
             return type(value) is cls
         case MapSpec(_, _, make):
