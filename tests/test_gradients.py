@@ -312,12 +312,6 @@ def recursion(x, n=3):
     return x if x.sum() > n else recursion(torch.tanh(x) + 1, n)
 
 
-def several_ranks(x):
-    for _ in range(2):
-        x = torch.max(x, -1)[0]
-    return x
-
-
 def a_dict(x, n=3):
     found = {}
     for i in range(n):
@@ -356,7 +350,6 @@ def a_variable_of_a_try(x, text="1"):
         (a_variable_of_a_try, (4,), "a variable that a `try` sets before it may raise"),
         (an_older_view, (4,), "a write to a tensor of which `unfold` made a view"),
         (recursion, (4,), "a function that calls itself"),
-        (several_ranks, (2, 3), "of several ranks or dtypes"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

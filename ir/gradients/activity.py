@@ -136,9 +136,13 @@ class Flow:
         """Return the values that `values` depend on, and themselves."""
         return _reached(values, self.back)
 
+    def dependents(self, values: Iterable[Value]) -> set[Value]:
+        """Return the values that depend on `values`, and these themselves."""
+        return _reached(values, self.ahead)
+
     def between(self, inputs: Iterable[Value], outputs: Iterable[Value]) -> set[Value]:
         """Return the values that depend on `inputs` and on which `outputs` depend."""
-        return _reached(inputs, self.ahead) & self.sources(outputs)
+        return self.dependents(inputs) & self.sources(outputs)
 
 
 def blocks_behind(values: Iterable[Value]) -> set[Block]:

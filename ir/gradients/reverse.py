@@ -16,11 +16,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
-from scriptc.ir.gradients import checkpoints, chunks, exceptions, list_changes, lists, recompute, user_functions, writes
-from scriptc.ir.gradients.activity import Flow, carries, root_of
+from scriptc.ir.gradients import (
+    checkpoints,
+    chunks,
+    escapes,
+    exceptions,
+    list_changes,
+    lists,
+    recompute,
+    user_functions,
+    writes,
+)
+from scriptc.ir.gradients.activity import Flow, root_of, viewed
 from scriptc.ir.gradients.adjoints import Adjoints, around, gradient_type
 from scriptc.ir.gradients.branches import find_exclusive
 from scriptc.ir.gradients.joined_types import join_types
@@ -42,12 +53,16 @@ _REGISTERED = (list_changes, lists, user_functions, writes)  # imported for the 
 class Differentiated:
     """The forward and the backward function that `differentiate` made.
 
-    kept: how many values the forward function returns after its own results. arrives: for each input whether the backward
-    function returns its gradient, which it does where a gradient reaches the input.
+    takes: for each result of the entry whether it takes a gradient. outputs: how many tensors and lists of tensors the forward
+    function returns after the entry's results: those results that take gradients, once more, and what escapes (escapes.py).
+    kept: how many values it returns after those. arrives: for each input whether the backward function returns its gradient,
+    which it does where a gradient reaches the input.
     """
 
     forward: Func
     backward: Func
+    takes: tuple[bool, ...]
+    outputs: int
     kept: int
     arrives: tuple[bool, ...]
 
@@ -58,8 +73,8 @@ def differentiate(
 ) -> Differentiated:  # fmt: skip
     """Split an entry of a module into a forward and a backward function, in place.
 
-    The backward function takes the kept values, then a gradient for each result that `is_differentiable`. It returns the
-    gradients of the arguments, by index, then of the params, by name. cuts_loops: see chunks.py.
+    The backward function takes the kept values, then a gradient for each output. It returns the gradients of the arguments, by
+    index, then of the params, by name. cuts_loops: see chunks.py.
 
     Raises CompileError where the gradient of an op is needed and not supported.
     """
@@ -70,8 +85,10 @@ def differentiate(
     inputs = [*(func.body.args[i] for i in arguments), *(hoisted.get(p) for p in params)]
     given, last = [v for v in inputs if v is not None], func.body.ops[-1]
     labels = fresh_labels("G")
+    takes = tuple(map(escapes.has_gradient, last.operands))
+    last.set_operands([*last.operands, *compress(last.operands, takes), *escapes.find(func, given, labels)])
     cut = chunks.cut_loops(func.body.ops[:], Flow([func.body]).between(given, last.operands), labels) if cuts_loops else {}
-    results = [v for v in last.operands if is_differentiable(v.type)]
+    results = last.operands[len(takes) :]
     adjoints = Adjoints(func, given, results, cut)
     refuse_aliases(func.body, adjoints.active)
     reversal, block = Reversal(adjoints, derivatives, module.funcs, labels), Block()
@@ -91,21 +108,16 @@ def differentiate(
     join_types(block)
     backward = Func(f"{func.name}.backward", block, [v.type for v in values], func.loc)
     last.set_operands([*last.operands, *kept.values])
-    func.results = [*func.results, *(v.type for v in kept.values)]
+    func.results = [v.type for v in last.operands]
     for made in (func, backward):
         checkpoints.flatten(made.body)
     module.funcs[backward.name] = backward
     module.entries.append(backward.name)
-    return Differentiated(func, backward, len(kept.values), tuple(v is not None for v in found))
+    return Differentiated(func, backward, takes, len(results), len(kept.values), tuple(v is not None for v in found))
 
 
 def _gradient_of_input(adjoints: Adjoints, level: Level, value: Value) -> Value | None:
     return level.shadows.get(value) if isinstance(value.type, ListType) else adjoints.take_defined(level, value)
-
-
-def is_differentiable(t: Type) -> bool:
-    """Return whether a result of this type takes a gradient: a tensor, or a list of tensors."""
-    return isinstance(t.elem if isinstance(t, ListType) else t, TensorType) and carries(t)
 
 
 def _is_tensor_or_none(t: Type) -> bool:
@@ -188,7 +200,7 @@ class Blocks:
             if root in adjoints.buffered and root not in own and level.home_of(root) is level:
                 adjoints.buffer(level, root)
             is_list = isinstance(value.type, ListType) and value in adjoints.active and value not in adjoints.stacked
-            if is_list and value not in own and level.home_of(value) is level:
+            if is_list and viewed(value) is None and value not in own and level.home_of(value) is level:
                 lists.shadow(self.reversal, level, value)
 
     def moved_into(self, op: Op) -> Iterator[Op]:

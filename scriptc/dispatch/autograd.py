@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -12,20 +12,11 @@ from scriptc.dispatch.gradient_calls import (
     GradientCall,
     GradientCalls,
     Saved,
-    has_several_tensors,
-    is_differentiable,
     leaves_of_result,
 )
 from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.target import Target
-from scriptc.frontend.environment.specs import (
-    Contract,
-    PlaceSpec,
-    WriteBack,
-    leaves,
-    placed,
-    values_of,
-)
+from scriptc.frontend.environment.specs import Contract, PlaceSpec, WriteBack, placed, values_of
 from scriptc.frontend.values.user_classes import is_plain
 
 
@@ -134,16 +125,17 @@ def call_with_grad(
     """
     arguments = target.bind(args, kwargs)
     inputs = inputs_of(contract, arguments)
-    requires = requires_grad(inputs)
+    requires = requires_grad(inputs) & gradients.inputs()
     differentiable = [bool(g & requires) for g in gradients.results]
     owners = [v for a in contract.args for v in placed(a.spec, arguments[a.name])]
     stores = [_with_owner(contract.write_backs[i], owners) for i, g in gradients.targets.items() if g & requires]
-    lists = [inputs[i] for i, g in gradients.lists.items() if g & requires]
-    if not any(differentiable) and not stores and not lists:
+    changes = _Changes(stores, [inputs[i] for i, g in gradients.lists.items() if g & requires])
+    if not any(differentiable) and not any(changes):
         return run(*args, **kwargs)
-    call = gradient_call(target, contract, calls, requires, differentiable, inputs, changes=bool(stores or lists))
+    call = gradient_call(target, calls, requires, inputs)
     if isinstance(call, GradientCall):
-        return _run_differentiable(call, differentiable, inputs, args, kwargs)
+        return _run_differentiable(call, differentiable, inputs, changes, args, kwargs)
+    sources = [t for i in sorted(requires) for t in tensors_in(inputs[i])]
     given = {id(t) for value in inputs for t in tensors_in(value)}
     box: list[Any] = []
     raised: list[BaseException] = []
@@ -158,39 +150,41 @@ def call_with_grad(
                     _mark(leaf, given, marked)
         except Exception as e:  # values that were set before the exception require grad, too
             raised.append(e)
-        for value in [*map(_held, stores), *lists]:
-            _mark(value, given, marked)
+        _mark(changes.values(), given, marked)
         return marked
 
-    sources = [t for i in sorted(requires) for t in tensors_in(inputs[i])]
-    outputs = _Compiled.apply(call, once, *sources)
-    replaced = {id(old): new for old, new in zip(marked, outputs, strict=True)}
-    for store in stores:
-        held = _held(store)
-        if any(id(t) in replaced for t in tensors_in(held)):
-            _hold(store, _rebuild(held, replaced))
-    for value in lists:
-        _rebuild(value, replaced)
+    rebuild = _Rebuild(marked, _Compiled.apply(call, once, *sources))
+    changes.rebuild(rebuild)
     if raised:
         raise raised[0]
-    return _rebuild(box[0], replaced)
+    return rebuild(box[0])
 
 
-def gradient_call(
-    target: Target, contract: Contract, calls: GradientCalls, requires: set[int], differentiable: list[bool],
-    inputs: list[Any], *, changes: bool,
-) -> GradientCall | str:  # fmt: skip
-    """Return the entries that compute gradients, or why backward is not supported. changes: the call sets state."""
+class _Changes(NamedTuple):
+    """Locations outside that a call may set to tensors that require grad, and lists to which it may append some."""
+
+    stores: list[WriteBack]
+    lists: list[Any]
+
+    def values(self) -> list[Any]:
+        """Return the current values of the locations, and the lists."""
+        return [*map(_held, self.stores), *self.lists]
+
+    def rebuild(self, rebuild: _Rebuild) -> None:
+        """Replace tensors in the locations and lists."""
+        for store in self.stores:
+            held = _held(store)
+            if rebuild.changes(held):
+                _hold(store, rebuild(held))
+        for value in self.lists:
+            rebuild(value)
+
+
+def gradient_call(target: Target, calls: GradientCalls, requires: set[int], inputs: list[Any]) -> GradientCall | str:
+    """Return the entries that compute gradients, or why backward is not supported."""
     about = f"backward through {target.name}, which scriptc compiled, is not supported"
-    if changes:
-        return f"{about}: the call stores tensors that require grad outside of itself"
     if not all(isinstance(inputs[i], torch.Tensor) or _is_list_of_tensors(inputs[i]) for i in requires):
         return f"{about}: tensors in an object or a nested container that is an argument require grad"
-    flagged = [leaf for leaf, flag in zip(leaves(contract.result), differentiable, strict=True) if flag]
-    if not all(map(is_differentiable, flagged)):
-        return f"{about}: it returns an object or a nested container with tensors that require grad"
-    if has_several_tensors(contract.result):
-        return f"{about}: it returns tensors of several ranks or dtypes"
     call = calls.get(frozenset(requires), len(inputs))
     return call if isinstance(call, GradientCall) else f"{about}:\n{call}"
 
@@ -200,19 +194,34 @@ def _is_list_of_tensors(value: Any) -> bool:
 
 
 def _run_differentiable(
-    call: GradientCall, differentiable: list[bool], inputs: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Run a forward entry, and let the results that require grad have the backward entry as their `grad_fn`."""
+    call: GradientCall, differentiable: list[bool], inputs: list[Any], changes: _Changes, args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:  # fmt: skip
+    """Run a forward entry, and let the tensors that require grad have the backward entry as their `grad_fn`."""
     given = [t for v in inputs for t in tensors_in(v)]
     sources = [inputs[i] for i in call.inputs]
     counts = [None if isinstance(v, torch.Tensor) else len(v) for v in sources]
     flat = [t for v in sources for t in tensors_in(v)]  # before the call, which may append to lists
-    value, saved = call.run_forward(args, kwargs, differentiable, given)
+    try:
+        value, saved = call.run_forward(args, kwargs, differentiable, given)
+    except Exception:
+        _mark_without_gradients(changes, given, flat)
+        raise
     saved.counts = counts
     call.save_weights(saved, inputs)
     old = list(saved.outputs)
-    new = _Differentiable.apply(saved, *flat)
-    return _rebuild(value, {id(a): b for a, b in zip(old, new, strict=True)})
+    rebuild = _Rebuild(old, _Differentiable.apply(saved, *flat))
+    changes.rebuild(rebuild)
+    return rebuild(value)
+
+
+def _mark_without_gradients(changes: _Changes, given: list[torch.Tensor], sources: list[torch.Tensor]) -> None:
+    """Let what a call has set before it raised require grad, as in eager. Backward through that is not supported."""
+    marked: list[torch.Tensor] = []
+    _mark(changes.values(), {id(t) for t in given}, marked)
+    if marked:
+        reason = "backward through what a compiled function has set before it raised is not supported"
+        changes.rebuild(_Rebuild(marked, _Compiled.apply(reason, lambda: marked, *sources)))
 
 
 def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:
@@ -224,31 +233,40 @@ def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:
             out.append(t)
 
 
-def _rebuild(value: Any, replaced: dict[int, torch.Tensor], seen: set[int] | None = None) -> Any:
-    """Return a value with its tensors replaced by id.
+class _Rebuild:
+    """Replaces tensors in values by others. Lists, dicts and objects are changed in place.
 
-    Lists, dicts and objects are changed in place.
-
-    seen: ids of the objects that are done.
+    done: the tuples and objects that have been rebuilt, with what replaces them, by the ids of those.
     """
-    seen = set() if seen is None else seen
-    if isinstance(value, torch.Tensor):
-        return replaced.get(id(value), value)
-    if isinstance(value, list):
-        value[:] = [_rebuild(v, replaced, seen) for v in value]
+
+    def __init__(self, old: Sequence[torch.Tensor], new: Sequence[torch.Tensor]):
+        self.old = old
+        self.replaced = {id(a): b for a, b in zip(old, new, strict=True)}
+        self.done: dict[int, tuple[Any, Any]] = {}
+
+    def changes(self, value: Any) -> bool:
+        """Return whether a value holds a tensor that is replaced."""
+        return any(id(t) in self.replaced for t in tensors_in(value))
+
+    def __call__(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self.replaced.get(id(value), value)
+        if id(value) in self.done:
+            return self.done[id(value)][1]
+        if isinstance(value, list):
+            value[:] = map(self, value)
+        elif isinstance(value, deque):
+            items = list(map(self, value))
+            value.clear()
+            value.extend(items)
+        elif isinstance(value, dict):
+            value.update({k: self(v) for k, v in value.items()})
+        elif isinstance(value, tuple) and self.changes(value):
+            items = list(map(self, value))
+            made = type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+            self.done[id(value)] = value, made
+            return made
+        elif _has_attributes(value):
+            self.done[id(value)] = value, value
+            vars(value).update({k: self(v) for k, v in vars(value).items()})
         return value
-    if isinstance(value, deque):
-        items = [_rebuild(v, replaced, seen) for v in value]
-        value.clear()
-        value.extend(items)
-        return value
-    if isinstance(value, dict):
-        value.update({k: _rebuild(v, replaced, seen) for k, v in value.items()})
-        return value
-    if isinstance(value, tuple):
-        items = [_rebuild(v, replaced, seen) for v in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    if _has_attributes(value) and id(value) not in seen:
-        seen.add(id(value))
-        vars(value).update({k: _rebuild(v, replaced, seen) for k, v in vars(value).items()})
-    return value

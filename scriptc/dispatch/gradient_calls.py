@@ -12,7 +12,6 @@ from scriptc.driver.gradient_pipeline import GradientCode, compile_gradients
 from scriptc.driver.variant import Variant
 from scriptc.frontend.environment.results import Chooser, is_value_of
 from scriptc.frontend.environment.specs import ListSpec, Spec, TensorSpec, TupleSpec, is_leaf, leaves, parts
-from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.errors import CompileError
 from scriptc.runtime import bridge
 from scriptc.runtime.bridge import VariantSpec
@@ -64,7 +63,7 @@ Slot = int | tuple[int, ...] | list["Slot"]
 class Saved:
     """One call, between forward and backward.
 
-    slots: for each differentiable leaf of the result, where its gradient is found. kept: what the forward entry kept, with the
+    slots: for each output of the forward entry, where its gradient is found. kept: what the forward entry kept, with the
     number of a saved tensor for each tensor.
     weights: the tensors outside that the forward entry read, with the number of a saved tensor for each that backward reads.
     counts: for each input the number of its tensors, None for one that is a tensor.
@@ -86,7 +85,7 @@ class GradientCall:
         self.code = code
         self.result = result
         self.inputs = inputs
-        both = TupleSpec((result, TupleSpec(code.kept)))
+        both = TupleSpec((result, TupleSpec(code.outputs), TupleSpec(code.kept)))
         self.forward = bridge.Callable(_does_not_fit)
         self.forward.add_variant(
             spec._replace(library=code.library, entry=code.forward, result=both, guards=(), grad_call=None)
@@ -108,7 +107,7 @@ class GradientCall:
         differentiable: for each leaf of the result whether it requires grad. given: the tensors of the inputs; a result that
         is one of them is returned as it is.
         """
-        value, kept = self.forward.run_nograd(*args, **kwargs)
+        value, found, kept = self.forward.run_nograd(*args, **kwargs)
         outputs: list[torch.Tensor] = []
         seen = {id(t) for t in given}
 
@@ -124,8 +123,12 @@ class GradientCall:
             outputs.append(leaf)
             return len(outputs) - 1
 
-        found = zip(leaves_of_result(self.result, value), differentiable, strict=True)
-        slots = [slot(spec, leaf, requires=requires) for (spec, leaf), requires in found if is_differentiable(spec)]
+        flags = [requires for requires, takes in zip(differentiable, self.code.takes, strict=True) if takes]
+        flags += [True] * (len(found) - len(flags))
+        slots = [
+            slot(spec, each, requires=requires)
+            for spec, each, requires in zip(self.code.outputs, found, flags, strict=True)
+        ]
         tensors: list[torch.Tensor] = []
         return value, Saved(self, outputs, slots, _numbered(kept, tensors), tensors)
 
@@ -164,21 +167,6 @@ def _cotangent(spec: Spec, slot: Slot, grads: Sequence[torch.Tensor]) -> Any:
 def _item(spec: ListSpec) -> Spec:
     assert spec.elem is not None
     return spec.elem
-
-
-def is_differentiable(spec: Spec) -> bool:
-    """Return whether a leaf of a result takes a gradient: a tensor, or a list of tensors."""
-    held = spec.elem if isinstance(spec, ListSpec) and spec.cls is list else spec
-    return isinstance(held, TensorSpec) and held.dtype in INEXACT
-
-
-def has_several_tensors(spec: Spec) -> bool:
-    """Return whether one place of a result may hold one of several kinds of differentiable tensors."""
-    if is_leaf(spec):
-        return False
-    items = [item for item in getattr(spec, "items", ()) if item is not None]
-    several = isinstance(getattr(spec, "cls", None), Chooser) and sum(map(is_differentiable, items)) > 1
-    return several or any(map(has_several_tensors, items))
 
 
 def _dtype(spec: Spec) -> torch.dtype:

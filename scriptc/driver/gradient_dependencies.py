@@ -20,6 +20,10 @@ class Dependencies(NamedTuple):
     lists: dict[int, Inputs]
     writes: bool = False
 
+    def inputs(self) -> Inputs:
+        """Return the inputs from which gradients would flow to any output."""
+        return frozenset().union(*self.results, *self.targets.values(), *self.lists.values())
+
     def any(self) -> bool:
         """Return whether autograd must see a call to which a tensor that requires grad is passed."""
-        return self.writes or any((*self.results, *self.targets.values(), *self.lists.values()))
+        return self.writes or bool(self.inputs())

@@ -31,8 +31,11 @@ class GradientCode:
     """The library that computes a variant and its gradients.
 
     params: the number of params of the program.
-    kept: the specs of the values that the forward entry returns after its results.
-    cotangents: the specs of the gradients that the backward entry takes after these.
+    takes: for each leaf of the result whether it takes a gradient.
+    outputs: the specs of the tensors, and lists of tensors, that the forward entry returns after its results: the leaves that
+    take gradients, then tensors that are in containers or in state when the call is over.
+    kept: the specs of the values that the forward entry returns after these.
+    cotangents: the specs of the gradients of the outputs, which the backward entry takes after the kept values.
     gradients: the specs of the values that the backward entry returns.
     arrives: for each input whether its gradient is among these; no gradient reaches the others.
     reads: the numbers of the params that the backward entry reads.
@@ -42,6 +45,8 @@ class GradientCode:
 
     library: Path
     params: int
+    takes: tuple[bool, ...]
+    outputs: tuple[Spec, ...]
     kept: tuple[Spec, ...]
     cotangents: tuple[Spec, ...]
     gradients: tuple[Spec, ...]
@@ -89,9 +94,12 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     verify(module, OPTIMIZED)
     own = len(made.forward.results) - made.kept
     kept = tuple(map(spec_of_type, made.forward.results[own:]))
+    outputs = tuple(map(spec_of_type, made.forward.results[own - made.outputs : own]))
     cotangents = tuple(spec_of_type(a.type) for a in made.backward.body.args[made.kept :])
     gradients = tuple(map(spec_of_type, made.backward.results))
     random = any("random" in op.defn.writes for op in made.backward.body.walk())
     read = {op.attrs["name"] for op in made.backward.body.walk() if op.name == "param"}
     reads = tuple(i for i, name in enumerate(names) if name in read)
-    return module, GradientCode(Path(), len(names), kept, cotangents, gradients, made.arrives, reads, random)
+    return module, GradientCode(
+        Path(), len(names), made.takes, outputs, kept, cotangents, gradients, made.arrives, reads, random
+    )

@@ -59,13 +59,11 @@ def training_memory(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[
         with torch.enable_grad():
             variant = own.add(example)
         inputs = inputs_of(variant.contract, target.bind(args, kwargs))
-        requires = requires_grad(inputs)
+        requires = requires_grad(inputs) & variant.gradients.inputs()
         differentiable = [bool(g & requires) for g in variant.gradients.results]
         if not any(differentiable):
             raise ValueError(f"no gradient flows from a result of {target.name} to an input that requires grad")
-        changes = any(g & requires for g in (*variant.gradients.targets.values(), *variant.gradients.lists.values()))
-        calls = GradientCalls(variant, own.spec)
-        call = gradient_call(target, variant.contract, calls, requires, differentiable, inputs, changes=changes)
+        call = gradient_call(target, GradientCalls(variant, own.spec), requires, inputs)
         if not isinstance(call, GradientCall):
             raise NotImplementedError(call)
         with torch.no_grad():
