@@ -89,6 +89,7 @@ def replaces_items(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Sequence]:
 
 
 def splices_lists(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor, Sequence]:
+    x, w = x.double(), w.double()  # float32 would round sums of many items
     steps, others = grown(x, w, n + 2), grown(x * 2, w, 2)
     steps[1:3] = others
     others[n:] = steps

@@ -22,12 +22,7 @@ WITHOUT_GRADIENTS = {
 
 # The programs whose gradients are refused, with the reasons.
 REFUSED = {
-    "ind_rnn_bidirectional": "a list that may be one of several",
     "tree_lstm_by_index": "a function that calls itself",
-    "reversed_lstm": "a list that may be one of several",
-    "stacked_bidirectional_lstm": "a list that may be one of several",
-    "kalman_smoother": "`list.insert` of a list of tensors",
-    "inverse_or_pseudo_inverse": "a `try` that is left by break, continue or return",
 }
 
 

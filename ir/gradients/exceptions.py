@@ -79,9 +79,14 @@ def _is_last(op: Op, body: Block) -> bool:
     at: Op | None = op
     while at is not None and at.parent is not None and not is_loop(at):
         block = at.parent
-        if any(may_raise(inner) for later in block.ops[block.ops.index(at) + 1 :] for inner in later.walk()):
+        if any(_may_raise(inner) for later in block.ops[block.ops.index(at) + 1 :] for inner in later.walk()):
             return False
         if block is body:
             return True
         at = block.parent
     return False
+
+
+def _may_raise(op: Op) -> bool:
+    """Return whether an op may raise while there is memory."""
+    return may_raise(op) and op.name != "list.append"
