@@ -415,3 +415,24 @@ def test_training_leaves_memory_flat() -> None:
 
     before = steps(12), bridge.live_objects()
     assert (steps(60), bridge.live_objects()) == before
+
+
+def test_a_tensor_of_a_loop_is_appended_to_a_list_outside():
+    def total(xs, w, ys):
+        ys.append(sum(xs.unbind(0), w))
+
+    found = []
+    for call in (total, scriptc.compile(total, optimize=OPTIMIZE)):
+        xs, w, ys = torch.ones(2, 3, requires_grad=True), torch.ones(3, requires_grad=True), [torch.ones(3)]
+        call(xs, w, ys)
+        found.append([ys[-1], *torch.autograd.grad(ys[-1].sum(), [xs, w])])
+    torch.testing.assert_close(found[1], found[0])
+
+
+def test_a_function_that_always_raises_does_so_with_gradients():
+    def refuses(x, ys):
+        ys.append(x * 2)
+        raise ValueError(f"no {x.size(0)}")
+
+    with pytest.raises(ValueError, match="no 3"):
+        scriptc.compile(refuses, optimize=OPTIMIZE)(torch.ones(3, requires_grad=True), [torch.ones(3)])

@@ -131,7 +131,8 @@ class _Escapes:
             return
         done.append(op.parent)
         self._refuse_later_writes(value, op)
-        Builder.before(op).op("list.append", [self._list(value.type, op), value], op.loc)
+        into = self._list(value.type, op)  # first: it inserts an op, which moves `op`
+        Builder.before(op).op("list.append", [into, value], op.loc)
 
     def _add_parts(self, made: Op, parts: Value) -> None:
         """Add all tensors of a list that an op of a tensor made, such as `chunk`."""

@@ -108,7 +108,7 @@ def differentiate(
     join_types(block)
     backward = Func(f"{func.name}.backward", block, [v.type for v in values], func.loc)
     last.set_operands([*last.operands, *kept.values])
-    func.results = [v.type for v in last.operands]
+    func.results = [*func.results, *(v.type for v in last.operands[len(takes) :])]
     for made in (func, backward):
         checkpoints.flatten(made.body)
     module.funcs[backward.name] = backward
