@@ -53,9 +53,19 @@ def find(func: Func, inputs: Iterable[Value], label: Callable[[], str]) -> list[
     escapes = _Escapes(func, flow.dependents(inputs), label)
     for op in setters:
         escapes.add_operands(op, op.operands)
-    for container in _containers(held, flow):
-        escapes.add_items(container)
+    containers = set(_containers(held, flow))
+    for value in _values(func):  # in the order of the program, which is that of all processes
+        if value in containers:
+            escapes.add_items(value)
     return escapes.results()
+
+
+def _values(func: Func) -> list[Value]:
+    """Return the values of a function in the order of the program."""
+    found = [*func.body.args]
+    for op in func.body.walk():
+        found += [*op.results, *(arg for region in op.regions for arg in region.args)]
+    return found
 
 
 def _containers(values: Iterable[Value], flow: Flow) -> Iterator[Value]:
