@@ -410,3 +410,15 @@ def test_a_write_that_never_fits() -> None:
     assert torch.equal(gradient, torch.full((3,), 4.0))
     with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
         compiled(x, w, True)
+
+
+def test_a_write_to_a_tensor_that_a_branch_has_passed_on_is_refused():
+    def either(x, n: int):
+        h, g = x * 2, x * 3
+        chosen = h if n % 2 else g
+        h.mul_(3)
+        return chosen
+
+    y = scriptc.compile(either, optimize=OPTIMIZE)(torch.ones(3, requires_grad=True), 1)
+    with pytest.raises(NotImplementedError, match="a tensor that may be one of several"):
+        y.sum().backward()

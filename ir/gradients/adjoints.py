@@ -17,7 +17,7 @@ from scriptc.ir.gradients.levels import Level, loc_of
 from scriptc.ir.gradients.rules import not_differentiable, written_by
 from scriptc.ir.gradients.tiles import dim_of_tiles, find_stacked, find_tiles
 from scriptc.ir.loc import Loc
-from scriptc.ir.regions import ancestor_in, is_loop, region_argument_of
+from scriptc.ir.regions import ancestor_in, fed_arguments, is_loop, region_argument_of
 from scriptc.ir.types import ListType, OptionalType, ScalarType, TensorType, Type, join, list_of
 
 
@@ -210,6 +210,9 @@ def _refuse_aliases(op: Op, dst: Value, active: set[Value]) -> None:
     if made is None and root.block.parent is None or made is not None and made.has("FETCHES"):
         raise not_differentiable(op, "a write to a tensor from outside of the function", "write to a clone of it")
     _refuse_older_views(op, root)
+    passed_on = (user for (_, i), user in root.uses.items() if user.has("TERMINATOR") and fed_arguments(user, i))
+    if not all(runs_after(user, op, root) for user in passed_on):
+        raise not_differentiable(op, "a write to a tensor that may be one of several", "write to a clone of it")
     argument = region_argument_of(root)
     for user, i in argument.into_inner + argument.into_result if argument is not None else ():
         source = user.operands[i]
