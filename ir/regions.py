@@ -6,7 +6,7 @@ of another op, or an argument of `fuse`. Its operands are all values that may be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from scriptc.ir.core import Block, Op, Value
@@ -132,6 +132,11 @@ def fed_arguments(op: Op, index: int) -> list[RegionArgument]:
     """Return the region arguments to which a use of a value contributes."""
     receiver = target(op) if op.has("TERMINATOR") else op
     return [a for a in region_arguments(receiver) if (op, index) in a.operands] if receiver is not None else []
+
+
+def defined_by(ops: Iterable[Op]) -> dict[Value, None]:
+    """Return the results of ops and the arguments of their regions, in order. ops: those of regions as well, as by `walk`."""
+    return dict.fromkeys(v for op in ops for v in (*op.results, *(arg for region in op.regions for arg in region.args)))
 
 
 def ancestor_in(block: Block, op: Op) -> Op | None:

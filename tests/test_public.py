@@ -40,9 +40,9 @@ def test_equals_eager(case: Case, optimize: int) -> None:
 
 
 class Graph:
-    """What a call with arguments that require grad returned, or raised.
+    """Runs a call with arguments that require grad, and holds what it returned or raised.
 
-    results: its floating and complex tensors. inputs: those of the arguments, and the parameters of the module.
+    results: the floating and complex tensors that it returned. inputs: those of the arguments, and the module's parameters.
     """
 
     def __init__(self, target: Any, given: Args, parameters: list[Tensor]):

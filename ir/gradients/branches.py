@@ -16,14 +16,14 @@ the gradients of what was there before, and the change is undone on the shadow o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.activity import root_of
 from scriptc.ir.gradients.adjoints import Adjoints, runs_after
 from scriptc.ir.gradients.recompute import writes_outside
 from scriptc.ir.gradients.reversal import REVERSES
-from scriptc.ir.regions import is_loop
+from scriptc.ir.regions import defined_by, is_loop
 from scriptc.ir.types import ListType
 
 
@@ -67,15 +67,14 @@ def _is_movable(op: Op, adjoints: Adjoints, function: Block) -> bool:
         return False
     if not op.regions:
         return op.name not in REVERSES and not op.defn.writes
-    is_plain = op.parent is function and (op.name == "if" or is_loop(op))
-    return is_plain and not any(_writes_outside(inner, op.regions) for inner in op.walk())
+    if op.parent is not function or op.name != "if" and not is_loop(op):
+        return False
+    return not any(writes_outside(inner, region) for region in op.regions for inner in region.walk())
 
 
 def _outside_of(op: Op) -> set[Value]:
     """Return the values from outside of an op that the op and its regions use."""
-    own = {v for inner in op.walk() for region in inner.regions for v in region.args}
-    own |= {r for inner in op.walk() for r in inner.results}
-    return {v for inner in op.walk() for v in inner.operands} - own
+    return {v for inner in op.walk() for v in inner.operands} - defined_by(op.walk()).keys()
 
 
 def _changes_later(value: Value, op: Op, adjoints: Adjoints) -> bool:
@@ -89,12 +88,7 @@ def _changes_later(value: Value, op: Op, adjoints: Adjoints) -> bool:
     return not all(runs_after(op, change, value) for change in changes)
 
 
-def _writes_outside(op: Op, regions: Iterable[Block]) -> bool:
-    return bool(op.defn.writes) and all(writes_outside(op, region) for region in regions)
-
-
 def _takes_gradients(user: Op, active: Collection[Value]) -> bool:
     """Return whether gradients may flow from an op to its operands."""
-    if user.regions or user.defn.writes or user.has("TERMINATOR") or user.name == "user_gradient":
-        return True
-    return any(r in active for r in user.results)
+    passes_on = user.regions or user.defn.writes or user.has("TERMINATOR") or user.name == "user_gradient"
+    return bool(passes_on) or any(r in active for r in user.results)

@@ -30,7 +30,7 @@ from scriptc.ir.gradients.recompute import writes_outside
 from scriptc.ir.gradients.trip_counts import range_length
 from scriptc.ir.loc import Loc
 from scriptc.ir.ranges import constant_int
-from scriptc.ir.regions import is_loop, runs_to_its_end
+from scriptc.ir.regions import defined_by, is_loop, runs_to_its_end
 from scriptc.ir.types import INT
 
 FEW = 4  # loops of a constant number of iterations up to this one are not cut
@@ -67,8 +67,7 @@ def _gains(loop: Op, active: Collection[Value]) -> bool:
 def _can_run_again(loop: Op) -> bool:
     """Return whether a chunk of a loop can run again, from kept values."""
     (body,) = loop.regions
-    own = {arg for op in loop.walk() for region in op.regions for arg in region.args}
-    own |= {r for op in body.walk() for r in op.results}
+    own = defined_by(loop.walk())
     given = {v for op in body.walk() for v in op.operands if v not in own}
     if not all(is_keepable(arg.type) for arg in body.args) or not all(map(_is_available, given)):
         return False

@@ -13,7 +13,7 @@ state, where they are the same objects. A value of the function's own block is a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from scriptc.ir.analysis import may_be_undefined, roots
 from scriptc.ir.builder import Builder
@@ -21,7 +21,7 @@ from scriptc.ir.core import Block, Func, Op, Value
 from scriptc.ir.gradients.activity import Flow, Written, carries
 from scriptc.ir.gradients.adjoints import runs_after
 from scriptc.ir.gradients.rules import not_differentiable
-from scriptc.ir.regions import fed_arguments, region_argument_of
+from scriptc.ir.regions import defined_by, fed_arguments, region_argument_of
 from scriptc.ir.types import INT, Container, ListType, TensorType, list_of
 
 _MAKERS = frozenset({"tuple", "list.new", "tuple.new", "object.new"})
@@ -34,8 +34,7 @@ def has_gradient(value: Value) -> bool:
         return carries(value.type)
     if not isinstance(value.type, ListType) or not isinstance(value.type.elem, TensorType) or not carries(value.type):
         return False
-    is_list = value.op is None or value.op.name == "list.new"
-    return is_list and value.op is not None and all(op.name in _APPENDING for op in value.users())
+    return value.op is not None and value.op.name == "list.new" and all(op.name in _APPENDING for op in value.users())
 
 
 def find(func: Func, inputs: Iterable[Value], label: Callable[[], str]) -> list[Value]:
@@ -53,35 +52,27 @@ def find(func: Func, inputs: Iterable[Value], label: Callable[[], str]) -> list[
     escapes = _Escapes(func, flow.dependents(inputs), label)
     for op in setters:
         escapes.add_operands(op, op.operands)
-    containers = set(_containers(held, flow))
-    for value in _values(func):  # in the order of the program, which is that of all processes
+    containers = _containers(held, flow)
+    for value in (*func.body.args, *defined_by(func.body.walk())):  # in the order of the program, alike in all processes
         if value in containers:
             escapes.add_items(value)
     return escapes.results()
 
 
-def _values(func: Func) -> list[Value]:
-    """Return the values of a function in the order of the program."""
-    found = [*func.body.args]
-    for op in func.body.walk():
-        found += [*op.results, *(arg for region in op.regions for arg in region.args)]
-    return found
-
-
-def _containers(values: Iterable[Value], flow: Flow) -> Iterator[Value]:
-    """Yield values that may hold tensors when the function has returned, under all names under which they are changed."""
+def _containers(values: Iterable[Value], flow: Flow) -> set[Value]:
+    """Return values that may hold tensors when the function has returned, under all names under which they are changed."""
     seen, todo = set[Value](), list(values)
     while todo:
         value = todo.pop()
         if value in seen or isinstance(value.type, TensorType) or not carries(value.type):
             continue
         seen.add(value)
-        yield value
         todo += flow.back[value]
         for (_, i), op in value.uses.items():
             if op.has("FETCHES"):
                 todo += op.results
             todo += [v for a in fed_arguments(op, i) for v in (a.inner, a.result) if v is not None]
+    return seen
 
 
 class _Escapes:

@@ -25,6 +25,7 @@ from scriptc.ir.gradients.reverse import Blocks, hoist_params
 from scriptc.ir.gradients.rules import Derivatives, not_differentiable
 from scriptc.ir.ops import OPS
 from scriptc.ir.passes import single_exit
+from scriptc.ir.regions import defined_by
 
 ASKS = "autograd.grad"
 
@@ -107,8 +108,7 @@ class _Request:
 
     def refuse_outer(self, forward: Block, flow: Collection[Value], inputs: Sequence[Value]) -> None:
         """Refuse a gradient that would flow through values from outside of the differentiated ops."""
-        inside = {arg for op in forward.walk() for region in op.regions for arg in region.args}
-        inside |= {result for op in forward.walk() for result in op.results}
+        inside = defined_by(forward.walk())
         for op in forward.walk():
             for value in op.operands:
                 if value in flow and value not in inside and value not in inputs and carries(value.type):

@@ -17,6 +17,7 @@ from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.loc import Loc
 from scriptc.ir.ops.random import STATE_BYTES
 from scriptc.ir.passes import dce
+from scriptc.ir.regions import defined_by
 from scriptc.ir.types import ListType, TensorType
 
 _OUTSIDE = "call it outside of the checkpoint"
@@ -67,7 +68,7 @@ def run_again(level: Level, op: Op, region: Block, backward: Block) -> None:
         if not inner.results and not inner.regions and not inner.has("TERMINATOR") and _is_dropped(inner, region):
             inner.erase()
     _drop_dead(region, backward, op.loc)
-    own = _defined_in(region)
+    own = defined_by(region.walk())
     given = {v: None for inner in region.walk() for v in inner.operands if v not in own}
     values = {v: _given(level, v, op) for v in given}
     for inner in region.walk():
@@ -101,11 +102,6 @@ def _drop_dead(region: Block, backward: Block, loc: Loc) -> None:
         for op in given:
             if op in kept:
                 block.append(op)
-
-
-def _defined_in(block: Block) -> set[Value]:
-    found = {r for op in block.walk() for r in op.results}
-    return found | {arg for op in block.walk() for inner in op.regions for arg in inner.args}
 
 
 def _given(level: Level, value: Value, op: Op) -> Value:

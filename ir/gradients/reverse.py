@@ -43,7 +43,7 @@ from scriptc.ir.gradients.reversal import REVERSES, Reversal, fresh_labels
 from scriptc.ir.gradients.rules import Derivatives, not_differentiable
 from scriptc.ir.gradients.trip_counts import range_length
 from scriptc.ir.passes import single_exit
-from scriptc.ir.regions import counter, is_loop
+from scriptc.ir.regions import counter, defined_by, is_loop
 from scriptc.ir.types import INT, ListType, OptionalType, TensorType, Type, join
 
 _REGISTERED = (list_changes, lists, user_functions, writes)  # imported for the ops that they register
@@ -194,7 +194,7 @@ class Blocks:
 
     def prepare(self, level: Level, op: Op) -> None:
         """Make the buffers and lists of gradients of a block that code nested in `op` adds to."""
-        adjoints, own = self.adjoints, _values_inside(op)
+        adjoints, own = self.adjoints, defined_by(op.walk())
         for value in {v for inner in op.walk() for v in inner.operands}:
             root = root_of(value)
             if root in adjoints.buffered and root not in own and level.home_of(root) is level:
@@ -212,9 +212,9 @@ class Blocks:
 
     def captured(self, op: Op) -> list[Value]:
         """Return the values from outside of an op whose gradients its regions add to, or what moves into them."""
-        own, inside = _values_inside(op), [inner for inner in op.walk() if inner is not op]
+        own, inside = defined_by(op.walk()), [inner for inner in op.walk() if inner is not op]
         for moved in self.moved_into(op):
-            own |= _values_inside(moved)
+            own |= defined_by(moved.walk())
             inside += moved.walk()
         used = dict.fromkeys(v for inner in inside for v in inner.operands)
         inherited = [v for v in used if v in self.adjoints.active and v not in own and _is_tensor_or_none(v.type)]
@@ -316,12 +316,6 @@ class Blocks:
             steps = builder.build("int.mul", [index, step], loc)
             child.known[number] = builder.build("int.add", [start, steps], loc)
         return child
-
-
-def _values_inside(op: Op) -> set[Value]:
-    """Return the results of an op, and all values that its regions define."""
-    args = {arg for inner in op.walk() for region in inner.regions for arg in region.args}
-    return args | {v for inner in op.walk() for v in inner.results}
 
 
 def _trip_count(level: Level, op: Op) -> Value:
