@@ -10,7 +10,7 @@ import pytest
 import torch
 from autograd_functions import Binarize, Reverse
 from settings import OPTIMIZE
-from test_gradients import assert_same_gradients
+from test_gradients import assert_same_gradients, assert_same_gradients_of_calls
 from torch import Tensor
 from torch.autograd import Function
 
@@ -22,17 +22,17 @@ def inputs() -> tuple[Tensor, Tensor]:
     return torch.randn(2, 3, requires_grad=True), torch.randn(3, requires_grad=True)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("function", programs.FUNCTIONS, ids=lambda f: f.__name__)
 def test_functions(function):
     assert_same_gradients(function, *inputs())
 
 
-@pytest.mark.parametrize("n", [0, 1, 5])
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("function", programs.COUNTED, ids=lambda f: f.__name__)
-def test_functions_of_a_number(function, n):
-    if function is programs.rounded:
-        n += 1
-    assert_same_gradients(function, *inputs(), n)
+def test_functions_of_a_number(function):
+    more = 1 if function is programs.rounded else 0
+    assert_same_gradients_of_calls(function, [(*inputs(), n + more) for n in (0, 1, 5)])
 
 
 @pytest.mark.parametrize("optimize", [1, 3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from settings import OPTIMIZE
 from torch.nn import functional as F
 
 import scriptc
@@ -49,7 +50,7 @@ def test_gradients_at_edges(function):
         [0.0, 1.0, -1.0, 0.5, 2.0, -3.0, 3.0, 6.0, -0.5, 20.0, -30.0, 1000.0, -1000.0], dtype=torch.float64
     )
     given = [x.clone().requires_grad_() for _ in range(2)]
-    results = [function(given[0]), scriptc.compile(function)(given[1])]
+    results = [function(given[0]), scriptc.compile(function, optimize=OPTIMIZE)(given[1])]
     for i, (want, have) in enumerate(zip(*results, strict=True)):
         cotangent = torch.linspace(1, 2, want.numel(), dtype=torch.float64).reshape(want.shape)
         (expected,) = torch.autograd.grad(want, given[0], cotangent, retain_graph=True)
@@ -66,7 +67,7 @@ def test_a_value_of_views_that_an_op_made_together_is_read_before_a_write():
     x = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda saved: saved):  # eager refuses what it saved itself
         (expected,) = torch.autograd.grad(scaled(x).sum(), x)
-    torch.testing.assert_close(torch.autograd.grad(scriptc.compile(scaled)(x).sum(), x)[0], expected)
+    torch.testing.assert_close(torch.autograd.grad(scriptc.compile(scaled, optimize=OPTIMIZE)(x).sum(), x)[0], expected)
 
 
 def test_a_write_by_another_name_behind_a_branch_is_refused():
@@ -78,7 +79,7 @@ def test_a_write_by_another_name_behind_a_branch_is_refused():
         return h
 
     h = torch.randn(3, requires_grad=True)
-    result = scriptc.compile(negated)(1, torch.randn(3), h)
+    result = scriptc.compile(negated, optimize=OPTIMIZE)(1, torch.randn(3), h)
     torch.testing.assert_close(result, h * -3.0)
     with pytest.raises(NotImplementedError, match="may be one of several"):
         result.sum().backward()

@@ -60,33 +60,42 @@ def gradients(function: Any, args: tuple[Any, ...], more: list[Tensor]) -> tuple
 
 
 def assert_same_gradients(target: Any, *args: Any) -> None:
+    """Compare the results and gradients of a compiled call with eager's."""
+    assert_same_gradients_of_calls(target, [args])
+
+
+def assert_same_gradients_of_calls(target: Any, calls: list[tuple[Any, ...]]) -> None:
     compiled = scriptc.compile(target, optimize=OPTIMIZE)
     parameters = list(target.parameters()) if isinstance(target, nn.Module) else []
-    expected, wanted = gradients(target, args, parameters)
-    results, found = gradients(compiled, args, parameters)
-    torch.testing.assert_close(results, expected)
-    for want, have in zip(wanted, found, strict=True):
-        if want is None or have is None:  # None stands for zeros
-            given = have if want is None else want
-            assert given is None or not given.any()
-        else:
-            torch.testing.assert_close(have, want)
+    for number, args in enumerate(calls):
+        expected, wanted = gradients(target, args, parameters)
+        results, found = gradients(compiled, args, parameters)
+        torch.testing.assert_close(results, expected, msg=lambda m, number=number: f"call {number}: {m}")
+        for want, have in zip(wanted, found, strict=True):
+            if want is None or have is None:  # None stands for zeros
+                given = have if want is None else want
+                assert given is None or not given.any()
+            else:
+                torch.testing.assert_close(have, want, msg=lambda m, number=number: f"call {number}: {m}")
+
+
+def matrix_and_row() -> tuple[Tensor, Tensor]:
+    torch.manual_seed(1)
+    return torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True)
 
 
 @pytest.mark.compiled_together
-@pytest.mark.parametrize("n", [0, 1, 4])
 @pytest.mark.parametrize("function", programs.FUNCTIONS, ids=lambda f: f.__name__)
-def test_functions(function, n):
-    torch.manual_seed(1)
-    assert_same_gradients(function, torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True), n)
+def test_functions(function):
+    assert_same_gradients_of_calls(function, [(*matrix_and_row(), n) for n in (0, 1, 4)])
 
 
 @pytest.mark.compiled_together
-@pytest.mark.parametrize("steps", [1, 6])
 @pytest.mark.parametrize("name", programs.MODULES)
-def test_modules(name, steps):
+def test_modules(name):
     torch.manual_seed(1)
-    assert_same_gradients(programs.MODULES[name](), torch.randn(steps, 2, 4, requires_grad=True))
+    module = programs.MODULES[name]()
+    assert_same_gradients_of_calls(module, [(torch.randn(steps, 2, 4, requires_grad=True),) for steps in (1, 6)])
 
 
 @pytest.mark.parametrize("function", [*programs.CHANGES_OF_LISTS, *programs.TRIES], ids=lambda f: f.__name__)
