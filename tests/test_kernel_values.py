@@ -41,6 +41,7 @@ def unstably_sorted(x):
     return x.argsort(0), x.argsort(-1, descending=True), x.sort(-1)[1]
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_order(dtype: torch.dtype) -> None:
     for size in ((5, 4), (3, 70, 6), (2, 300), (1, 1), (2, 0)):
@@ -59,6 +60,7 @@ def firsts(x):
     return ways, x.topk(40, largest=False), x.t().topk(2, 0), [x.kthvalue(k) for k in (1, n // 3, n)], x.kthvalue(2, 0, True)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_firsts(dtype: torch.dtype) -> None:
     for n in (64, 500, 3000):
@@ -85,6 +87,7 @@ def scans(x):
     return x.cumsum(0), x.cumsum(-1), x.cumprod(0), x.cumprod(1)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.int64, torch.int32))
 def test_scans(dtype: torch.dtype) -> None:
     for size in ((3, 4), (9, 17), (2, 5, 130), (4, 0)):
@@ -95,6 +98,7 @@ def extremes(x):
     return x.amax(-1), x.amin(-1), x.amax(0), x.amin(0), x.amax(), x.max(-1), x.min(0), x.t().amin(-1)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8))
 def test_extremes(dtype: torch.dtype) -> None:
     """Rows without NaN, with one in each part of a row, and with infinities of both signs."""
@@ -112,6 +116,7 @@ def sums(x):
     return x.sum(), x.sum(-1), x.sum(0), x.mean()
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("dtype", (torch.float32, torch.float64))
 def test_sums_are_accurate(dtype: torch.dtype) -> None:
     """A few units of rounding, however long: one sum after the other would be off by hundreds."""
@@ -135,6 +140,7 @@ def lengths(x):
     return whole, of(x, dim=-1), of(x, dim=0, keepdim=True), x.norm(dim=(0, 2)), F.normalize(x, dim=1), of(x.mT, dim=1)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_lengths(dtype: torch.dtype) -> None:
     for size in ((2, 3, 4), (5, 70, 130), (1, 1, 1), (3, 2, 5000)):
@@ -154,6 +160,7 @@ def placed(x, i, y):
     return x.scatter_add(0, i, y), x.scatter_add(-1, i, y), x.scatter(1, i, y), added
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_indices(dtype: torch.dtype) -> None:
     for size in ((4, 5, 6), (3, 3, 70)):
@@ -188,12 +195,14 @@ def copies(x):
     )  # fmt: skip
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.float16, torch.int8, torch.bool))
 def test_copies(dtype: torch.dtype) -> None:
     for size in ((3, 40, 50), (17, 9, 33), (64, 2, 64), (33, 33, 1), (1, 3, 2)):
         agree(copies, torch.randn(size).to(dtype))
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("mode", ("reflect", "replicate", "circular"))
 def test_padding(mode: str) -> None:
     """Copies with edges, also where rows are cut, or nothing of a row is copied."""
@@ -229,6 +238,7 @@ def norms(x, w, b):
     return layers, F.group_norm(x, 2), F.group_norm(x, 4)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("dtype", (torch.float32, torch.float64))
 def test_rows_are_normalised(dtype: torch.dtype) -> None:
     torch.manual_seed(1)  # rows of three may be nearly equal, and errors in their variance large

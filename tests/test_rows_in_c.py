@@ -194,6 +194,7 @@ def test_modules_of_rows() -> None:
                 assert compiled.live == 0, f"{case.name} leaves objects"
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("index", range(len(GROUPS)))
 def test_rows(index: int) -> None:
     module, cases = row_module(GROUPS[index], f"rows{index}")
