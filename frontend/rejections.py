@@ -42,7 +42,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "assignment to the attribute '{name}' of {what} is not supported",
         "keep it in an nn.Module",
     ),
-    "autocast": ("autocast is not supported in compiled code", "cast with .to(dtype), or pass enabled=False"),
+    "autocast_of": (
+        "{name} under autocast is not supported",
+        "move the call out of autocast, or put it under torch.autocast('cpu', enabled=False)",
+    ),
     "buffer_of_other": (
         "the buffer '{name}' can hold only a tensor or None, but this value may be {what}",
         "store the value in a plain attribute",

@@ -82,14 +82,11 @@ def refuse_mode() -> None:
         modes = [mode for mode in torch.overrides._get_current_function_mode_stack() if not _is_plain_device(mode)]
     if torch._C._len_torch_dispatch_stack():
         modes.append("__torch_dispatch__")
-    if torch.is_autocast_enabled("cpu"):
-        modes.append("torch.autocast")
     if forward_ad._current_level >= 0:
         modes.append("forward-mode autograd")
     if modes:
         name = modes[-1] if isinstance(modes[-1], str) else type(modes[-1]).__name__
-        advice = '; call it under torch.autocast("cpu", enabled=False)' if name == "torch.autocast" else ""
-        raise RuntimeError(f"a compiled function cannot run under an active {name} mode{advice}")
+        raise RuntimeError(f"a compiled function cannot run under an active {name} mode")
 
 
 def view(base: torch.Tensor, dtype: int, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> torch.Tensor:
@@ -219,7 +216,6 @@ def host(exchange: bool) -> SimpleNamespace:
         parameter_type=torch.nn.Parameter,
         function_modes=torch._C._len_torch_function_stack,
         dispatch_modes=torch._C._len_torch_dispatch_stack,
-        autocast=getattr(torch._C, "_is_any_autocast_enabled", lambda: torch.is_autocast_enabled("cpu")),
         grad_enabled=torch.is_grad_enabled,
         num_threads=torch.get_num_threads,
         default_dtype=torch.get_default_dtype,

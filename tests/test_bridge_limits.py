@@ -107,13 +107,11 @@ def test_modes_are_refused(make):
     x = torch.ones(2)
     with TorchFunctionMode(), pytest.raises(RuntimeError, match="TorchFunctionMode"):
         f(x)
-    with torch.autocast("cpu"), pytest.raises(RuntimeError, match=r"torch\.autocast mode; .*enabled=False"):
-        f(x)
     with torch.autograd.forward_ad.dual_level(), pytest.raises(RuntimeError, match="forward-mode"):
         f(x)
     with pytest.raises(RuntimeError, match="__torch_dispatch__"):
         make_fx(f)(x)
-    with torch.device("cpu"), torch.autocast("cuda", enabled=False):
+    with torch.device("cpu"), torch.autocast("cpu"):
         assert f(x).tolist() == [2, 2]
 
 

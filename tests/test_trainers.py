@@ -345,15 +345,12 @@ def test_scaled_gradients():
     assert_trains_alike(run)
 
 
-def test_a_call_under_autocast_is_refused_and_runs_where_it_is_off():
+def test_a_call_runs_where_autocast_is_off():
     def run(net, call):
         with torch.autocast("cpu", dtype=torch.bfloat16), torch.autocast("cpu", enabled=False):
             return train(call, sgd(net))
 
     assert_trains_alike(run)
-    call = scriptc.compile(net_of(), optimize=OPTIMIZE)
-    with torch.autocast("cpu", dtype=torch.bfloat16), pytest.raises(RuntimeError, match=r"torch\.autocast"):
-        call(BATCHES[0][0])
 
 
 # ---- weights ----

@@ -12,12 +12,13 @@ import torch
 
 from scriptc.frontend.environment.aot_kinds import kept_kinds
 from scriptc.frontend.environment.host_items import known_items, known_keywords, outside_subscript
-from scriptc.frontend.environment.host_objects import is_library
+from scriptc.frontend.environment.host_objects import dtype_name, is_library
 from scriptc.frontend.environment.lookup import guard_children, module_attribute
 from scriptc.frontend.environment.specs import ConstantSpec, Spec
 from scriptc.frontend.environment.state import change_outside, item_slot, set_slot, store_outside
 from scriptc.frontend.environment.watching import call_in_python, grad_mode, watch_object
 from scriptc.frontend.operations.attributes import class_itself, known_attribute
+from scriptc.frontend.operations.autocast import within as within_autocast
 from scriptc.frontend.operations.comparison import contains, is_among
 from scriptc.frontend.operations.construction import construct
 from scriptc.frontend.operations.formatting import own_text
@@ -297,10 +298,11 @@ def run_within_known(reader: Reader, manager: Known, node: ast.With, enter: Call
             return enter(Known(None))
         finally:
             reader.emit.set_grad_mode(before)
-    if isinstance(obj, torch.autocast):  # the object of a decorator
-        if obj.device == "cpu" and obj._enabled:
-            reader.reject("autocast")
-        return enter(manager)
+    if isinstance(obj, torch.autocast):
+        if obj.device != "cpu":  # other devices have no tensors here
+            return enter(manager)
+        with within_autocast(reader, dtype_name(obj.fast_dtype) if obj._enabled else None):
+            return enter(manager)
     if is_manager(type(obj)) and not is_library(type(obj).__module__):
         return managed(reader, node, manager, enter)
     reader.reject("with_of_other", what=describe(manager))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import torch
+
 from scriptc.frontend.environment.host_objects import is_instance
 from scriptc.frontend.library.torch import complexes_decomposed as complexes
+from scriptc.frontend.operations.autocast import call_with_casts
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.logic import bad_operands, check_that, negated
 from scriptc.frontend.operations.materialize import apply_op
@@ -94,6 +97,9 @@ def multiply_matrices(reader: Reader, a: AbstractValue, b: AbstractValue) -> Abs
     for av in (a, b):
         if not is_tensor(av):
             bad_operands(reader, "MatMult", a, b)
+    cast = call_with_casts(reader, torch.matmul, [a, b], {}, lambda args, _: multiply_matrices(reader, *args))
+    if cast is not None:
+        return cast
     try:
         dtype = same_dtype(tensor_type(a), tensor_type(b))
     except TypeRuleError as e:

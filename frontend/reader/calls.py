@@ -25,6 +25,7 @@ from scriptc.frontend.library.registry import DECOMPOSITIONS, FUNCTIONS, METHODS
 from scriptc.frontend.library.torch import schemas as aten
 from scriptc.frontend.library.torch.argument_parser import check_parsed, own_names
 from scriptc.frontend.operations.attributes import known_attribute, reads_patched
+from scriptc.frontend.operations.autocast import call_with_casts
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.comparison import is_new_and_held
 from scriptc.frontend.operations.construction import construct
@@ -179,7 +180,14 @@ def call_bound(
         return call_evaluated(reader, getattr(func.owner.obj, func.name), [known_whole(reader, a) for a in args],
                                    {k: known_whole(reader, v) for k, v in kwargs.items()})  # fmt: skip
     if cls_name == "Tensor":
-        check_parsed(reader, getattr(torch.Tensor, func.name, None), [func.owner, *args], kwargs)
+        method = getattr(torch.Tensor, func.name, None)
+        check_parsed(reader, method, [func.owner, *args], kwargs)
+        cast = call_with_casts(
+            reader, method, [func.owner, *args], kwargs,
+            lambda args, kwargs: call_bound(reader, Bound(args[0], func.name), args[1:], kwargs),
+        )  # fmt: skip
+        if cast is not None:
+            return cast
     handler = METHODS.get((cls_name, func.name))
     if handler is not None:
         return handle(reader, handler, f"{cls_name}.{func.name}", [func.owner, *args], kwargs)
@@ -236,6 +244,9 @@ def call_known(
         return reader.call(base_init(reader, args[0]), args[1:], kwargs)
     if handler or decomposition:
         check_parsed(reader, obj, args, kwargs)
+        cast = call_with_casts(reader, obj, args, kwargs, lambda args, kwargs: call_known(reader, obj, args, kwargs))
+        if cast is not None:
+            return cast
     if "out" in kwargs and (handler or decomposition):
         rest = {name: av for name, av in kwargs.items() if name != "out"}
         if is_tensor(kwargs["out"]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.watching import grad_mode
 from scriptc.frontend.library.python.contextlib import nullcontext
 from scriptc.frontend.library.registry import serves
@@ -41,20 +42,27 @@ def is_grad_enabled(r: Reader) -> AbstractValue:
 @serves("torch.autocast", "torch.amp.autocast")
 def autocast(r: Reader, device_type: AbstractValue, dtype: AbstractValue = Known(None), enabled: AbstractValue = Known(True),
              cache_enabled: AbstractValue = Known(None)) -> AbstractValue:  # fmt: skip
-    casts = (
-        require_known(r, enabled, "whether autocast() is enabled")
-        and require_known(r, device_type, "the device of autocast()") == "cpu"
-    )
-    if casts:  # other devices have no tensors here
-        r.reject("autocast")
-    return nullcontext(r)
+    device = require_known(r, device_type, "the device of autocast()")
+    if device != "cpu":  # other devices have no tensors here
+        return nullcontext(r)
+    is_on = bool(require_known(r, enabled, "whether autocast() is enabled"))
+    to = require_known(r, dtype, "the dtype of autocast()")
+    if to is None:
+        r.environment.guard("CALL_GIVES", default_dtype_of_autocast, None, default_dtype_of_autocast())
+    return Known(torch.autocast(device, dtype=to, enabled=is_on))
+
+
+def default_dtype_of_autocast() -> str:
+    """Return the dtype to which `torch.autocast("cpu")` casts unless told otherwise."""
+    return dtype_name(torch.get_autocast_dtype("cpu"))
 
 
 @serves("torch.cpu.amp.autocast")
 def cpu_autocast(
-    r: Reader, enabled: AbstractValue = Known(True), *args: AbstractValue, **kwargs: AbstractValue
-) -> AbstractValue:
-    return autocast(r, Known("cpu"), enabled=enabled)
+    r: Reader, enabled: AbstractValue = Known(True), dtype: AbstractValue = Known(torch.bfloat16),
+    cache_enabled: AbstractValue = Known(True),
+) -> AbstractValue:  # fmt: skip
+    return autocast(r, Known("cpu"), dtype, enabled)
 
 
 @serves("torch.cuda.amp.autocast")

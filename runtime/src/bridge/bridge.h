@@ -166,7 +166,7 @@ typedef struct frame {
 
 typedef struct host { /* objects of torch and of bridge.py that the bridge uses; it owns a reference to each */
     PyObject *tensor_type, *parameter_type;
-    PyObject *function_modes, *dispatch_modes, *autocast, *grad_enabled, *num_threads, *default_dtype;
+    PyObject *function_modes, *dispatch_modes, *grad_enabled, *num_threads, *default_dtype;
     PyObject *forward_ad, *forward_ad_key, *requires_grad_key, *leaf_kind;
     PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *place_exception, *warn, *print;
     PyObject *random_begin, *random_end, *python_word;

@@ -5,7 +5,7 @@
 
 static const struct { const char *name; size_t at; } fields[] = {
 #define FIELD(name) {#name, offsetof(host, name)}
-    FIELD(tensor_type), FIELD(parameter_type), FIELD(function_modes), FIELD(dispatch_modes), FIELD(autocast),
+    FIELD(tensor_type), FIELD(parameter_type), FIELD(function_modes), FIELD(dispatch_modes),
     FIELD(grad_enabled), FIELD(num_threads), FIELD(default_dtype), FIELD(forward_ad), FIELD(forward_ad_key),
     FIELD(requires_grad_key), FIELD(refuse_tensor), FIELD(refuse_mode), FIELD(view), FIELD(new_flat), FIELD(describe),
     FIELD(bump), FIELD(make_exception), FIELD(place_exception), FIELD(warn), FIELD(print), FIELD(why_refused),
@@ -66,7 +66,7 @@ static bool forward_ad_active(const host *h)
 
 int host_refuses_mode(const host *h)
 {
-    if (ask(h->function_modes) == 0 && ask(h->dispatch_modes) == 0 && ask(h->autocast) == 0 && !forward_ad_active(h))
+    if (ask(h->function_modes) == 0 && ask(h->dispatch_modes) == 0 && !forward_ad_active(h))
         return 0;
     PyErr_Clear();
     PyObject *done = PyObject_CallNoArgs(h->refuse_mode); /* raises if the active mode is not supported */

@@ -51,10 +51,16 @@ def on_another_device(n):
     return torch.ones(n, device="meta")  # refused
 
 
-@write("autocast", lambda x: x.to(torch.bfloat16), (X,))
-def casts_by_itself(x):
-    with torch.autocast("cpu"):  # refused
-        return x.to(torch.bfloat16)
+def _off(x):
+    with torch.autocast("cpu"):
+        y = x.relu()
+    return torch.einsum("ij->i", y)
+
+
+@write("autocast_of", _off, (X,))
+def einsum_under_autocast(x):
+    with torch.autocast("cpu"):
+        return torch.einsum("ij->i", x.relu())  # refused
 
 
 @write("gradients_on", lambda x: x + 1, (X,), around=torch.no_grad)
