@@ -43,8 +43,8 @@ FLOAT32 = frozenset(
 WIDEST = frozenset({"index_copy"})
 # Functions of which some call those above inside of ATen, in a way that compiled code does not follow.
 REFUSED = frozenset(
-    "bilinear chain_matmul einsum gru gru_cell inner kron linalg_multi_dot linalg_matrix_power lstm lstm_cell matrix_power"
-    " rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell tensordot".split()
+    "bilinear chain_matmul corrcoef cov einsum gru gru_cell inner kron linalg_matrix_power linalg_multi_dot linalg_pinv lstm"
+    " lstm_cell matrix_power rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell tensordot".split()
 )
 _NAMES = {"cross_entropy": "cross_entropy_loss", "__matmul__": "matmul", "__rmatmul__": "matmul"}
 _HOMES = {"linalg": "linalg_", "fft": "fft_"}
