@@ -541,6 +541,12 @@ def lambda_behind_a_string(n):
     return by_line[2](n)
 
 
+# A dim that is known only at run time was taken for the other operand of an elementwise maximum.
+@found(call(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), 1), call(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), 0))
+def extremes_along_a_dim_of_run_time(x, dim):
+    return torch.max(x, dim)[0], x.min(dim=dim)[1], torch.max(x, dim, True)[0], torch.min(x, x * dim)
+
+
 @pytest.mark.compiled_together
 @pytest.mark.parametrize("function, calls", FOUND, ids=lambda p: getattr(p, "__name__", ""))
 def test_three_ways_agree(function: Callable[..., Any], calls: list[Args]) -> None:

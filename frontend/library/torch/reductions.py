@@ -18,7 +18,7 @@ from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
-from scriptc.frontend.values.predicates import is_known, is_none, tensor_type
+from scriptc.frontend.values.predicates import is_none, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import COMPLEX, INEXACT
 
@@ -190,7 +190,7 @@ def _extreme(name: str) -> None:
         if is_none(along):
             _check_some_elements(r, name, input)
             return reduce(r, f"a{name}", input, _NONE, _FALSE, tensor_type(input).dtype)
-        if not is_known(along):
+        if is_tensor(along):
             return elementwise(r, f"{name}imum", input, along)
         keep = bool(require_known(r, keepdim, "keepdim"))
         values = reduce(r, f"a{name}", input, along, keepdim, tensor_type(input).dtype, first=True)
