@@ -260,21 +260,30 @@ def _split_by_tensor(input: Tensor, splits: Tensor, dim: int) -> list[Tensor]:
 def hsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
     if input.dim() < 1:
         raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension")
-    return torch.tensor_split(input, indices_or_sections, 0 if input.dim() == 1 else 1)
+    return _split_evenly("hsplit", input, indices_or_sections, 0 if input.dim() == 1 else 1)
 
 
 @decomposes("torch.vsplit", "Tensor.vsplit")
 def vsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
     if input.dim() < 2:
         raise RuntimeError("torch.vsplit requires a tensor with at least 2 dimensions")
-    return torch.tensor_split(input, indices_or_sections, 0)
+    return _split_evenly("vsplit", input, indices_or_sections, 0)
 
 
 @decomposes("torch.dsplit", "Tensor.dsplit")
 def dsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
     if input.dim() < 3:
         raise RuntimeError("torch.dsplit requires a tensor with at least 3 dimensions")
-    return torch.tensor_split(input, indices_or_sections, 2)
+    return _split_evenly("dsplit", input, indices_or_sections, 2)
+
+
+def _split_evenly(name: str, input: Tensor, indices_or_sections: int | list[int], dim: int) -> tuple[Tensor, ...]:
+    if isinstance(indices_or_sections, int) and (indices_or_sections == 0 or input.size(dim) % indices_or_sections != 0):
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {input.size(dim)} is not "
+            f"divisible by the split_size {indices_or_sections}!"
+        )
+    return torch.tensor_split(input, indices_or_sections, dim)
 
 
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
