@@ -65,7 +65,7 @@ class Report:
     """What became of a program. kind: same, refused (by scriptc, at compile time), wide (Python uses ints of more than 64
     bits), order (eager's result depends on the order in which it writes), or a finding: differs, internal, build, crash,
     hang, unloadable. Where gradients are compared also: written (eager's backward raises, since the program writes what
-    was saved), flat (no result requires grad), raised (each call raises)."""
+    was saved), flat (no result requires grad), raised (each call raises), rounded and zeroed (gradient_calls.compare)."""
 
     program: Program
     kind: str
@@ -75,7 +75,7 @@ class Report:
 
     @property
     def is_finding(self) -> bool:
-        return self.kind not in ("same", "refused", "wide", "order", "written", "flat", "raised")
+        return self.kind not in ("same", "refused", "wide", "order", "written", "flat", "raised", "rounded", "zeroed")
 
 
 def program(seed: int, levels: tuple[int, int] | None = None, only: frozenset[str] = frozenset()) -> Program:

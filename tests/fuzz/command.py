@@ -54,7 +54,8 @@ class Tally:
 
     def _of_gradients(self) -> str:
         """Tell how many programs of the fuzzer of gradients compare less than others (`Report`)."""
-        return "".join(f", {self.kinds[kind]} {kind}" for kind in ("written", "flat", "raised") if self.kinds[kind])
+        kinds = ("written", "flat", "raised", "rounded", "zeroed")
+        return "".join(f", {self.kinds[kind]} {kind}" for kind in kinds if self.kinds[kind])
 
 
 def run(make: Callable[[int], Program], options: argparse.Namespace, per_library: int) -> int:

@@ -241,5 +241,5 @@ def _called(case: _Case) -> Report:
         kinds.add(outcome)
         raised += outcome == "raised"
         made += 1
-    kind = next((k for k in ("same", "written", "raised", "flat") if k in kinds), "same")
+    kind = next((k for k in ("rounded", "zeroed", "same", "written", "raised", "flat") if k in kinds), "same")
     return Report(case.program, kind, "", made, raised)
