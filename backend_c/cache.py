@@ -48,7 +48,9 @@ class CacheRefused(Exception):
 
 
 def cache_key(*parts: object) -> str:
-    """Return a hash of strings, bytes, numbers, None and nested sequences of these. Hashed lengths separate the parts.
+    """Return a hash of strings, bytes, numbers, None and nested sequences of these.
+
+    Lengths are hashed too, which keeps the parts apart.
     """
     digest = hashlib.sha256()
 

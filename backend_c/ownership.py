@@ -221,9 +221,9 @@ class _Function:
                     break
 
     def filling_loop(self, new: Op) -> Op:
-        """Return the loop that fills a new tensor: the next one.
+        """Return the next loop, which fills a new tensor.
 
-        Later loops may read the tensor as well as the object whose memory it takes.
+        Later loops may read both the tensor and the object whose memory it takes.
         """
         block = new.parent
         assert block is not None

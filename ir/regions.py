@@ -16,7 +16,7 @@ Operand = tuple[Op, int]
 
 @dataclass(frozen=True)
 class RegionArgument:
-    """A value `inner` of a region, or a `result` of its op, or both.
+    """A region's value `inner`, or the `result` of the region's op, or both.
 
     into_inner: the operands that may become `inner`. into_result: the operands that may become `result`.
     """

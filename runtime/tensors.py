@@ -209,7 +209,7 @@ def runs_openmp() -> bool:
 
 @lru_cache(maxsize=2)
 def host(exchange: bool) -> SimpleNamespace:
-    """Return all that the C side needs to know, by the names of the fields of struct host in bridge.h."""
+    """Return all that the C side needs to know, by field name of struct host in bridge.h."""
     api: Any = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None) if exchange else None
     return SimpleNamespace(
         tensor_type=torch.Tensor,

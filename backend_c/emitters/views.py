@@ -46,7 +46,7 @@ def _cannot_fail(op: Op) -> bool:
 
 
 def local_view(low: Lowerer, op: Op) -> Value | None:
-    """Build a view on the stack where a view may be one; else return None."""
+    """Build a view on the stack if it may live there; else return None."""
     if not _is_local(op):
         return None
     args = low.schema_args(op)

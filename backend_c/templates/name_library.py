@@ -211,6 +211,6 @@ def open_library(manifest):
 
 
 def close(lib):
-    """Unload a library, whose functions nobody may call any more. At the end of the interpreter it stays loaded."""
+    """Unload a library. Nobody may call its functions any more. When the interpreter ends, the library stays loaded."""
     if _ctypes is not None and hasattr(_ctypes, "dlclose"):
         _ctypes.dlclose(lib._handle)

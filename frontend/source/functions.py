@@ -85,8 +85,7 @@ def _read(code: CodeType, func: FunctionType) -> Source:
 def passes_on(func: FunctionType, inner: FunctionType) -> bool:
     """Return whether a wrapper passes `*args`, `**kwargs` and its other parameters unchanged to the wrapped function.
 
-    The wrapper reads none of them. A call is therefore the same whether it names an argument, or leaves out an argument
-    with a default.
+    The wrapper reads none of them. A call may therefore name an argument, or leave out one with a default, to the same effect.
     """
     try:
         node = source_of(func).node

@@ -51,7 +51,7 @@ def _facts(condition: Value, holds: bool) -> Iterator[tuple[Value, bool | int]]:
 
 
 def _position(user: Op, block: Block) -> Op | None:
-    """Return the op of `block` that is, or encloses through control flow alone, a user; else None."""
+    """Return the op of `block` that is a user, or encloses one by control flow alone; else None."""
     at: Op | None = user
     while at is not None and at.parent is not block:
         at = at.parent.parent if at.parent is not None else None

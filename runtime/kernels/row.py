@@ -27,8 +27,8 @@ class Kernel:
     result, name, parameters: the prototype.
     note: the comment at the declaration.
     header: the header that declares the function; all except sc_kernels.h are written by hand.
-    inline: whether the header defines the function, whose body is small.
-    needs: the files that the body of an inline function calls.
+    inline: whether the header defines the function, because it is small.
+    needs: the files whose functions an inline function calls.
     quiet: whether the function changes nothing and keeps no reference to its arguments.
     returns_argument: whether the result may be the first object among the arguments.
     """

@@ -1,4 +1,4 @@
-"""Measure the time of a compiled call by line of the user's source and by kernel, beside the machine's peaks."""
+"""Measure the time of a compiled call for each line of the user's source and each kernel, beside the machine's peaks."""
 
 from __future__ import annotations
 

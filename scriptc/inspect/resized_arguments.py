@@ -23,7 +23,7 @@ class _Size(NamedTuple):
 
 
 class ResizedArguments:
-    """Arguments of a call in other sizes than those of an example.
+    """Arguments of a call in sizes other than an example's.
 
     entry: the contract of the call. accepts: returns whether a call with some arguments succeeds.
     """

@@ -1,4 +1,4 @@
-"""Helpers of torch's loops over lists of tensors, which clip gradients and update parameters."""
+"""Helpers of torch's loops over lists of tensors: loops that clip gradients or update parameters."""
 
 from __future__ import annotations
 
