@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from settings import sweep
 from statements import agree, module_of, statements
 from three_ways import Args, assert_same, call, compile_at, compiled, eager, interpreted
 
@@ -93,7 +94,7 @@ def _placed(dim: int) -> list[Args]:
     return calls
 
 
-@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("dim", sweep([0, 1], 1))
 @pytest.mark.parametrize("name", ["index_add", "index_add_scaled", "index_reduce", "index_copy", "index_fill"])
 @pytest.mark.filterwarnings("ignore:index_reduce")
 def test_places_and_sources(name: str, dim: int, lasting_path: Path) -> None:
