@@ -541,23 +541,6 @@ def lambda_behind_a_string(n):
     return by_line[2](n)
 
 
-# A dim that is known only at run time was taken for the other operand of an elementwise maximum.
-@found(call(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), 1), call(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), 0))
-def extremes_along_a_dim_of_run_time(x, dim):
-    return torch.max(x, dim)[0], x.min(dim=dim)[1], torch.max(x, dim, True)[0], torch.min(x, x * dim)
-
-
-# Parts of different sizes were returned.
-@found(call(torch.zeros(4, 6, 2), 2), call(torch.zeros(4, 6, 2), 3), call(torch.zeros(4, 6, 2), 0))
-def parts_of_one_size(x, n):
-    return torch.hsplit(x, n), x[:, 0, 0].hsplit([1, 3])
-
-
-@found(call(torch.zeros(4, 6, 2), 2), call(torch.zeros(4, 6, 2), 3))
-def parts_of_one_size_along_other_dims(x, n):
-    return torch.vsplit(x, 2), torch.dsplit(x, n)
-
-
 @pytest.mark.compiled_together
 @pytest.mark.parametrize("function, calls", FOUND, ids=lambda p: getattr(p, "__name__", ""))
 def test_three_ways_agree(function: Callable[..., Any], calls: list[Args]) -> None:
