@@ -18,7 +18,8 @@ def extremes(x, dim):
 
 
 def reductions(x, dim):
-    return x.sum(dim), x.var(dim), x.median(dim)[0], x.kthvalue(2, dim)[1], x.norm(2, dim), x.logsumexp(dim), x.count_nonzero(dim)
+    several = x.sum(dim), x.var(dim), x.norm(2, dim), x.logsumexp(dim), x.count_nonzero(dim)
+    return several, x.median(dim)[0], x.kthvalue(2, dim)[1]
 
 
 def scans_and_orders(x, dim):
