@@ -52,7 +52,7 @@ def autocast(r: Reader, device_type: AbstractValue, dtype: AbstractValue = Known
     return Known(torch.autocast(device, dtype=to, enabled=is_on))
 
 
-def default_dtype_of_autocast() -> str:
+def default_dtype_of_autocast() -> str | None:
     """Return the dtype to which `torch.autocast("cpu")` casts unless told otherwise."""
     return dtype_name(torch.get_autocast_dtype("cpu"))
 
