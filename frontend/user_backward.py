@@ -21,6 +21,7 @@ from scriptc.frontend.environment.environment import Environment
 from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.watching import watch_class_attribute
 from scriptc.frontend.library.torch.custom_functions_decomposed import BackwardContext
+from scriptc.frontend.operations import autocast
 from scriptc.frontend.operations.carried_values import leaves_of, rebuilt
 from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.gradient_sizes import summed_to
@@ -183,7 +184,7 @@ class _Reading:
         reader.position.node = self.call.node
         try:
             backward = _backward_of(reader, self.call.function)
-            with reader.emit.grad_mode(False):
+            with reader.emit.grad_mode(False), autocast.within(reader, None):  # backward runs outside of it
                 gives, values = self.gradients(backward)
                 reader.emit.builder.op("return", values, reader.position.loc)
         except (UserError, NeedsKnown) as e:

@@ -60,5 +60,5 @@ class Guard(IntEnum):
     ATTRIBUTE_IS = 18  # getattr(container, key) gives the same constant
     TYPE_MISSING = 19  # neither a class nor its bases define the key
     DICT_HAS = 20  # a dict has the key
-    CALL_GIVES = 21  # a function of C without arguments gives the same constant
+    CALL_GIVES = 21  # a function without arguments gives the same constant
     REFERENT_LIVES = 22  # the object of a weak reference exists, or does not

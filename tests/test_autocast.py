@@ -94,6 +94,46 @@ def test_functions(dtype: torch.dtype) -> None:
     assert len(compiled.signatures()) == 2
 
 
+def by_other_names(a: Tensor, b: Tensor) -> list[Any]:
+    def power(x: Tensor, n: int) -> Tensor:
+        return x if n <= 0 else power(x @ a, n - 1)
+
+    with torch.autocast("cpu"):
+        cast = power(b, a.shape[0])
+    on = torch.is_autocast_enabled("cpu"), torch.is_autocast_cpu_enabled(), torch.is_autocast_enabled()
+    return [torch.ops.aten.mm(a, b), torch.ops.aten.mm.default(a, b), cast, power(b, a.shape[0]), torch.tensor(on)]
+
+
+def test_other_names_recursion_and_questions() -> None:
+    torch.manual_seed(0)
+    a, b = torch.randn(3, 3), torch.randn(3, 3)
+    compiled = scriptc.compile(by_other_names, optimize=OPTIMIZE)
+    for enabled in (True, False):
+        with torch.autocast("cpu", enabled=enabled):
+            assert_like(compiled(a, b), by_other_names(a, b))
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Tensor:
+        ctx.save_for_backward(w)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return grad @ ctx.saved_tensors[0], None
+
+
+def test_a_backward_of_the_user_runs_outside() -> None:
+    x, w = torch.randn(3, 3, requires_grad=True), torch.eye(3) * (1 + 2**-12)  # more digits than bfloat16 has
+    found = []
+    for call in (Doubled.apply, scriptc.compile(lambda x, w: Doubled.apply(x, w), optimize=OPTIMIZE)):
+        with torch.autocast("cpu"):
+            y = call(x, w)
+        found.append(torch.autograd.grad(y.sum(), x)[0])
+    torch.testing.assert_close(found[1], found[0])
+
+
 def test_sections_of_compiled_code() -> None:
     torch.manual_seed(0)
     x, w = torch.randn(3, 4), torch.randn(4, 2)

@@ -47,7 +47,6 @@ REFUSED = frozenset(
     " lstm_cell matrix_power rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell tensordot".split()
 )
 _NAMES = {"cross_entropy": "cross_entropy_loss", "__matmul__": "matmul", "__rmatmul__": "matmul"}
-_HOMES = {"linalg": "linalg_", "fft": "fft_"}
 
 
 def dtype_now(reader: Reader) -> str | None:
@@ -93,16 +92,16 @@ def call_with_casts(
     """
     if is_decomposition(reader.position.frame.source.file):
         return None
-    name = _aten_name(function)
+    name, given = _aten_name(function), [*args, *kwargs.values()]
     if name not in _ALL or "out" in kwargs:
-        if not _is_on(reader) or isinstance(function, FunctionType):  # which may call the user's code
+        may_call_back = isinstance(function, FunctionType)
+        if may_call_back or not any(map(is_tensor, given)) or not _is_on(reader):
             return None
         with within(reader, None):
             return call(args, kwargs)
     dtype = dtype_now(reader)
     if dtype is None:
         return None
-    given = [*args, *kwargs.values()]
     if any(map(has_alternatives, given)):
         count, names = len(args), [*kwargs]
         return split_all(reader, given, lambda avs: call(avs[:count], dict(zip(names, avs[count:], strict=True))))
@@ -121,8 +120,6 @@ _CAST = frozenset({"f16", "bf16", "f32"})  # autocast leaves float64 and all but
 
 def _aten_name(function: Any) -> str:
     name = getattr(function, "__name__", "")
-    home = (getattr(function, "__module__", None) or "").rpartition(".")[2]
-    name = _HOMES.get(home, "") + name if not name.startswith(tuple(_HOMES.values())) else name
     return _NAMES.get(name, name)
 
 

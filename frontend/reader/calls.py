@@ -450,6 +450,10 @@ def call_aten(
     schema = op._schema if isinstance(op, torch._ops.OpOverload) else aten.overload_of(op, len(args), kwargs)._schema
     name = schema.name.removeprefix("aten::")
     args, kwargs = aten.by_schema(schema, args, kwargs)
+    packet = getattr(op, "overloadpacket", op)
+    cast = call_with_casts(reader, packet, args, kwargs, lambda args, kwargs: call_aten(reader, op, args, kwargs))
+    if cast is not None:
+        return cast
     if "out" in kwargs:
         rest = {key: av for key, av in kwargs.items() if key != "out"}
         return write_into(reader, kwargs["out"], call_aten(reader, op, args, rest))

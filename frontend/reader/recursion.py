@@ -146,7 +146,8 @@ def call_recursive(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> Ab
         for values in lists_in(av):
             reader.speculation.mutate(values)
     kinds = tuple(k for av in settled.values() for k in kinds_of_leaves(erased(av)))
-    key = (frame.source.node, frame.func, tuple(settled), kinds, reader.position.leaves_generator)
+    casts = tuple(reader.environment.autocast[-1:])
+    key = (frame.source.node, frame.func, tuple(settled), kinds, reader.position.leaves_generator, casts)
     function = reader.recursion.functions.get(key)
     if function is None:
         function = reader.recursion.functions[key] = new_function(reader, frame, settled)

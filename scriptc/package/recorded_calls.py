@@ -128,7 +128,7 @@ class _Recorder:
         return time.monotonic() > self.deadline
 
     def attempt(self, arguments: dict[str, Any]) -> list[Pair]:
-        """Return the recorded pair of a call, its arguments and results, or None if eager refuses the call."""
+        """Return the recorded pair of a call in a list, which is empty if eager refuses the call."""
         if self.late() or elements_of(arguments) > max(MAX_ELEMENTS, elements_of(self.example)):
             return []
         try:

@@ -13,8 +13,7 @@ from scriptc.frontend.values.predicates import is_known, is_tensor
     "torch.backends.mha.get_fastpath_enabled", "torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary",
     "torch.overrides.has_torch_function_variadic", "torch.jit.is_scripting", "torch.jit.is_tracing",
     "torch._jit_internal.is_scripting", "torch.compiler.is_compiling", "torch.compiler.is_dynamo_compiling",
-    "torch.compiler.is_exporting", "torch.is_autocast_enabled",
-    "torch.cuda.is_available", "torch.is_autocast_cpu_enabled",
+    "torch.compiler.is_exporting", "torch.cuda.is_available",
 )  # fmt: skip
 def never(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     return Known(False)

@@ -8,6 +8,7 @@ from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.watching import grad_mode
 from scriptc.frontend.library.python.contextlib import nullcontext
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.autocast import dtype_now
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known
@@ -55,6 +56,16 @@ def autocast(r: Reader, device_type: AbstractValue, dtype: AbstractValue = Known
 def default_dtype_of_autocast() -> str | None:
     """Return the dtype to which `torch.autocast("cpu")` casts unless told otherwise."""
     return dtype_name(torch.get_autocast_dtype("cpu"))
+
+
+@serves("torch.is_autocast_enabled")
+def is_autocast_enabled(r: Reader, device_type: AbstractValue = Known("cuda")) -> AbstractValue:
+    return is_autocast_cpu_enabled(r) if require_known(r, device_type, "the device") == "cpu" else Known(False)
+
+
+@serves("torch.is_autocast_cpu_enabled")
+def is_autocast_cpu_enabled(r: Reader) -> AbstractValue:
+    return Known(dtype_now(r) is not None)
 
 
 @serves("torch.cpu.amp.autocast")
