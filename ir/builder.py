@@ -36,6 +36,11 @@ class Builder:
         assert op.parent is not None
         return cls(op.parent, op.parent.ops.index(op))
 
+    @classmethod
+    def after(cls, op: Op) -> Builder:
+        assert op.parent is not None
+        return cls(op.parent, op.parent.ops.index(op) + 1)
+
     def insert(self, op: Op) -> Op:
         if self.index is None:
             return self.block.append(op)

@@ -54,7 +54,7 @@ def detach(block: Block) -> None:
 
 def _detach(op: Op) -> None:
     assert op.parent is not None
-    builder = Builder(op.parent, op.parent.ops.index(op) + 1)
+    builder = Builder.after(op)
     for result in filter(is_detached, op.results):
         uses = list(result.uses.items())
         detached = builder.build("alias", [result], op.loc, hint=result.name)

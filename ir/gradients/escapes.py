@@ -148,7 +148,7 @@ class _Escapes:
         item = inner.op("list.at", [parts, body.args[0]], loc, types=[parts.type.elem]).result
         inner.op("list.append", [into, item], loc)
         inner.op("yield", [], loc)
-        builder = Builder(made.parent, made.parent.ops.index(made) + 1)
+        builder = Builder.after(made)
         bounds = [builder.const(0, loc), builder.build("list.len", [parts], loc), builder.const(1, loc)]
         builder.op("loop", bounds, loc, regions=[body], types=[], label=self.label(), counted=True)
 

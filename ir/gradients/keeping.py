@@ -67,7 +67,7 @@ class KeptOfLoop:
         """Stack the items of a list after the loop, if there are any."""
         assert self.loop.parent is not None and isinstance(value.type, TensorType) and value.type.dims is not None
         loc = loc_of(value)
-        builder = Builder(self.loop.parent, self.loop.parent.ops.index(self.loop) + 1)
+        builder = Builder.after(self.loop)
         none = builder.const(0, loc)
         some = builder.build("int.gt", [self.loop.operands[1], none], loc)
         then, orelse = Block(), Block()

@@ -34,6 +34,9 @@ def _length(builder: Builder, items: Value, more: int, loc: Loc) -> Value:
 def reverse_append(reversal: Reversal, level: Level, op: Op) -> None:
     into, value = op.operands
     adjoints, builder, loc = reversal.adjoints, level.builder, op.loc
+    if (gradients := reversal.fetched.get(into)) is not None:
+        builder.op("list.append", [gradients, adjoints.take_defined(level, value) or level.zero(value)], loc)
+        return
     if into not in adjoints.active:
         return
     if into in adjoints.stacked:
@@ -102,7 +105,7 @@ def _zeros_of_removed(level: Level, op: Op) -> Value:
     start = before.build("int.min", [from_start(before, index, length, loc), length], loc)  # `op` may raise
     end = before.build("int.add", [start, before.const(1, loc)], loc)
     removed = before.op("list.slice", [source, start, end, before.const(1, loc)], loc, types=[list_of(t)]).result
-    after = Builder(op.parent, op.parent.ops.index(op) + 1)
+    after = Builder.after(op)
     item = after.op("list.at", [removed, after.const(0, loc)], loc, types=[t]).result
     return zeros(level.builder, t, level.sizes(item), loc)
 

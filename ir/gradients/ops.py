@@ -130,7 +130,7 @@ def _result_after(level: Level, op: Op, number: int) -> Value:
         return result
     assert op.parent is not None
     if (result, op) not in level.copies:
-        level.copies[result, op] = Builder(op.parent, op.parent.ops.index(op) + 1).build("clone", [result], op.loc)
+        level.copies[result, op] = Builder.after(op).build("clone", [result], op.loc)
     return level.copies[result, op]
 
 

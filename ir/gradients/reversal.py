@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scriptc.ir.core import Func, Module
+from scriptc.ir.core import Func, Module, Value
 from scriptc.ir.gradients.adjoints import Adjoints
 from scriptc.ir.gradients.rules import Derivatives
 from scriptc.ir.handlers import handlers
@@ -25,7 +25,8 @@ class Reversal:
     """The differentiation of one function: the gradients of its values, and the derivatives of its ops.
 
     functions: those of the module, in which a `user_gradient` names its `backward`. label: gives fresh labels to the loops
-    of backward code.
+    of backward code. fetched: the lists of the gradients of tensors that forward code takes out of its arguments, by the lists
+    of these tensors (fetched.py).
     """
 
     def __init__(self, adjoints: Adjoints, derivatives: Derivatives, functions: Mapping[str, Func], label: Callable[[], str]):
@@ -33,6 +34,7 @@ class Reversal:
         self.derivatives = derivatives
         self.functions = functions
         self.label = label
+        self.fetched: dict[Value, Value] = {}
         self._read: dict[Any, Func] = {}
 
     def derivative(self, op: str, operand: str, given: dict[str, Any]) -> Func:

@@ -34,6 +34,7 @@ from scriptc.ir.gradients import (
 from scriptc.ir.gradients.activity import Flow, root_of, viewed
 from scriptc.ir.gradients.adjoints import Adjoints, around, gradient_type
 from scriptc.ir.gradients.branches import find_exclusive
+from scriptc.ir.gradients.fetched import Fetched, is_nested
 from scriptc.ir.gradients.joined_types import join_types
 from scriptc.ir.gradients.keeping import KeptInPlace, KeptOfFunction, KeptOfLoop, KeptOnStack
 from scriptc.ir.gradients.levels import Level
@@ -63,6 +64,7 @@ class Differentiated:
     backward: Func
     takes: tuple[bool, ...]
     outputs: int
+    fetched: int
     kept: int
     arrives: tuple[bool, ...]
 
@@ -74,7 +76,7 @@ def differentiate(
     """Split an entry of a module into a forward and a backward function, in place.
 
     The backward function takes the kept values, then a gradient for each output. It returns the gradients of the arguments, by
-    index, then of the params, by name. cuts_loops: see chunks.py.
+    index, then of the params, by name, then a list of gradients for each list of `fetched`. cuts_loops: see chunks.py.
 
     Raises CompileError where the gradient of an op is needed and not supported.
     """
@@ -83,11 +85,15 @@ def differentiate(
     exceptions.forward_cells(func)
     hoisted = hoist_params(func, params)
     inputs = [*(func.body.args[i] for i in arguments), *(hoisted.get(p) for p in params)]
-    given, last = [v for v in inputs if v is not None], func.body.ops[-1]
-    labels = fresh_labels("G")
+    last, labels = func.body.ops[-1], fresh_labels("G")
+    nested = [v for v in inputs if v is not None and is_nested(v.type)]
+    fetched = Fetched(func, nested, labels)
+    given = [*(v for v in inputs if v is not None and v not in nested), *fetched.tensors]
     takes = tuple(map(escapes.has_gradient, last.operands))
     last.set_operands([*last.operands, *compress(last.operands, takes), *escapes.find(func, given, labels)])
-    cut = chunks.cut_loops(func.body.ops[:], Flow([func.body]).between(given, last.operands), labels) if cuts_loops else {}
+    flow = Flow([func.body]).between(given, last.operands)
+    fetched.drop_inactive(flow)
+    cut = chunks.cut_loops(func.body.ops[:], flow, labels) if cuts_loops else {}
     results = last.operands[len(takes) :]
     adjoints = Adjoints(func, given, results, cut)
     refuse_aliases(func.body, adjoints.active)
@@ -100,23 +106,27 @@ def differentiate(
             lists.start(reversal, level, value, gradient)
         else:
             adjoints.accumulate(level, value, gradient)
+    reversal.fetched = {v: level.builder.op("list.new", [], last.loc, types=[v.type]).result for v in fetched.lists.values()}
     Blocks(reversal, level).reverse(level)
     found = [None if v is None else _gradient_of_input(adjoints, level, v) for v in inputs]
-    values = [v for v in found if v is not None]
+    values = [*(v for v in found if v is not None), *reversal.fetched.values()]
     level.builder.op("return", values, last.loc)
     block.args += gradients
     join_types(block)
     backward = Func(f"{func.name}.backward", block, [v.type for v in values], func.loc)
-    last.set_operands([*last.operands, *kept.values])
+    last.set_operands([*last.operands, *reversal.fetched, *kept.values])
     func.results = [*func.results, *(v.type for v in last.operands[len(takes) :])]
     for made in (func, backward):
         checkpoints.flatten(made.body)
     module.funcs[backward.name] = backward
     module.entries.append(backward.name)
-    return Differentiated(func, backward, takes, len(results), len(kept.values), tuple(v is not None for v in found))
+    arrives = tuple(v is not None for v in found)
+    return Differentiated(func, backward, takes, len(results), len(fetched.lists), len(kept.values), arrives)
 
 
 def _gradient_of_input(adjoints: Adjoints, level: Level, value: Value) -> Value | None:
+    if is_nested(value.type):
+        return None
     return level.shadows.get(value) if isinstance(value.type, ListType) else adjoints.take_defined(level, value)
 
 

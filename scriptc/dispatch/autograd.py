@@ -11,6 +11,7 @@ import torch
 from scriptc.dispatch.gradient_calls import (
     GradientCall,
     GradientCalls,
+    Plan,
     Saved,
     leaves_of_result,
 )
@@ -110,9 +111,27 @@ def inputs_of(contract: Contract, arguments: dict[str, Any]) -> list[Any]:
     return inputs + [live.container[live.key] for live in contract.tensors]
 
 
-def requires_grad(inputs: Sequence[Any]) -> set[int]:
-    """Return the numbers of the inputs that require grad."""
-    return {i for i, value in enumerate(inputs) if any(t.requires_grad for t in tensors_in(value))}
+def tensors_by_input(inputs: Sequence[Any]) -> list[tuple[torch.Tensor, ...]]:
+    """Return the tensors in each input."""
+    return [(v,) if isinstance(v, torch.Tensor) else tuple(tensors_in(v)) for v in inputs]
+
+
+def requires_grad(tensors: Sequence[tuple[torch.Tensor, ...]]) -> frozenset[int]:
+    """Return the numbers of the inputs that hold a tensor that requires grad."""
+    return frozenset(i for i, found in enumerate(tensors) if any(t.requires_grad for t in found))
+
+
+def plan_of(target: Target, gradients: Dependencies, calls: GradientCalls, required: frozenset[int], count: int) -> Plan:
+    """Return how calls run in which the inputs of these numbers, out of `count`, require grad."""
+    if required not in calls.plans:
+        requires = required & gradients.inputs()
+        differentiable = tuple(bool(g & requires) for g in gradients.results)
+        stores, lists = ([i for i, g in found.items() if g & requires] for found in (gradients.targets, gradients.lists))
+        call = calls.compile(requires, count) if any(differentiable) or stores or lists else None
+        if isinstance(call, str):
+            call = f"backward through {target.name}, which scriptc compiled, is not supported:\n{call}"
+        calls.plans[required] = Plan(requires, differentiable, stores, lists, call)
+    return calls.plans[required]
 
 
 def call_with_grad(
@@ -125,18 +144,18 @@ def call_with_grad(
     """
     arguments = target.bind(args, kwargs)
     inputs = inputs_of(contract, arguments)
-    requires = requires_grad(inputs) & gradients.inputs()
-    differentiable = [bool(g & requires) for g in gradients.results]
-    owners = [v for a in contract.args for v in placed(a.spec, arguments[a.name])]
-    stores = [_with_owner(contract.write_backs[i], owners) for i, g in gradients.targets.items() if g & requires]
-    changes = _Changes(stores, [inputs[i] for i, g in gradients.lists.items() if g & requires])
-    if not any(differentiable) and not any(changes):
+    tensors = tensors_by_input(inputs)
+    plan = plan_of(target, gradients, calls, requires_grad(tensors), len(inputs))
+    if plan.call is None:
         return run(*args, **kwargs)
-    call = gradient_call(target, calls, requires, inputs)
-    if isinstance(call, GradientCall):
-        return _run_differentiable(call, differentiable, inputs, changes, args, kwargs)
-    sources = [t for i in sorted(requires) for t in tensors_in(inputs[i])]
-    given = {id(t) for value in inputs for t in tensors_in(value)}
+    changes = _Changes([], [inputs[i] for i in plan.lists])
+    if plan.stores:
+        owners = [v for a in contract.args for v in placed(a.spec, arguments[a.name])]
+        changes.stores.extend(_with_owner(contract.write_backs[i], owners) for i in plan.stores)
+    if isinstance(plan.call, GradientCall):
+        return _run_differentiable(plan.call, plan.differentiable, inputs, tensors, changes, args, kwargs)
+    sources = [t for i in sorted(plan.requires) for t in tensors[i]]
+    given = {id(t) for found in tensors for t in found}
     box: list[Any] = []
     raised: list[BaseException] = []
     marked: list[torch.Tensor] = []
@@ -145,7 +164,7 @@ def call_with_grad(
         try:
             with torch.no_grad():
                 box.append(calls.run_without(args, kwargs))
-            for (_, leaf), flag in zip(leaves_of_result(contract.result, box[0]), differentiable, strict=True):
+            for (_, leaf), flag in zip(leaves_of_result(contract.result, box[0]), plan.differentiable, strict=True):
                 if flag:
                     _mark(leaf, given, marked)
         except Exception as e:  # values that were set before the exception require grad, too
@@ -153,7 +172,7 @@ def call_with_grad(
         _mark(changes.values(), given, marked)
         return marked
 
-    rebuild = _Rebuild(marked, _Compiled.apply(call, once, *sources))
+    rebuild = _Rebuild(marked, _Compiled.apply(plan.call, once, *sources))
     changes.rebuild(rebuild)
     if raised:
         raise raised[0]
@@ -180,45 +199,28 @@ class _Changes(NamedTuple):
             rebuild(value)
 
 
-def gradient_call(target: Target, calls: GradientCalls, requires: set[int], inputs: list[Any]) -> GradientCall | str:
-    """Return the entries that compute gradients, or why backward is not supported."""
-    about = f"backward through {target.name}, which scriptc compiled, is not supported"
-    if not all(isinstance(inputs[i], torch.Tensor) or _is_list_of_tensors(inputs[i]) for i in requires):
-        return f"{about}: tensors in an object or a nested container that is an argument require grad"
-    call = calls.get(frozenset(requires), len(inputs))
-    return call if isinstance(call, GradientCall) else f"{about}:\n{call}"
-
-
-def _is_list_of_tensors(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(item, torch.Tensor) for item in value)
-
-
 def _run_differentiable(
-    call: GradientCall, differentiable: list[bool], inputs: list[Any], changes: _Changes, args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    call: GradientCall, differentiable: Sequence[bool], inputs: list[Any], tensors: Sequence[tuple[torch.Tensor, ...]],
+    changes: _Changes, args: tuple[Any, ...], kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
     """Run a forward entry, and let the tensors that require grad have the backward entry as their `grad_fn`."""
-    given = [t for v in inputs for t in tensors_in(v)]
-    sources = [inputs[i] for i in call.inputs]
-    counts = [None if isinstance(v, torch.Tensor) else len(v) for v in sources]
-    flat = [t for v in sources for t in tensors_in(v)]  # before the call, which may append to lists
+    given = {id(t) for found in tensors for t in found}  # before the call, which may append to lists
     try:
         value, saved = call.run_forward(args, kwargs, differentiable, given)
     except Exception:
-        _mark_without_gradients(changes, given, flat)
+        _mark_without_gradients(changes, given, [t for i in call.inputs for t in tensors[i]])
         raise
-    saved.counts = counts
-    call.save_weights(saved, inputs)
+    sources = call.save_inputs(saved, inputs, tensors)
     old = list(saved.outputs)
-    rebuild = _Rebuild(old, _Differentiable.apply(saved, *flat))
+    rebuild = _Rebuild(old, _Differentiable.apply(saved, *sources))
     changes.rebuild(rebuild)
     return rebuild(value)
 
 
-def _mark_without_gradients(changes: _Changes, given: list[torch.Tensor], sources: list[torch.Tensor]) -> None:
+def _mark_without_gradients(changes: _Changes, given: set[int], sources: list[torch.Tensor]) -> None:
     """Let what a call has set before it raised require grad, as in eager. Backward through that is not supported."""
     marked: list[torch.Tensor] = []
-    _mark(changes.values(), {id(t) for t in given}, marked)
+    _mark(changes.values(), given, marked)
     if marked:
         reason = "backward through what a compiled function has set before it raised is not supported"
         changes.rebuild(_Rebuild(marked, _Compiled.apply(reason, lambda: marked, *sources)))

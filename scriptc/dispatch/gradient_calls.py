@@ -2,29 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from scriptc.driver.gradient_pipeline import GradientCode, compile_gradients
 from scriptc.driver.variant import Variant
 from scriptc.frontend.environment.results import Chooser, is_value_of
-from scriptc.frontend.environment.specs import ListSpec, Spec, TensorSpec, TupleSpec, is_leaf, leaves, parts
+from scriptc.frontend.environment.specs import (
+    ListSpec,
+    ScalarSpec,
+    Spec,
+    TensorSpec,
+    TupleSpec,
+    is_leaf,
+    leaves,
+    parts,
+)
 from scriptc.ir.errors import CompileError
 from scriptc.runtime import bridge
 from scriptc.runtime.bridge import VariantSpec
 from scriptc.runtime.tensors import DTYPES
 
 
+class Plan(NamedTuple):
+    """How calls run in which certain inputs require grad.
+
+    requires: the numbers of those from which a gradient may flow. differentiable: for each leaf of the result whether it
+    requires grad. stores, lists: the numbers of the write-backs, and of the inputs that are lists, through which tensors that
+    require grad may leave the call.
+    call: the entries that compute gradients, or why backward is not supported; None if autograd has nothing to see.
+    """
+
+    requires: frozenset[int]
+    differentiable: tuple[bool, ...]
+    stores: Sequence[int]
+    lists: Sequence[int]
+    call: GradientCall | str | None
+
+
 class GradientCalls:
-    """The gradient code of one variant: one library for each set of inputs that require grad."""
+    """The gradient code of one variant: one library for each set of inputs that require grad.
+
+    plans: by the numbers of the inputs that require grad, used or not.
+    """
 
     def __init__(self, variant: Variant, spec: Callable[[Variant], VariantSpec]):
         self.variant = variant
         self.spec = spec
         self.calls: dict[frozenset[int], GradientCall | str] = {}
+        self.plans: dict[frozenset[int], Plan] = {}
         self.plain: bridge.Callable | None = None
 
     def run_without(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -37,7 +66,7 @@ class GradientCalls:
             self.plain.add_variant(self.spec(self.variant)._replace(guards=(), grad_call=None))
         return self.plain.run_nograd(*args, **kwargs)
 
-    def get(self, requires: frozenset[int], count: int) -> GradientCall | str:
+    def compile(self, requires: frozenset[int], count: int) -> GradientCall | str:
         """Return the entries for inputs that require grad, by number out of `count`, or why there are none."""
         if requires not in self.calls:
             self.calls[requires] = self._compiled(requires, count)
@@ -63,17 +92,20 @@ Slot = int | tuple[int, ...] | list["Slot"]
 class Saved:
     """One call, between forward and backward.
 
-    slots: for each output of the forward entry, where its gradient is found. kept: what the forward entry kept, with the
-    number of a saved tensor for each tensor.
-    weights: the tensors outside that the forward entry read, with the number of a saved tensor for each that backward reads.
-    counts: for each input the number of its tensors, None for one that is a tensor.
+    slots: for each output of the forward entry, where its gradient is found. kept: what the forward entry kept, without the
+    tensors. tensors: those, and then the tensors outside that backward reads.
+    weights: the tensors outside that the forward entry read, without those that backward reads.
+    counts: for each input the number of its tensors that have gradients, None for one that is a tensor.
+    fetched: for each list of tensors that forward took out of containers, the numbers of these tensors behind those of the
+    inputs, None for one that does not require grad.
     """
 
     call: GradientCall
     outputs: list[torch.Tensor]
     slots: list[Slot]
-    kept: Any
+    kept: list[Any]
     tensors: list[torch.Tensor]
+    fetched: Sequence[Any]
     weights: list[Any] = field(default_factory=list)
     counts: list[int | None] = field(default_factory=list)
 
@@ -85,7 +117,7 @@ class GradientCall:
         self.code = code
         self.result = result
         self.inputs = inputs
-        both = TupleSpec((result, TupleSpec(code.outputs), TupleSpec(code.kept)))
+        both = TupleSpec((result, TupleSpec(code.outputs), TupleSpec(code.fetched), TupleSpec(code.kept)))
         self.forward = bridge.Callable(_does_not_fit)
         self.forward.add_variant(
             spec._replace(library=code.library, entry=code.forward, result=both, guards=(), grad_call=None)
@@ -95,21 +127,23 @@ class GradientCall:
         given = [bridge.Param(f"{group}{i}", s) for group, specs in groups.items() for i, s in enumerate(specs)]
         self.backward = bridge.Callable(_does_not_fit)
         self.backward.add_variant(
-            VariantSpec(code.library, code.backward, tuple(given), TupleSpec(code.gradients), exceptions=spec.exceptions,
-                        random=code.random)  # fmt: skip
+            VariantSpec(code.library, code.backward, tuple(given), TupleSpec(code.gradients),
+                        exceptions=spec.exceptions, random=code.random)  # fmt: skip
         )
+        self._tensors = [i for i, s in enumerate(code.kept) if isinstance(s, TensorSpec)]
+        self._containers = [i for i, s in enumerate(code.kept) if not isinstance(s, (TensorSpec, ScalarSpec))]
 
     def run_forward(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], differentiable: Sequence[bool], given: Sequence[torch.Tensor]
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], differentiable: Sequence[bool], given: Collection[int]
     ) -> tuple[Any, Saved]:
         """Run the forward entry; return its result, and what the backward entry needs.
 
-        differentiable: for each leaf of the result whether it requires grad. given: the tensors of the inputs; a result that
-        is one of them is returned as it is.
+        differentiable: for each leaf of the result whether it requires grad. given: the ids of the tensors of the inputs; a
+        result that is one of them is returned as it is.
         """
-        value, found, kept = self.forward.run_nograd(*args, **kwargs)
+        value, found, fetched, made = self.forward.run_nograd(*args, **kwargs)
         outputs: list[torch.Tensor] = []
-        seen = {id(t) for t in given}
+        seen = set(given)
 
         def slot(spec: Spec, leaf: Any, *, requires: bool) -> Slot:
             if isinstance(spec, ListSpec):
@@ -129,32 +163,85 @@ class GradientCall:
             slot(spec, each, requires=requires)
             for spec, each, requires in zip(self.code.outputs, found, flags, strict=True)
         ]
-        tensors: list[torch.Tensor] = []
-        return value, Saved(self, outputs, slots, _numbered(kept, tensors), tensors)
+        kept = list(made)
+        tensors = [kept[i] for i in self._tensors]
+        for i in self._tensors:
+            kept[i] = None
+        for i in self._containers:
+            kept[i] = _numbered(kept[i], tensors)
+        return value, Saved(self, outputs, slots, kept, tensors, fetched)
 
-    def save_weights(self, saved: Saved, inputs: Sequence[Any]) -> None:
-        """Keep the tensors outside that forward read. Autograd tells if one that backward reads is written before that."""
-        weights = inputs[len(inputs) - self.code.params :] if self.code.params else []
-        saved.weights = [
-            _numbered(weight, saved.tensors) if i in self.code.reads else weight for i, weight in enumerate(weights)
-        ]
+    def save_inputs(
+        self, saved: Saved, inputs: Sequence[Any], tensors: Sequence[tuple[torch.Tensor, ...]]
+    ) -> list[torch.Tensor]:
+        """Keep what backward needs of the inputs, and return the tensors for which it computes gradients.
+
+        inputs, tensors: the inputs, and the tensors that were in each of them before the call. Autograd tells if a tensor
+        outside that backward reads is written before that.
+        """
+        weights = list(inputs[len(inputs) - self.code.params :]) if self.code.params else []
+        for i in self.code.reads:
+            saved.tensors.append(weights[i])
+            weights[i] = None
+        saved.weights = weights
+        sources: list[torch.Tensor] = []
+        for number in self.inputs:
+            value = inputs[number]
+            own = tensors[number] if isinstance(value, torch.Tensor) or _is_list_of_tensors(value) else ()
+            sources += own
+            saved.counts.append(None if isinstance(value, torch.Tensor) else len(own))
+        if saved.fetched:
+            numbers: dict[int, int] = {}
+            for t in (t for found in saved.fetched for t in found):
+                if t.requires_grad and id(t) not in numbers:
+                    numbers[id(t)] = len(numbers)
+                    sources.append(t)
+            saved.fetched = [[numbers.get(id(t)) for t in found] for found in saved.fetched]
+        return sources
 
     def run_backward(self, saved: Saved, tensors: Sequence[torch.Tensor], grads: Sequence[torch.Tensor]) -> list[Any]:
-        """Return the gradient of each of `inputs`, None where no gradient reaches it."""
+        """Return the gradient of each tensor that `save_inputs` returned, None where no gradient reaches it.
+
+        tensors: those of `saved`, as autograd returns them.
+        """
         cotangents = [
-            _cotangent(spec, slot, grads) for slot, spec in zip(saved.slots, self.code.cotangents, strict=True)
+            grads[slot] if type(slot) is int else _cotangent(spec, slot, grads)
+            for slot, spec in zip(saved.slots, self.code.cotangents, strict=True)
         ]
-        weights = [_with_tensors(weight, tensors) for weight in saved.weights]
-        found = iter(self.backward.run_nograd(*_with_tensors(saved.kept, tensors), *cotangents, *weights))
-        made = [next(found) if arrives else None for arrives in self.code.arrives]
-        return [g for gradient, n in zip(made, saved.counts, strict=True) for g in _spread(gradient, n)]
+        kept, weights = saved.kept[:], saved.weights[:]
+        for i, t in zip(self._tensors, tensors, strict=False):
+            kept[i] = t
+        for i in self._containers:
+            kept[i] = _with_tensors(kept[i], tensors)
+        for i, t in zip(self.code.reads, tensors[len(tensors) - len(self.code.reads) :], strict=True):
+            weights[i] = t
+        made = self.backward.run_nograd(*kept, *cotangents, *weights)
+        own = iter(made)
+        found: list[Any] = []
+        for arrives, n in zip(self.code.arrives, saved.counts, strict=True):
+            gradient = next(own) if arrives else None
+            if n is None:
+                found.append(gradient)
+            else:
+                found += [None] * n if gradient is None else gradient
+        return found + _totals(saved.fetched, list(own)) if saved.fetched else found
 
 
-def _spread(gradient: Any, count: int | None) -> list[Any]:
-    """Return the gradients of the tensors of an input. count: the number of items of a list, None for a tensor."""
-    if count is None:
-        return [gradient]
-    return [None] * count if gradient is None else list(gradient)
+def _is_list_of_tensors(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(item, torch.Tensor) for item in value)
+
+
+def _totals(fetched: Sequence[list[int | None]], gradients: Sequence[list[torch.Tensor]]) -> list[torch.Tensor]:
+    """Return the gradient of each tensor that was taken out of containers, as often as it was.
+
+    gradients: for each list of tensors those of its items, from the last to the first.
+    """
+    totals: dict[int, torch.Tensor] = {}
+    for numbers, found in zip(fetched, gradients, strict=True):
+        for number, gradient in zip(reversed(numbers), found, strict=True):
+            if number is not None:
+                totals[number] = totals[number] + gradient if number in totals else gradient
+    return [totals[number] for number in sorted(totals)]
 
 
 def _cotangent(spec: Spec, slot: Slot, grads: Sequence[torch.Tensor]) -> Any:

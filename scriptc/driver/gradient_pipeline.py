@@ -34,10 +34,13 @@ class GradientCode:
     takes: for each leaf of the result whether it takes a gradient.
     outputs: the specs of the tensors, and lists of tensors, that the forward entry returns after its results: the leaves that
     take gradients, then tensors that are in containers or in state when the call is over.
+    fetched: the specs of the lists that the forward entry returns after these, of tensors that it took out of nested containers
+    among its arguments.
     kept: the specs of the values that the forward entry returns after these.
     cotangents: the specs of the gradients of the outputs, which the backward entry takes after the kept values.
-    gradients: the specs of the values that the backward entry returns.
-    arrives: for each input whether its gradient is among these; no gradient reaches the others.
+    gradients: the specs of the values that the backward entry returns: gradients of inputs, then a list for each of `fetched`,
+    with the gradients of its tensors from the last to the first.
+    arrives: for each input whether its gradient is among these; no other gradient reaches the others.
     reads: the numbers of the params that the backward entry reads.
     random: whether the backward entry draws random numbers.
     forward, backward: the numbers of the entries in the library.
@@ -47,6 +50,7 @@ class GradientCode:
     params: int
     takes: tuple[bool, ...]
     outputs: tuple[Spec, ...]
+    fetched: tuple[Spec, ...]
     kept: tuple[Spec, ...]
     cotangents: tuple[Spec, ...]
     gradients: tuple[Spec, ...]
@@ -94,12 +98,14 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     verify(module, OPTIMIZED)
     own = len(made.forward.results) - made.kept
     kept = tuple(map(spec_of_type, made.forward.results[own:]))
-    outputs = tuple(map(spec_of_type, made.forward.results[own - made.outputs : own]))
+    fetched = tuple(map(spec_of_type, made.forward.results[own - made.fetched : own]))
+    first = own - made.fetched - made.outputs
+    outputs = tuple(map(spec_of_type, made.forward.results[first : first + made.outputs]))
     cotangents = tuple(spec_of_type(a.type) for a in made.backward.body.args[made.kept :])
     gradients = tuple(map(spec_of_type, made.backward.results))
     random = any("random" in op.defn.writes for op in made.backward.body.walk())
     read = {op.attrs["name"] for op in made.backward.body.walk() if op.name == "param"}
     reads = tuple(i for i, name in enumerate(names) if name in read)
     return module, GradientCode(
-        Path(), len(names), made.takes, outputs, kept, cotangents, gradients, made.arrives, reads, random
+        Path(), len(names), made.takes, outputs, fetched, kept, cotangents, gradients, made.arrives, reads, random
     )

@@ -11,6 +11,7 @@ from scriptc.frontend.source.caller_signature import signature_of
 from scriptc.ir.cached_property import cached_property
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -40,6 +41,12 @@ class Target:
             del parameters[0]
         return signature.replace(parameters=parameters)
 
+    @cached_property
+    def _positional(self) -> tuple[str, ...]:
+        """Return the names of the parameters, if all can be passed by their place."""
+        parameters = self.signature.parameters.values()
+        return tuple(p.name for p in parameters) if all(p.kind in _BY_PLACE for p in parameters) else ()
+
     @property
     def variadic(self) -> bool:
         return any(p.kind in _VARIADIC for p in self.signature.parameters.values())
@@ -49,6 +56,8 @@ class Target:
 
         Raises Python's TypeError where they do not fit.
         """
+        if not kwargs and len(args) == len(self._positional):
+            return dict(zip(self._positional, args, strict=True))
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return dict(bound.arguments)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from scriptc.dispatch.autograd import gradient_call, inputs_of, requires_grad, tensors_in
+from scriptc.dispatch.autograd import inputs_of, plan_of, requires_grad, tensors_by_input
 from scriptc.dispatch.dispatcher import Dispatcher
 from scriptc.dispatch.gradient_calls import GradientCall, GradientCalls
 from scriptc.driver.target import Target
@@ -59,15 +59,14 @@ def training_memory(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[
         with torch.enable_grad():
             variant = own.add(example)
         inputs = inputs_of(variant.contract, target.bind(args, kwargs))
-        requires = requires_grad(inputs) & variant.gradients.inputs()
-        differentiable = [bool(g & requires) for g in variant.gradients.results]
-        if not any(differentiable):
+        required = requires_grad(tensors_by_input(inputs))
+        plan = plan_of(target, variant.gradients, GradientCalls(variant, own.spec), required, len(inputs))
+        if not any(plan.differentiable):
             raise ValueError(f"no gradient flows from a result of {target.name} to an input that requires grad")
-        call = gradient_call(target, GradientCalls(variant, own.spec), requires, inputs)
-        if not isinstance(call, GradientCall):
-            raise NotImplementedError(call)
+        if not isinstance(plan.call, GradientCall):
+            raise NotImplementedError(plan.call)
         with torch.no_grad():
-            measure = _TrainingCall(target, variant.contract, call, differentiable)
+            measure = _TrainingCall(target, variant.contract, plan.call, plan.differentiable)
             roots = own.options.cuts_loops
             return TrainingMemory(*Finder(target, variant.contract, measure, args, kwargs, roots=roots).find(_TITLES))
 
@@ -84,13 +83,12 @@ class _TrainingCall:
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Measured]:
         call = self.entries
         inputs = inputs_of(self.contract, self.target.bind(args, kwargs))
-        given = [t for value in inputs for t in tensors_in(value)]
+        tensors = tensors_by_input(inputs)
+        given = [t for found in tensors for t in found]
         call.forward.count_allocations()
-        _, saved = call.run_forward(args, kwargs, self.differentiable, given)
+        _, saved = call.run_forward(args, kwargs, self.differentiable, {id(t) for t in given})
         forward = call.forward.asked_bytes, call.forward.peak_bytes
-        sources = [inputs[i] for i in call.inputs]
-        saved.counts = [None if isinstance(v, torch.Tensor) else len(v) for v in sources]
-        call.save_weights(saved, inputs)
+        call.save_inputs(saved, inputs, tensors)
         own = {t.untyped_storage().data_ptr() for t in given}
         storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in saved.tensors}
         kept = sum(size for pointer, size in storages.items() if pointer not in own)

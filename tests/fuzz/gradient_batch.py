@@ -172,10 +172,13 @@ class _Found(Exception):
 
 
 class _Asking:
+    def __init__(self) -> None:
+        self.plans: dict[frozenset[int], Any] = {}
+
     def run_without(self, args: Any, kwargs: Any) -> Any:
         raise _Found
 
-    def get(self, requires: frozenset[int], count: int) -> Any:
+    def compile(self, requires: frozenset[int], count: int) -> Any:
         raise _Found(requires, count)
 
 
