@@ -43,7 +43,7 @@ def main(store: str, compiler: str, arguments: list[str]) -> int:
     key = _digest(ascii([made_by, flags, named, os.path.basename(source)]), source)
     roots = [os.path.dirname(os.path.abspath(source)), *map(os.path.abspath, folders)]
     known = os.path.join(store, key)
-    found = _stored(known, roots)
+    found = _stored(store, key, roots)
     if found is not None:
         files, data = found
         with open(out, "wb") as file:
@@ -133,8 +133,25 @@ def _digest(text: str, path: str) -> str:
         return hashlib.sha256(text.encode() + b"\0" + file.read()).hexdigest()
 
 
-def _stored(known: str, roots: list[str]) -> tuple[list[str], bytes] | None:
-    """Return the files that an object file was made from and the object file, where all of them are as they were."""
+def _stored(store: str, key: str, roots: list[str]) -> tuple[list[str], bytes] | None:
+    """Return the files that an object file was made from and the object file, where all of them are as they were.
+
+    Sources of one text may include files of several texts: each has an object file.
+    """
+    digests: dict[str, str] = {}
+    try:
+        names = [name for name in os.listdir(store) if name.startswith(key) and name.endswith(".txt")]
+    except FileNotFoundError:
+        return None
+    for name in names:
+        found = _fitting(os.path.join(store, name.removesuffix(".txt")), roots, digests)
+        if found is not None:
+            return found
+    return None
+
+
+def _fitting(known: str, roots: list[str], digests: dict[str, str]) -> tuple[list[str], bytes] | None:
+    """Do the same for one object file. digests: those of files that were read before."""
     try:
         with open(f"{known}.txt", encoding="utf-8", errors="surrogateescape") as file:
             digest, *parts = file.read().split("\0")
@@ -142,7 +159,9 @@ def _stored(known: str, roots: list[str]) -> tuple[list[str], bytes] | None:
         for part in parts:
             root, noted, name = part.split(" ", 2)
             path = name if root == "-1" else os.path.normpath(os.path.join(roots[int(root)], name))
-            if _digest("", path) != noted:
+            if path not in digests:
+                digests[path] = _digest("", path)
+            if digests[path] != noted:
                 return None
             files.append(path)
         with open(f"{known}.o", "rb") as file:
@@ -163,6 +182,7 @@ def _keep(known: str, roots: list[str], files: list[str], out: str) -> None:
     os.makedirs(os.path.dirname(known), exist_ok=True)
     with open(out, "rb") as file:
         data = file.read()
+    known += "-" + hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
     noted = "\0".join((hashlib.sha256(data).hexdigest(), *parts)).encode(errors="surrogateescape")
     for suffix, content in ((".o", data), (".txt", noted)):
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(known))

@@ -8,7 +8,7 @@ import checkpoint_programs as programs
 import gradient_programs
 import pytest
 import torch
-from settings import OPTIMIZE
+from settings import OPTIMIZE, sweep
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -159,8 +159,11 @@ def tensors(value: Any) -> list[Tensor]:
     return [t for item in items for t in tensors(item)]
 
 
+LOOPS = gradient_programs.FUNCTIONS
+
+
 @pytest.mark.compiled_together
-@pytest.mark.parametrize("function", gradient_programs.FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", sweep(LOOPS, *LOOPS[1::3]), ids=lambda f: f.__name__)
 def test_gradients_of_cut_loops_have_the_same_bits(function):
     calls = [scriptc.compile(function, optimize=0, checkpoint=cut) for cut in ("none", "sqrt")]
     for n in (0, 1, 4, 11):
@@ -194,7 +197,7 @@ def test_gradients_of_a_cut_loop_are_those_of_differences():
     assert torch.autograd.gradcheck(compiled, matrices())
 
 
-@pytest.mark.parametrize("optimize", [0, 3])
+@pytest.mark.parametrize("optimize", sweep([0, 3], 0))
 @pytest.mark.parametrize("every", [False, True])
 def test_recurrent_nets(every, optimize):
     torch.manual_seed(0)
@@ -235,20 +238,20 @@ def test_a_step_that_asks_for_gradients_itself():
     torch.testing.assert_close(found[2], found[0])
 
 
-@pytest.mark.parametrize(("optimize", "sizes"), [(0, (144, 2, 8)), (3, (400, 16, 8))])
-def test_a_step_keeps_the_root_of_its_iterations(optimize, sizes):
+@pytest.mark.parametrize("optimize", sweep([0, 3], 3))
+def test_a_step_keeps_the_root_of_its_iterations(optimize):
     net = programs.Recurrent(every=False)
 
     def step(xs: Tensor) -> Tensor:
         return torch.autograd.grad(net(xs).square().sum(), net.state.weight)[0]
 
-    xs = torch.randn(*sizes)
+    xs = torch.randn(400, 16, 8) if optimize else torch.randn(144, 2, 8)
     none, sqrt = (scriptc.compile(step, optimize=optimize, checkpoint=cut).memory(xs).measured for cut in ("none", "sqrt"))
     assert sqrt < none / 2
 
 
 @pytest.mark.usefixtures("compiles_once")
-@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("every", sweep([False, True], True))
 def test_the_step_of_a_package_runs_again(every, tmp_path):
     net = programs.Recurrent(every=every).double()
 
@@ -274,7 +277,7 @@ def test_the_option_is_checked():
 def test_the_memory_of_a_cut_loop_is_a_formula_of_the_root():
     xs = torch.randn(100, 4, 8)
     found = {
-        cut: scriptc.compile(programs.Recurrent(every=False), checkpoint=cut).memory(xs, gradients=True)
+        cut: scriptc.compile(programs.Recurrent(every=False), optimize=1, checkpoint=cut).memory(xs, gradients=True)
         for cut in ("none", "sqrt")
     }
     assert found["none"].kept.formula == "128*xs_0*xs_1"
@@ -288,7 +291,7 @@ def test_the_memory_of_a_cut_loop_is_a_formula_of_the_root():
 
 def test_the_memory_of_backward_is_that_of_other_calls():
     net = programs.Recurrent(every=True)
-    made = scriptc.compile(net, checkpoint="sqrt")
+    made = scriptc.compile(net, optimize=1, checkpoint="sqrt")
     found = made.memory(torch.randn(100, 4, 8), gradients=True)
     again = made.memory(torch.randn(144, 6, 8), gradients=True)
     for part in ("forward", "kept", "backward"):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from expressions import trying
+from settings import sweep
 from statements import module_of, statements
 from three_ways import Args, assert_same, compile_at, compiled, eager
 
@@ -42,7 +43,7 @@ def plain(bytes: list[list[int]]) -> torch.Tensor:
     return torch.tensor(bytes) != 0
 
 
-@pytest.mark.parametrize("optimize", [0, 2])
+@pytest.mark.parametrize("optimize", sweep([0, 2], 0))
 def test_every_byte_but_zero_is_true(optimize: int, lasting_path: Path) -> None:
     x, i = torch.arange(9.0).reshape(3, 3) + 1, torch.tensor([2, 0])
     function = module_of(trying(statements(READ), ("x", "i", "m", "k"), False), lasting_path).tried

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from settings import sweep
 
 pytestmark = pytest.mark.usefixtures("compiles_once")
 
@@ -68,7 +69,7 @@ def test_programs_compile_raise_and_build(folder: Path) -> None:
     run(folder, folder / "prog.py", folder / "net")
 
 
-@pytest.mark.parametrize("command", ["ir", "c"])
+@pytest.mark.parametrize("command", sweep(["ir", "c"], "ir"))
 def test_the_command_line_prints(folder: Path, command: str) -> None:
     (folder / "nets.py").write_text(PROGRAM.partition("sys.stdout")[0], encoding="utf-8")
     target = f"{folder / 'nets.py'}:größe"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from expressions import agree_on, groups
+from settings import sweep
 from statements import statements
 
 # m is a mask, i places; k, u, h, d are of int64, uint8, float16 and float64.
@@ -69,7 +70,10 @@ GIVEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("group", [*groups(statements(MASKS), 35), *groups(statements(DTYPES), 35)], ids=lambda g: g[0])
+GROUPS = [*groups(statements(MASKS), 35), *groups(statements(DTYPES), 35)]
+
+
+@pytest.mark.parametrize("group", sweep(GROUPS, *GROUPS[::3]), ids=lambda g: g[0])
 @pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")
 def test_masks(group: list[str], lasting_path: Path) -> None:
     expressions = []

@@ -79,8 +79,11 @@ def _requiring_grad(value: Any) -> Any:
     return value.detach().clone().requires_grad_() if _carries(value) else value
 
 
+LONG = {"awd_weight_drop", "ctc_greedy_decoder", "regulator"}  # seconds each
+
+
 @pytest.mark.compiled_together
-@pytest.mark.parametrize("case", PUBLIC, ids=[c.name for c in PUBLIC])
+@pytest.mark.parametrize("case", sweep(PUBLIC, *(c for c in PUBLIC if c.name not in LONG)), ids=[c.name for c in PUBLIC])
 def test_gradients_equal_eager(case: Case) -> None:
     target, calls = case.make()
     made = compile_at(target, OPTIMIZE)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 import typeguard
-from settings import OPTIMIZE
+from settings import OPTIMIZE, sweep
 from typeguard import _importhook
 
 import scriptc
@@ -209,7 +209,7 @@ def test_a_given_text_is_compared_and_shown() -> None:
     assert "of Net.refused>:8:16: error: " in str(error.value) and "\n        return x.neg().numpy()\n" in str(error.value)
 
 
-@pytest.mark.parametrize("optimized", [False, True])
+@pytest.mark.parametrize("optimized", sweep([False, True], False))
 def test_what_stands_behind_the_option_c(optimized: bool) -> None:
     text = f"""
 import scriptc, torch
