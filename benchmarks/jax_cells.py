@@ -1,6 +1,7 @@
 """The recurrent cells of cell_models, and torch's own layers, in JAX: `lax.scan` over a step.
 
-Each takes the weights by torch's names, matrices transposed, and a sequence (step, batch, feature), and returns all states.
+Each takes the weights by torch's names, matrices transposed, and a sequence (step, batch, feature), and returns all states,
+the Elman net the last one.
 """
 
 from __future__ import annotations
@@ -100,6 +101,13 @@ def ind_rnn(w: Weights, xs: Any, units: int) -> Any:
     return _states(step, xs, xs.shape[1], units)
 
 
+def elman(w: Weights, xs: Any, units: int) -> Any:
+    def step(h: Any, x: Any) -> Any:
+        return jax.nn.sigmoid(_linear(w, "hid_to_hid", h) + _linear(w, "in_to_hid", x)), None
+
+    return jax.lax.scan(step, jnp.broadcast_to(w["hid_init"].T, (xs.shape[1], units)), xs)[0]
+
+
 def layer_lstm(w: Weights, xs: Any, units: int) -> Any:
     def gates(x: Any, h: Any) -> Any:
         return x @ w["weight_ih_l0"] + w["bias_ih_l0"] + h @ w["weight_hh_l0"] + w["bias_hh_l0"]
@@ -114,5 +122,5 @@ def layer_gru(w: Weights, xs: Any, units: int) -> Any:
 
 CELLS: dict[str, Callable[[Weights, Any, int], Any]] = {
     "LSTM": lstm, "GRU": gru, "layer-norm LSTM": layer_norm_lstm, "SRU": sru, "minGRU": min_gru, "IndRNN": ind_rnn,
-    "nn.LSTM": layer_lstm, "nn.GRU": layer_gru,
+    "Elman": elman, "nn.LSTM": layer_lstm, "nn.GRU": layer_gru,
 }  # fmt: skip

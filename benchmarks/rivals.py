@@ -108,7 +108,7 @@ def jax_lstm(model: torch.nn.LSTM, inputs: torch.Tensor) -> Call:
     return lambda: forward(weights, xs).block_until_ready()
 
 
-def jax_gradients(name: str, model: torch.nn.Module, inputs: torch.Tensor, cotangent: torch.Tensor) -> Call:
+def jax_gradients(name: str, model: torch.nn.Module, inputs: Any, cotangent: torch.Tensor) -> Call:
     """Return a call that computes the gradients of a cell's weights, jitted for the length of `inputs`."""
     try:
         import jax
@@ -117,8 +117,8 @@ def jax_gradients(name: str, model: torch.nn.Module, inputs: torch.Tensor, cotan
     except ImportError as error:
         raise Unavailable(str(error)) from error
     weights = {key: jax.numpy.asarray(p.detach().numpy()) for key, p in model.named_parameters()}
-    xs, units = jax.numpy.asarray(inputs.numpy()), int(getattr(model, "hidden", 0) or model.hidden_size)
-    given = jax.numpy.asarray(cotangent.numpy())
+    stacked = torch.stack(inputs) if isinstance(inputs, list) else inputs
+    xs, units, given = jax.numpy.asarray(stacked.numpy()), cotangent.shape[-1], jax.numpy.asarray(cotangent.numpy())
 
     def loss(w: dict[str, Any], xs: Any) -> Any:
         return (CELLS[name]({key: p.T for key, p in w.items()}, xs, units) * given).sum()

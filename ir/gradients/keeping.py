@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from scriptc.ir.analysis import is_reference, may_be_undefined
+from collections.abc import Callable
+
+from scriptc.ir.analysis import escapes, is_fresh, is_reference, may_be_undefined, roots
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.levels import Level, insert_at_end, is_keepable, loc_of
 from scriptc.ir.gradients.rules import not_differentiable
+from scriptc.ir.loc import Loc
 from scriptc.ir.ranges import constant_int
-from scriptc.ir.regions import runs_to_its_end
-from scriptc.ir.types import TensorType, list_of
+from scriptc.ir.regions import RegionArgument, region_arguments, runs_to_its_end
+from scriptc.ir.types import BOOL, INT, Container, ListType, ScalarType, TensorType, Type, list_of
 
 
 class KeptOfFunction:
@@ -36,30 +39,95 @@ class KeptInPlace:
 class KeptOfLoop:
     """Values of the body of a loop of the function: tensors and lists with an item for each iteration.
 
-    index: the iteration that backward code runs through.
+    index: the iteration that backward code runs through. label: gives fresh labels to the loops that are built.
+    lists: the lists of values of all iterations, by these values. extended: the values whose lists have one item more.
+    found: what hands the items of the lists of tensors over.
     """
 
-    def __init__(self, loop: Op, outer: Level, index: Value):
+    def __init__(self, loop: Op, outer: Level, index: Value, label: Callable[[], str]):
         self.loop = loop
         self.outer = outer
         self.index = index
+        self.label = label
+        self.lists: dict[Value, Value] = {}
+        self.extended: set[Value] = set()
+        self.found: dict[Value, Stacked] = {}
 
     def keep(self, value: Value, builder: Builder) -> Value:
-        value = _kept(value)
-        kept = _new_list(value, Builder.before(self.loop))
-        loc = loc_of(value)
-        insert_at_end(value.block).op("list.append", [kept, value], loc)
-        if not self.is_stacked(value):
-            return builder.op("list.at", [self.outer.get(kept), self.index], loc, types=[value.type]).result
-        stacked = self.outer.get(self.stack(kept, value))
-        return builder.op("select", [stacked, self.index], loc, dim=0, types=[value.type], proved=True).result
+        value, loc = _kept(value), loc_of(value)
+        carried = self._carried(value)
+        copies = isinstance(value.type, TensorType) and not _is_stand_in(value) and not self._is_seen(value, carried)
+        if copies:
+            self._hold(value, carried)
+        if copies and self.is_stacked(value):
+            kept = _new_list(value, Builder.before(self.loop))
+            insert_at_end(value.block).op("list.append", [kept, value], loc)
+            stacked = self.outer.get(self.stack(kept, value))
+            return builder.op("select", [stacked, self.index], loc, dim=0, types=[value.type], proved=True).result
+        kept = self._listed(value) if carried is None else self._with_last(carried)
+        index = self.index if carried is None else builder.build("int.add", [self.index, builder.const(1, loc)], loc)
+        if not copies:
+            return builder.op("list.at", [self.outer.get(kept), index], loc, types=[value.type]).result
+        if kept not in self.found:
+            self.found[kept] = Stacked(kept, Builder.after(self._last_append(kept)), self.outer, self.label)
+        return self.found[kept].item(builder, index, value.type, loc)
+
+    def _is_seen(self, value: Value, carried: RegionArgument | None) -> bool:
+        """Return whether user code may hold the tensors that a value is in several iterations: not one each, but the objects.
+
+        Autograd has to tell of a write to one of these, so no copy takes its place.
+        """
+        if any(isinstance(root.type, Container) and not is_fresh(root) for root in roots(value)):
+            return True
+        names = [v for v in (value, carried and carried.inner) if v is not None]
+        holders = [_holder(user, i) for v in names for (_, i), user in v.uses.items()]
+        return any(h is not None and h not in self.lists.values() and not _is_only_joined(h) for h in holders)
+
+    def _hold(self, value: Value, carried: RegionArgument | None) -> None:
+        """Keep the objects that user code may hold of the tensors that a value is: one from outside, and the last one."""
+        for root in roots(value):
+            if root.block is self.outer.forward and isinstance(root.type, TensorType) and not is_fresh(root):
+                self.outer.get(root)
+        if carried is not None and carried.result is not None and escapes(carried.result):
+            self.outer.get(carried.result)
+
+    def _listed(self, value: Value) -> Value:
+        """Return the list of what a value is in each iteration."""
+        if value not in self.lists:
+            self.lists[value] = _new_list(value, Builder.before(self.loop))
+            insert_at_end(value.block).op("list.append", [self.lists[value], value], loc_of(value))
+        return self.lists[value]
+
+    def _with_last(self, carried: RegionArgument) -> Value:
+        """Return the list of what a carried value is in each iteration, and what it is after the loop."""
+        assert carried.inner is not None and carried.result is not None
+        kept = self._listed(carried.inner)
+        if carried.inner not in self.extended:
+            self.extended.add(carried.inner)
+            Builder.after(self.loop).op("list.append", [kept, carried.result], loc_of(carried.inner))
+        return kept
+
+    def _last_append(self, kept: Value) -> Op:
+        """Return the op behind which a list has all of its items."""
+        appends = [user for user in kept.users() if user.name == "list.append" and user.parent is self.loop.parent]
+        return appends[0] if appends else self.loop
+
+    def _carried(self, value: Value) -> RegionArgument | None:
+        """Return the carried value that a tensor is in the next iteration, whose list then has the tensor as well."""
+        if not isinstance(value.type, TensorType) or not runs_to_its_end(self.loop):
+            return None
+        for argument in region_arguments(self.loop):
+            inner, result = argument.inner, argument.result
+            if inner is None or result is None or inner.type != value.type or may_be_undefined(inner, ()):
+                continue
+            if [op.operands[i] for op, i in argument.into_inner if op is not self.loop] == [value]:
+                return argument
+        return None
 
     def is_stacked(self, value: Value) -> bool:
         """Return whether the value is a tensor of the same sizes in all iterations, whose number is known from the start."""
         t, loop = value.type, self.loop
         if not isinstance(t, TensorType) or t.dims is None or None in t.dims or not loop.attrs["counted"]:
-            return False
-        if _is_stand_in(value):
             return False
         return (constant_int(loop.operands[0]), constant_int(loop.operands[2])) == (0, 1) and runs_to_its_end(loop)
 
@@ -78,6 +146,62 @@ class KeptOfLoop:
         empty = inner.op("full", [shape, inner.const(0.0, loc)], loc, dtype=t.dtype, types=[t]).result
         inner.op("yield", [empty], loc)
         return builder.op("if", [some], loc, regions=[then, orelse], names=[kept.name], types=[t]).result
+
+
+class Stacked:
+    """The tensors of a list, handed over as one stacked tensor if they have the same sizes, and else as the list.
+
+    The caller of the functions holds one object for a tensor, in place of one for each item.
+    """
+
+    def __init__(self, kept: Value, builder: Builder, outer: Level, label: Callable[[], str]):
+        """builder: builds forward code, where the list has all of its items. outer: the level of the function."""
+        assert isinstance(kept.type, ListType) and isinstance(kept.type.elem, TensorType) and kept.type.elem.dims is not None
+        loc, elem = loc_of(kept), kept.type.elem
+        stacked = TensorType(elem.dtype, (None, *elem.dims))
+        then, orelse = Block(), Block()
+        inner = Builder(then)
+        whole = inner.op("stack", [kept], loc, dim=0, types=[stacked]).result
+        inner.op("yield", [whole, inner.op("list.new", [], loc, types=[kept.type]).result], loc)
+        inner = Builder(orelse)
+        shape = inner.build("tuple", [inner.const(0, loc) for _ in stacked.dims], loc)
+        nothing = inner.op("full", [shape, inner.const(0, loc)], loc, dtype=elem.dtype, types=[stacked]).result
+        inner.op("yield", [nothing, kept], loc)
+        names = [f"{kept.name}_stacked", f"{kept.name}_listed"]
+        condition = _have_same_sizes(kept, builder, label)
+        made = builder.op("if", [condition], loc, regions=[then, orelse], names=names, types=[stacked, kept.type])
+        self.whole, self.items = map(outer.get, made.results)
+        length = outer.builder.build("list.len", [self.items], loc)
+        self.is_listed = outer.builder.build("int.gt", [length, outer.builder.const(0, loc)], loc)
+
+    def item(self, builder: Builder, index: Value, t: Type, loc: Loc) -> Value:
+        """Return an item in backward code."""
+        then, orelse = Block(), Block()
+        Builder(then).op("yield", [Builder(then, 0).op("list.at", [self.items, index], loc, types=[t]).result], loc)
+        item = Builder(orelse).op("select", [self.whole, index], loc, dim=0, types=[t], proved=True).result
+        Builder(orelse).op("yield", [item], loc)
+        return builder.op("if", [self.is_listed], loc, regions=[then, orelse], types=[t]).result
+
+
+def _have_same_sizes(items: Value, builder: Builder, label: Callable[[], str]) -> Value:
+    """Build whether a list of tensors has items, all of the same sizes."""
+    assert isinstance(items.type, ListType) and isinstance(items.type.elem, TensorType) and items.type.elem.dims is not None
+    loc, elem = loc_of(items), items.type.elem
+    unknown = [d for d, n in enumerate(elem.dims or ()) if n is None]
+    then, orelse, body = Block(), Block(), Block([(INT, "k"), (BOOL, "same")])
+    inner, each, (k, same) = Builder(then), Builder(body), body.args
+    first = inner.op("list.at", [items, inner.const(0, loc)], loc, types=[elem]).result
+    item = each.op("list.at", [items, k], loc, types=[elem]).result
+    for d in unknown:
+        sizes = [inner.build("size", [first], loc, dim=d), each.build("size", [item], loc, dim=d)]
+        same = each.build("bool.and_", [same, each.build("int.eq", sizes, loc)], loc)
+    each.op("yield", [same], loc)
+    length = builder.build("list.len", [items], loc)
+    bounds = [inner.const(1, loc), length, inner.const(1, loc), inner.const(True, loc)]
+    inner.op("yield", inner.op("loop", bounds, loc, regions=[body], types=[BOOL], label=label(), counted=True).results, loc)
+    Builder(orelse).op("yield", [Builder(orelse, 0).const(False, loc)], loc)
+    condition = builder.build("int.gt", [length, builder.const(0, loc)], loc)
+    return builder.op("if", [condition], loc, regions=[then, orelse], types=[BOOL]).result
 
 
 class KeptOnStack:
@@ -114,6 +238,19 @@ class KeptOnStack:
                 none = builder.op("list.new", [], loc, types=[stack.type]).result
                 builder.op("list.splice", [stack, length, builder.const(2**63 - 1, loc), none], loc)
             block = op.parent
+
+
+def _holder(user: Op, index: int) -> Value | None:
+    """Return the container that holds an operand when an op has run."""
+    if "list" in user.defn.writes:
+        return user.operands[0] if index else None
+    is_container = user.results and not isinstance(user.results[0].type, (TensorType, ScalarType)) and not user.regions
+    return user.results[0] if is_container else None
+
+
+def _is_only_joined(holder: Value) -> bool:
+    """Return whether a list is only changed, and read to join its items to new tensors."""
+    return all(u.name in ("list.len", "stack", "cat") or "list" in u.defn.writes and not i for (_, i), u in holder.uses.items())
 
 
 def _kept(value: Value) -> Value:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from scriptc.ir.analysis import may_be_undefined
+from scriptc.ir.analysis import is_written, may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Block, Op, Value
@@ -107,7 +107,7 @@ class Level:
 
     def is_recomputed(self, op: Op) -> bool:
         """Return whether an op without much work or memory of its own is run again."""
-        if self.is_scaled_tensor(op):
+        if self.is_scaled_tensor(op) or op.name in ("list.at", "list.get") and self.is_given(op.operands[0]):
             return True
         if op.regions or not op.has("PURE") or op.defn.reads:
             return False
@@ -116,6 +116,10 @@ class Level:
         if op.name in ("const", "param", "undef", "tuple", "tuple.get", "optional.unwrap"):
             return True
         return all(isinstance(r.type, ScalarType) for r in op.results)
+
+    def is_given(self, value: Value) -> bool:
+        """Return whether a value is a list that the caller passes, and that stays as it is."""
+        return value.op is None and value.block.parent is None and not is_written(value, value.block)
 
     def is_scaled_tensor(self, op: Op) -> bool:
         """Return whether an op adds numbers to one tensor that nobody writes, or multiplies it by numbers."""

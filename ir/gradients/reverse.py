@@ -56,8 +56,11 @@ class Differentiated:
 
     takes: for each result of the entry whether it takes a gradient. outputs: how many tensors and lists of tensors the forward
     function returns after the entry's results: those results that take gradients, once more, and what escapes (escapes.py).
-    kept: how many values it returns after those. arrives: for each input whether the backward function returns its gradient,
-    which it does where a gradient reaches the input.
+    fetched: how many lists of tensors from nested containers among the arguments it returns after those (fetched.py).
+    kept: for each value that the backward function takes first, the number of the argument of the entry that it is; None for
+    one that the forward function returns after all those.
+    arrives: for each input whether the backward function returns its gradient, which it does where a gradient reaches the
+    input and the input is no nested container.
     """
 
     forward: Func
@@ -65,7 +68,7 @@ class Differentiated:
     takes: tuple[bool, ...]
     outputs: int
     fetched: int
-    kept: int
+    kept: tuple[int | None, ...]
     arrives: tuple[bool, ...]
 
 
@@ -114,14 +117,23 @@ def differentiate(
     block.args += gradients
     join_types(block)
     backward = Func(f"{func.name}.backward", block, [v.type for v in values], func.loc)
-    last.set_operands([*last.operands, *reversal.fetched, *kept.values])
+    known = tuple(_argument(func, v) for v in kept.values)
+    returned = [v for v, argument in zip(kept.values, known, strict=True) if argument is None]
+    last.set_operands([*last.operands, *reversal.fetched, *returned])
     func.results = [*func.results, *(v.type for v in last.operands[len(takes) :])]
     for made in (func, backward):
         checkpoints.flatten(made.body)
     module.funcs[backward.name] = backward
     module.entries.append(backward.name)
     arrives = tuple(v is not None for v in found)
-    return Differentiated(func, backward, takes, len(results), len(fetched.lists), len(kept.values), arrives)
+    return Differentiated(func, backward, takes, len(results), len(fetched.lists), known, arrives)
+
+
+def _argument(func: Func, value: Value) -> int | None:
+    """Return the number of the argument that a value is, if the caller still has all of it after the call."""
+    item = value.type.elem if isinstance(value.type, ListType) else value.type
+    known = isinstance(item, TensorType) and value in func.body.args
+    return func.body.args.index(value) if known else None
 
 
 def _gradient_of_input(adjoints: Adjoints, level: Level, value: Value) -> Value | None:
@@ -318,7 +330,7 @@ class Blocks:
         builder = Builder(block)
         last = builder.build("int.sub", [count, builder.const(1, loc)], loc)
         index = builder.build("int.sub", [last, block.args[0]], loc)
-        keeper = KeptOfLoop(op, level, index) if op.parent is self.top.forward else KeptOnStack(self.top)
+        keeper = KeptOfLoop(op, level, index, self.reversal.label) if op.parent is self.top.forward else KeptOnStack(self.top)
         child = Level(region, builder, level, keeper, self.adjoints.written)
         child.index = index
         if (number := counter(op)) is not None:

@@ -13,6 +13,7 @@ from scriptc.dispatch.gradient_calls import (
     GradientCalls,
     Plan,
     Saved,
+    is_list_of_tensors,
     leaves_of_result,
 )
 from scriptc.driver.gradient_dependencies import Dependencies
@@ -113,7 +114,9 @@ def inputs_of(contract: Contract, arguments: dict[str, Any]) -> list[Any]:
 
 def tensors_by_input(inputs: Sequence[Any]) -> list[tuple[torch.Tensor, ...]]:
     """Return the tensors in each input."""
-    return [(v,) if isinstance(v, torch.Tensor) else tuple(tensors_in(v)) for v in inputs]
+    return [
+        (v,) if isinstance(v, torch.Tensor) else tuple(v) if is_list_of_tensors(v) else tuple(tensors_in(v)) for v in inputs
+    ]
 
 
 def requires_grad(tensors: Sequence[tuple[torch.Tensor, ...]]) -> frozenset[int]:

@@ -117,7 +117,8 @@ class GradientCall:
         self.code = code
         self.result = result
         self.inputs = inputs
-        both = TupleSpec((result, TupleSpec(code.outputs), TupleSpec(code.fetched), TupleSpec(code.kept)))
+        returned = [s for s, i in zip(code.kept, code.kept_inputs, strict=True) if i is None]
+        both = TupleSpec((result, TupleSpec(code.outputs), TupleSpec(code.fetched), TupleSpec(returned)))
         self.forward = bridge.Callable(_does_not_fit)
         self.forward.add_variant(
             spec._replace(library=code.library, entry=code.forward, result=both, guards=(), grad_call=None)
@@ -130,8 +131,10 @@ class GradientCall:
             VariantSpec(code.library, code.backward, tuple(given), TupleSpec(code.gradients),
                         exceptions=spec.exceptions, random=code.random)  # fmt: skip
         )
+        self._returned = [i for i, number in enumerate(code.kept_inputs) if number is None]
+        self._inputs = [(i, number) for i, number in enumerate(code.kept_inputs) if number is not None]
         self._tensors = [i for i, s in enumerate(code.kept) if isinstance(s, TensorSpec)]
-        self._containers = [i for i, s in enumerate(code.kept) if not isinstance(s, (TensorSpec, ScalarSpec))]
+        self._containers = [i for i, s in enumerate(code.kept) if not isinstance(s, TensorSpec) and _may_hold_tensors(s)]
 
     def run_forward(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], differentiable: Sequence[bool], given: Collection[int]
@@ -163,22 +166,27 @@ class GradientCall:
             slot(spec, each, requires=requires)
             for spec, each, requires in zip(self.code.outputs, found, flags, strict=True)
         ]
-        kept = list(made)
-        tensors = [kept[i] for i in self._tensors]
-        for i in self._tensors:
-            kept[i] = None
-        for i in self._containers:
-            kept[i] = _numbered(kept[i], tensors)
-        return value, Saved(self, outputs, slots, kept, tensors, fetched)
+        kept: list[Any] = [None] * len(self.code.kept)
+        for i, each in zip(self._returned, made, strict=True):
+            kept[i] = each
+        return value, Saved(self, outputs, slots, kept, [], fetched)
 
     def save_inputs(
         self, saved: Saved, inputs: Sequence[Any], tensors: Sequence[tuple[torch.Tensor, ...]]
     ) -> list[torch.Tensor]:
-        """Keep what backward needs of the inputs, and return the tensors for which it computes gradients.
+        """Keep what backward needs, and return the tensors for which it computes gradients.
 
         inputs, tensors: the inputs, and the tensors that were in each of them before the call. Autograd tells if a tensor
         outside that backward reads is written before that.
         """
+        kept = saved.kept
+        for i, number in self._inputs:
+            kept[i] = inputs[number]
+        saved.tensors = [kept[i] for i in self._tensors]
+        for i in self._tensors:
+            kept[i] = None
+        for i in self._containers:
+            kept[i] = _numbered(kept[i], saved.tensors)
         weights = list(inputs[len(inputs) - self.code.params :]) if self.code.params else []
         for i in self.code.reads:
             saved.tensors.append(weights[i])
@@ -187,7 +195,7 @@ class GradientCall:
         sources: list[torch.Tensor] = []
         for number in self.inputs:
             value = inputs[number]
-            own = tensors[number] if isinstance(value, torch.Tensor) or _is_list_of_tensors(value) else ()
+            own = tensors[number] if isinstance(value, torch.Tensor) or is_list_of_tensors(value) else ()
             sources += own
             saved.counts.append(None if isinstance(value, torch.Tensor) else len(own))
         if saved.fetched:
@@ -227,7 +235,14 @@ class GradientCall:
         return found + _totals(saved.fetched, list(own)) if saved.fetched else found
 
 
-def _is_list_of_tensors(value: Any) -> bool:
+def _may_hold_tensors(spec: Spec | None) -> bool:
+    return _may_hold_tensors(spec.elem) if isinstance(spec, ListSpec) else not isinstance(spec, ScalarSpec)
+
+
+def is_list_of_tensors(value: Any) -> bool:
+    """Return whether a value is a list or tuple that holds only tensors."""
+    if type(value) is list and set(map(type, value)) == {torch.Tensor}:
+        return True
     return isinstance(value, (list, tuple)) and all(isinstance(item, torch.Tensor) for item in value)
 
 
@@ -287,6 +302,9 @@ def leaves_of_result(spec: Spec, value: Any) -> Iterator[tuple[Any, Any]]:
 
 def _numbered(value: Any, tensors: list[torch.Tensor]) -> Any:
     """Return a kept value with tensors replaced by their numbers in `tensors`, to which they are appended."""
+    if type(value) is list and set(map(type, value)) == {torch.Tensor}:
+        tensors.extend(value)
+        return _Range(len(tensors) - len(value), len(tensors))
     if isinstance(value, torch.Tensor):
         tensors.append(value)
         return _Number(len(tensors) - 1)
@@ -299,6 +317,8 @@ def _with_tensors(value: Any, tensors: Sequence[torch.Tensor]) -> Any:
     """Return a value that `_numbered` made, with its tensors."""
     if isinstance(value, _Number):
         return tensors[value.number]
+    if isinstance(value, _Range):
+        return list(tensors[value.first : value.behind])
     if isinstance(value, (list, tuple)):
         return type(value)(_with_tensors(v, tensors) for v in value)
     return value
@@ -307,3 +327,11 @@ def _with_tensors(value: Any, tensors: Sequence[torch.Tensor]) -> Any:
 @dataclass(frozen=True)
 class _Number:
     number: int
+
+
+@dataclass(frozen=True)
+class _Range:
+    """A list of tensors, by the numbers of the first one and of the one behind the last."""
+
+    first: int
+    behind: int

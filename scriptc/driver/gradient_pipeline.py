@@ -36,7 +36,9 @@ class GradientCode:
     take gradients, then tensors that are in containers or in state when the call is over.
     fetched: the specs of the lists that the forward entry returns after these, of tensors that it took out of nested containers
     among its arguments.
-    kept: the specs of the values that the forward entry returns after these.
+    kept: the specs of the values that the backward entry takes first. The forward entry returns them after these, but those
+    that are inputs.
+    kept_inputs: for each of `kept` the number of the input that it is, or None.
     cotangents: the specs of the gradients of the outputs, which the backward entry takes after the kept values.
     gradients: the specs of the values that the backward entry returns: gradients of inputs, then a list for each of `fetched`,
     with the gradients of its tensors from the last to the first.
@@ -52,6 +54,7 @@ class GradientCode:
     outputs: tuple[Spec, ...]
     fetched: tuple[Spec, ...]
     kept: tuple[Spec, ...]
+    kept_inputs: tuple[int | None, ...]
     cotangents: tuple[Spec, ...]
     gradients: tuple[Spec, ...]
     arrives: tuple[bool, ...]
@@ -96,16 +99,16 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     made = differentiate(module, name, arguments, [names[i] for i in params], LibraryDerivatives(),
                          cuts_loops=variant.options.cuts_loops)  # fmt: skip
     verify(module, OPTIMIZED)
-    own = len(made.forward.results) - made.kept
-    kept = tuple(map(spec_of_type, made.forward.results[own:]))
+    own = len(made.forward.results) - made.kept.count(None)
+    kept = tuple(spec_of_type(a.type) for a in made.backward.body.args[: len(made.kept)])
     fetched = tuple(map(spec_of_type, made.forward.results[own - made.fetched : own]))
     first = own - made.fetched - made.outputs
     outputs = tuple(map(spec_of_type, made.forward.results[first : first + made.outputs]))
-    cotangents = tuple(spec_of_type(a.type) for a in made.backward.body.args[made.kept :])
+    cotangents = tuple(spec_of_type(a.type) for a in made.backward.body.args[len(made.kept) :])
     gradients = tuple(map(spec_of_type, made.backward.results))
     random = any("random" in op.defn.writes for op in made.backward.body.walk())
     read = {op.attrs["name"] for op in made.backward.body.walk() if op.name == "param"}
     reads = tuple(i for i, name in enumerate(names) if name in read)
     return module, GradientCode(
-        Path(), len(names), made.takes, outputs, fetched, kept, cotangents, gradients, made.arrives, reads, random
+        Path(), len(names), made.takes, outputs, fetched, kept, made.kept, cotangents, gradients, made.arrives, reads, random
     )
