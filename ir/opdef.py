@@ -168,13 +168,14 @@ class OpDef:
     reads, writes: classes of memory ("tensor", "list", "state", "random", "io") that running the op reads or writes.
     raises: whether running the op may raise. check: name of the `check` kind that guards it, after which it cannot.
     errors: the errors that the op or its check raises.
-    gradient: the operands whose gradients `@derives` functions of the library give; () if all gradients are zero; None if
-    gradients are not supported, or are computed by ir/gradients itself (partial views, writes, lists).
+    samples: inputs on which tests compare the interpreter with C.
+    gradient: the operands for which a `@derives` function of the library computes a gradient; () if all gradients are zero;
+    None if gradients are not supported, or are computed by ir/gradients itself (partial views, writes, lists).
     takes: of an elementwise op, the dtypes that it computes in; by default those of its samples.
-    phases: those in whose modules the op may stand.
-    One of these says how C is made, or `emit` chooses between the two others: `c` (a per-element or scalar C expression
-    over {0}, {1}, ... with {T} the C type and {t} the dtype), `kernel` (a function of runtime/kernels), `emit` (a
-    function of backend_c/emitters).
+    phases: the phases of a compilation (ir/phases.py) in which the op may occur.
+    How C is made: `c` is a C expression for one element or number, over {0}, {1}, ... with {T} the C type and {t} the dtype;
+    `kernel` a function of runtime/kernels; `emit` a function of backend_c/emitters. A row has one of them, or `emit` and what
+    it chooses from.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""The bridge's questions to torch: refused tensors and modes, views, and dtypes.
+"""What the bridge asks torch: whether it refuses a tensor or a mode, what is a view, and dtypes.
 
-It also has the slow ways around the DLPack exchange API for versions of torch that lack it.
+Also slower substitutes for the DLPack exchange API, for versions of torch that lack it.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""Objects: each is a tuple object of the leaves of its fields, which is changed in place."""
+"""Objects: each is stored like a tuple of the leaves of its fields, but is changed in place."""
 
 from __future__ import annotations
 

@@ -62,7 +62,10 @@ def outside_value(reader: Reader, obj: Any, container: Any, key: Any, name: str,
 
 
 def object_outside(reader: Reader, obj: Any) -> AbstractValue:
-    """Return an object outside that a guard keeps. A list that the code changes is a slot, whatever path leads to it."""
+    """Return the value of an object from outside of the function. The caller has a guard that it stays this object.
+
+    A list that the code changes is a slot, whatever path leads to it.
+    """
     if id(obj) not in reader.assumptions.changed or isinstance(obj, list) and has_item_slots(reader, obj):
         return as_python(reader, obj)
     for at, slot in reader.state.slots.items():

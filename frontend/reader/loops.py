@@ -410,7 +410,7 @@ def unrolled(
 
 
 def _has_lengths(key: Hashable, plan: Plan, envs: Sequence[Env]) -> bool:
-    """Return whether the iterations give several lengths to a list of numbers whose length must be known."""
+    """Return whether a list of numbers whose length must be known has other lengths in other iterations."""
     if not isinstance(key, Ident) or not isinstance(plan, OneOfPlan):
         return False
     held = [env[key] for env in envs if key in env]

@@ -28,7 +28,7 @@ FILES |= {k.name: k.needs for k in core.INLINE}
 
 
 def sources_of(kernels: Iterable[str]) -> list[str]:
-    """Return the files that a program must be linked with which calls these kernels."""
+    """Return the source files that a program which calls these kernels must be linked with."""
     found: set[str] = set()
     wanted = {file for name in kernels for file in FILES[name]}
     while wanted:

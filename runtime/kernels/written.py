@@ -1,4 +1,4 @@
-"""The texts that are written from lists in Python: declarations, the unity build, and enums of the bridge."""
+"""C texts that are made from tables in Python: declarations of kernels, the unity build, and enums of the bridge."""
 
 from __future__ import annotations
 

@@ -105,9 +105,9 @@ class Fitter:
         return [[v, *others(v)] if few else [v, others(v)[1]] for v in sizes]
 
     def through(self, points: Sequence[Sequence[int]], squared: int = -1) -> Terms | None:
-        """Return the polynomial through the numbers at a grid, or None if a call fails.
+        """Call the function at each point of a grid, and return the polynomial through its numbers; None if a call fails.
 
-        squared: the axis of the grid that has the roots of the sizes.
+        squared: the axis of the grid whose coordinates are the square roots of the sizes, or -1.
         """
         values = {}
         for at in itertools.product(*points):

@@ -122,7 +122,7 @@ def conv_transpose3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int = 0,
     output_padding: int = 0, groups: int = 1, dilation: int = 1,
 ) -> Tensor:  # fmt: skip
-    """Return the convolution of the input, spread by zeros, by the reversed kernel."""
+    """Put zeros between the elements of the input, and return its convolution with the reversed kernel."""
     count = 3
     s, p, d, more = each(stride, count), each(padding, count), each(dilation, count), each(output_padding, count)
     x = input.unsqueeze(0) if input.dim() == count + 1 else input
