@@ -31,7 +31,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     import torch
 
     def reduce(name: str) -> Callable[..., Any]:
-        def run(x: Any, dim: tuple[int, ...], keepdim: bool, dtype: Any, first: bool = False) -> Any:
+        def run(x: Any, dim: tuple[int, ...], keepdim: bool, dtype: Any, first: bool = False, equal_nan: bool = False) -> Any:
             if name == "prod":
                 x = x.to(dtype, copy=True)
                 for d in sorted(dim, reverse=True):

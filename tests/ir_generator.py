@@ -68,7 +68,7 @@ ATTRS: dict[str, Sequence[Any]] = {
     "count": (2,), "of": ("add",), "stride": ((1, 1), (2, 1)), "padding": ((0, 0), (1, 1)), "dilation": ((1, 1),),
     "groups": (1,), "kernel_size": ((2, 2),), "ceil_mode": (True, False), "count_include_pad": (True, False),
     "divisor_override": (None, 3), "features": (4,), "func": ("helper",), "apart": (True, False), "view": (True, False),
-    "first": (True, False),
+    "first": (True, False), "equal_nan": (True, False),
 }  # fmt: skip
 
 

@@ -58,6 +58,15 @@ def test_gradients_at_edges(function):
         torch.testing.assert_close(got, expected, equal_nan=True, msg=lambda m, i=i: f"result {i}: {m}")
 
 
+@pytest.mark.parametrize("name", ["max", "min", "amax", "amin"])
+def test_extremes_of_nan(name):
+    compiled = scriptc.compile(lambda x: getattr(x, name)(), optimize=OPTIMIZE)
+    for values in ([1, torch.nan, 3], [torch.nan, torch.nan, 1], [1, 3, 3], [torch.inf, torch.inf, torch.nan], [2]):
+        x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+        (want,), (have,) = (torch.autograd.grad(2 * y, x) for y in (getattr(x, name)(), compiled(x)))
+        torch.testing.assert_close(have, want, equal_nan=True)
+
+
 def test_a_value_of_views_that_an_op_made_together_is_read_before_a_write():
     def scaled(x):
         x = x.clone()

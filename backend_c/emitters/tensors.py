@@ -78,7 +78,7 @@ def stacked_join(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def reduce(low: Lowerer, op: Op) -> Sequence[Shape]:
-    x, *rest = (a for a in op.defn.args if a.name != "first")  # which concerns gradients alone
+    x, *rest = (a for a in op.defn.args if a.name not in ("first", "equal_nan"))  # which concern gradients alone
     args = low.schema_args(op, [x]).add(enum(f"SC_{op.name.upper()}"))
     return low.call(op, "sc_reduce", low.schema_args(op, rest, first=args), op.result.type)
 

@@ -9,7 +9,8 @@ from scriptc.ir.types import Dim, TensorType, Type
 _PURE = frozenset({"PURE"})
 _TENSOR = frozenset({"tensor"})
 _FLOATS = ("f32", "f64", "f16", "bf16")
-_FIRST = ", bool first=False"  # whether the gradient goes to the first of equal extremes, or is shared by all
+# whether the gradient goes to the first of equal extremes, or is shared by all; whether NaN equals NaN there
+_TIES = ", bool first=False, bool equal_nan=False"
 _DIMS = (((0,), False), ((1,), True), ((0, 1), False), ((0, 1), True))
 
 
@@ -65,8 +66,8 @@ ROWS = [
     _row("mean", _FLOATS, ulp=64, gradient=("self",)),
     _row("sum_squares", _FLOATS, ulp=64, gradient=("self",)),
     _row("prod", ("f32", "f64", "i64"), ulp=64, gradient=("self",)),
-    _row("amax", (*_FLOATS, "i64", "u8"), raises=True, gradient=("self",), more=_FIRST),
-    _row("amin", (*_FLOATS, "i64", "u8"), raises=True, gradient=("self",), more=_FIRST),
+    _row("amax", (*_FLOATS, "i64", "u8"), raises=True, gradient=("self",), more=_TIES),
+    _row("amin", (*_FLOATS, "i64", "u8"), raises=True, gradient=("self",), more=_TIES),
     _row("all", ("bool",), traits=frozenset({"ANY_DTYPE"})),
     _row("any", ("bool",), traits=frozenset({"ANY_DTYPE"})),
     _arg_row("argmax"),

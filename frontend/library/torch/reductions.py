@@ -189,7 +189,7 @@ def _extreme(name: str) -> None:
         along = dim if is_none(other) else other
         if is_none(along):
             _check_some_elements(r, name, input)
-            return reduce(r, f"a{name}", input, _NONE, _FALSE, tensor_type(input).dtype)
+            return reduce(r, f"a{name}", input, _NONE, _FALSE, tensor_type(input).dtype, equal_nan=True)
         if is_tensor(along):
             return elementwise(r, f"{name}imum", input, along)
         keep = bool(require_known(r, keepdim, "keepdim"))

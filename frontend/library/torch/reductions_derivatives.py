@@ -52,11 +52,16 @@ def prod(grad: Tensor, self: Tensor, result: Tensor, dim: tuple[int, ...], keepd
 
 @derives("amax", "self")
 @derives("amin", "self")
-def extreme(grad: Tensor, self: Tensor, result: Tensor, dim: tuple[int, ...], keepdim: bool, first: bool) -> Tensor:
+def extreme(
+    grad: Tensor, self: Tensor, result: Tensor, dim: tuple[int, ...], keepdim: bool, first: bool, equal_nan: bool
+) -> Tensor:
     if len(dim) == 0:
         return grad
     chosen = self == _restored(result, self.dim(), dim, keepdim)
     whole = _restored(grad, self.dim(), dim, keepdim)
+    if equal_nan:  # evenly_distribute_backward in ATen: NaN is the extreme of all those with one
+        chosen = chosen | torch.isnan(self)
+        return torch.where(chosen, whole / torch.sum(chosen, dim, keepdim=True), 0)
     if first:  # a NaN is the extreme of those with it
         index = torch.argmax((chosen | torch.isnan(self)).to(torch.uint8), dim[0], keepdim=True)
         return torch.scatter(torch.zeros_like(self), dim[0], index, whole)
