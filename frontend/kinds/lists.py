@@ -24,6 +24,7 @@ from scriptc.frontend.operations.tuples import any_length_method
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.errors import Conflict, NeedsKnown
+from scriptc.frontend.reader.iterables import count_of_parts
 from scriptc.frontend.reader.iteration import current_items, walk_list
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
@@ -41,7 +42,7 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.element_types import is_of_numbers
 from scriptc.frontend.values.predicates import is_empty_list, is_of_caller, place_of_caller
-from scriptc.frontend.values.structure import keyed_structure, location_key, slice_parts
+from scriptc.frontend.values.structure import LONG, keyed_structure, location_key, slice_parts
 from scriptc.frontend.values.union_kinds import kind_of_tuples
 from scriptc.frontend.values.verbs import describe, frozen, kind_of, materialize, structure_of
 from scriptc.frontend.values.walk import Walk
@@ -221,6 +222,8 @@ def list_length(reader: Reader, owner: ListValue) -> AbstractValue:
     if owner.items is not None:
         reader.speculation.observe(owner)
         return Known(len(owner.items))
+    if (count := count_of_parts(owner.value)) is not None:
+        return Known(count)
     return RuntimeValue(reader.emit.build("list.len", [materialize(reader, owner)]))
 
 
@@ -233,7 +236,8 @@ def list_contains(reader: Reader, owner: ListValue, item: AbstractValue) -> Abst
 
 @verbs.is_run_time.of(ListValue)
 def is_list_run_time(reader: Reader, owner: ListValue) -> bool:
-    return owner.items is None and not is_empty_list(owner)
+    count = count_of_parts(owner.value)
+    return owner.items is None and not is_empty_list(owner) and (count is None or count > LONG)
 
 
 @verbs.walk.of(ListValue)
@@ -243,7 +247,10 @@ def walk_list_value(reader: Reader, owner: ListValue, site: Any) -> Walk:
         return Walk(items=list(owner.items))
     if is_empty_list(owner):
         return Walk()
-    return walk_list(reader, owner)
+    walk, count = walk_list(reader, owner), count_of_parts(owner.value)
+    if site is None and count is not None and count <= LONG and walk.item is not None:
+        return Walk(items=[walk.item(Known(i)) for i in range(count)])
+    return walk
 
 
 @verbs.walk.of(KnownLengthListValue)

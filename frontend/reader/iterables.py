@@ -18,6 +18,8 @@ from scriptc.frontend.values.alternatives import present, split
 from scriptc.frontend.values.predicates import has_alternatives, is_known, is_tensor
 from scriptc.frontend.values.structure import LONG, UNROLL_LIMIT
 from scriptc.frontend.values.verbs import class_name_of, is_walked
+from scriptc.ir.core import Value
+from scriptc.ir.types import TensorType
 
 
 def known_bounds(av: RangeValue) -> tuple[int, int, int] | None:
@@ -36,6 +38,16 @@ def length_of_range(bounds: range) -> int:
 def is_short(count: AbstractValue) -> bool:
     """Return whether a sequence of this length is walked item by item."""
     return is_known(count) and count.obj <= LONG
+
+
+def count_of_parts(value: Value | None) -> int | None:
+    """Return how many views `unbind` made of a tensor, if `value` is their list and the tensor's type says so."""
+    if value is None or value.op is None or value.op.name != "unbind":
+        return None
+    t = value.op.operands[0].type
+    assert isinstance(t, TensorType) and t.dims is not None
+    count = t.dims[value.op.attrs["dim"]]
+    return count if isinstance(count, int) else None
 
 
 def spend(reader: Reader, av: GeneratorValue | ZipValue | ReversedValue | IteratorValue) -> None:

@@ -17,7 +17,7 @@ from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.errors import NeedsKnown, UserError
-from scriptc.frontend.reader.iterables import known_numbers, length_of_range
+from scriptc.frontend.reader.iterables import count_of_parts, known_numbers, length_of_range
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.subscripts import fetched
 from scriptc.frontend.rejections import rejection
@@ -216,12 +216,13 @@ def asked_items(reader: Reader, av: ObjectValue) -> Iterator[AbstractValue]:
 def walk_list(reader: Reader, av: ListValue) -> Walk:
     value = av.value
     assert value is not None and isinstance(value.type, ListType)
-    length = lambda: RuntimeValue(reader.emit.build("list.len", [value]))  # noqa: E731
+    known = count_of_parts(value)
+    length = lambda: RuntimeValue(reader.emit.build("list.len", [value])) if known is None else Known(known)  # noqa: E731
 
     def item(i: AbstractValue) -> AbstractValue:
         return fetched(reader, value, materialize(reader, i))
 
-    return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=[value])
+    return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=[] if value.type.is_tuple else [value])
 
 
 def row_of(reader: Reader, tensor: AbstractValue, index: AbstractValue) -> AbstractValue:

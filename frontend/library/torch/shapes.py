@@ -16,10 +16,10 @@ from scriptc.frontend.operations.materialize import apply_op, make_tuple, wrap
 from scriptc.frontend.operations.sizes import shape_of_tensor, shape_tuple, size_av
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.constant_demand import require_known
-from scriptc.frontend.reader.iterables import is_short
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
 from scriptc.frontend.values.predicates import is_known, is_sequence, tensor_type
+from scriptc.frontend.values.structure import FEW_PARTS
 from scriptc.frontend.values.verbs import is_run_time, materialize
 
 _NONE = Known(None)
@@ -215,7 +215,7 @@ def unbind(r: Reader, input: AbstractValue, dim: AbstractValue = _ZERO) -> Abstr
     d = axis(r, input, dim)
     needs_dims(r, input, "IndexError", "Dimension specified as 0 but tensor has no dimensions")
     size = size_av(r, input, d)
-    if is_known(size) and is_short(size):
+    if is_known(size) and size.obj <= FEW_PARTS:
         return make_tuple(
             [
                 RuntimeValue(r.emit.build("select", [materialize(r, input), r.emit.const(i)], dim=d))
