@@ -41,7 +41,8 @@ class KeptOfLoop:
 
     index: the iteration that backward code runs through. label: gives fresh labels to the loops that are built.
     lists: the lists of values of all iterations, by these values. extended: the values whose lists have one item more.
-    found: what hands the items of the lists of tensors over.
+    stacked: the tensors of the items of lists, in backward code, where these have the same sizes. found: what hands the items
+    of other lists of tensors over.
     """
 
     def __init__(self, loop: Op, outer: Level, index: Value, label: Callable[[], str]):
@@ -51,6 +52,7 @@ class KeptOfLoop:
         self.label = label
         self.lists: dict[Value, Value] = {}
         self.extended: set[Value] = set()
+        self.stacked: dict[Value, Value] = {}
         self.found: dict[Value, Stacked] = {}
 
     def keep(self, value: Value, builder: Builder) -> Value:
@@ -59,15 +61,14 @@ class KeptOfLoop:
         copies = isinstance(value.type, TensorType) and not _is_stand_in(value) and not self._is_seen(value, carried)
         if copies:
             self._hold(value, carried)
-        if copies and self.is_stacked(value):
-            kept = _new_list(value, Builder.before(self.loop))
-            insert_at_end(value.block).op("list.append", [kept, value], loc)
-            stacked = self.outer.get(self.stack(kept, value))
-            return builder.op("select", [stacked, self.index], loc, dim=0, types=[value.type], proved=True).result
         kept = self._listed(value) if carried is None else self._with_last(carried)
         index = self.index if carried is None else builder.build("int.add", [self.index, builder.const(1, loc)], loc)
         if not copies:
             return builder.op("list.at", [self.outer.get(kept), index], loc, types=[value.type]).result
+        if self.is_stacked(value):
+            if kept not in self.stacked:
+                self.stacked[kept] = self.outer.get(self.stack(kept, value))
+            return builder.op("select", [self.stacked[kept], index], loc, dim=0, types=[value.type], proved=True).result
         if kept not in self.found:
             self.found[kept] = Stacked(kept, Builder.after(self._last_append(kept)), self.outer, self.label)
         return self.found[kept].item(builder, index, value.type, loc)
@@ -135,7 +136,7 @@ class KeptOfLoop:
         """Stack the items of a list after the loop, if there are any."""
         assert self.loop.parent is not None and isinstance(value.type, TensorType) and value.type.dims is not None
         loc = loc_of(value)
-        builder = Builder.after(self.loop)
+        builder = Builder.after(self._last_append(kept))
         none = builder.const(0, loc)
         some = builder.build("int.gt", [self.loop.operands[1], none], loc)
         then, orelse = Block(), Block()

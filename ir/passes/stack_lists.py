@@ -8,7 +8,8 @@
     %y = stack(%l) {dim = 0}                          %y = stacked.join(%s) {dim = 0, stack = true}
 
 The number of tensors must be known when the loop begins: the loop counts from 0, appends once in each iteration, and only an
-error ends it early. An appended tensor must not be written, as the list would alias it. `cat` is handled alike.
+error ends it early. Before and behind the loop, the block of the list may append more. An appended tensor must not be written,
+as the list would alias it. `cat` is handled alike.
 """
 
 from __future__ import annotations
@@ -26,12 +27,16 @@ from scriptc.ir.types import TensorType
 _JOINS = {"stack": True, "cat": False}
 
 
-def _only_uses(made: Op) -> tuple[Op, Op] | None:
-    """Return the append and the join of a new list that has no other use."""
+def _only_uses(made: Op) -> tuple[Op, list[Op], Op] | None:
+    """Return the append in a loop, those in the list's own block, and the join, of a new list that has no other use."""
     users = list(made.result.uses.values())
-    append = next((u for u in users if u.name == "list.append" and u.operands[0] is made.result), None)
-    join = next((u for u in users if u.name in _JOINS), None)
-    return (append, join) if append is not None and join is not None and len(users) == 2 else None
+    appends = [u for u in users if u.name == "list.append" and u.operands[0] is made.result]
+    inside = [u for u in appends if u.parent is not made.parent]
+    joins = [u for u in users if u.name in _JOINS]
+    if len(inside) != 1 or len(joins) != 1 or len(users) != len(appends) + 1:
+        return None
+    more = [u for u in appends if u not in inside]
+    return (inside[0], more, joins[0]) if all(dominates(u, joins[0]) for u in more) else None
 
 
 def _runs_once(op: Op, block: Block) -> bool:
@@ -58,19 +63,26 @@ def _loop_of(append: Op, made: Op, join: Op) -> Op | None:
 def stack_list(op: Op, rw: Rewriter) -> bool:
     if op.name != "list.new" or op.operands or (found := _only_uses(op)) is None:
         return False
-    append, join = found
+    append, more, join = found
     item, dim = append.operands[1], join.attrs["dim"]
     t = item.type
     if not isinstance(t, TensorType) or t.dims is None or not isinstance(join.result.type, TensorType):
         return False
     if t.dtype != join.result.type.dtype or (loop := _loop_of(append, op, join)) is None:
         return False
-    if is_written(item, function_body(op)):
+    if any(is_written(each.operands[1], function_body(op)) for each in (append, *more)):
+        return False
+    if not all(loop.operands[1].op is None or dominates(loop.operands[1].op, each) for each in more):
         return False
     how = {"dim": dim % (len(t.dims) + _JOINS[join.name]), "stack": _JOINS[join.name]}
     stacked = rw.insert_before(op, "stacked.new", [], hint=op.result.name)
-    Builder.before(append).op("stacked.put", [stacked, item, loop.operands[1]], append.loc, **how)
-    rw.replace(append, [])
+    for each in (append, *more):
+        builder, count = Builder.before(each), loop.operands[1]
+        if more:
+            length = builder.build("int.max", [count, builder.const(0, each.loc)], each.loc)
+            count = builder.build("int.add", [length, builder.const(len(more), each.loc)], each.loc)
+        builder.op("stacked.put", [stacked, each.operands[1], count], each.loc, **how)
+        rw.replace(each, [])
     made = Builder.before(join).op("stacked.join", [stacked], join.loc, types=[join.result.type], **how)
     rw.replace(join, made.results)
     rw.erase_unused(op)
