@@ -128,6 +128,10 @@ def parts_of_a_tensor(x, w, n: int):
     return (x * w).chunk(2), x * n
 
 
+def parts_of_an_argument(x, w, n: int):
+    return x.chunk(2), [w.unbind(0) for _ in range(n)]
+
+
 def parts_in_a_list(x, w, n: int):
     outs = []
     for _ in range(n):
@@ -198,10 +202,11 @@ def leaves_of_the_arguments(x, w, n: int):
 
 
 RESULTS = [
-    tuples_in_a_list, named_tuples_in_a_list, lists_in_a_list, a_list_that_changes_in_a_list, a_dict_with_keys_of_run_time,
-    a_dict_with_known_keys, objects_in_a_list, values_that_may_be_none, parts_of_a_tensor, parts_in_a_list, a_reversed_list,
-    one_of_two_lists, an_item_that_is_put_first, the_same_tensor_several_times, a_tensor_that_is_written_afterwards,
-    a_tensor_of_one_of_several_ranks, several_kinds, a_list_of_one_of_several_kinds, leaves_of_the_arguments,
+    tuples_in_a_list, named_tuples_in_a_list, lists_in_a_list, a_list_that_changes_in_a_list,
+    a_dict_with_keys_of_run_time, a_dict_with_known_keys, objects_in_a_list, values_that_may_be_none, parts_of_a_tensor,
+    parts_of_an_argument, parts_in_a_list, a_reversed_list, one_of_two_lists, an_item_that_is_put_first,
+    the_same_tensor_several_times, a_tensor_that_is_written_afterwards, a_tensor_of_one_of_several_ranks, several_kinds,
+    a_list_of_one_of_several_kinds, leaves_of_the_arguments,
 ]  # fmt: skip
 
 

@@ -100,7 +100,7 @@ class _Escapes:
         made = container.op
         if made is not None and made.name in _MAKERS:
             self.add_operands(made, made.operands)
-        elif made is not None and not made.regions and any(self._escapes(v) for v in made.operands):
+        elif made is not None and not made.regions and any(self._depends(v) for v in made.operands):
             self._add_parts(made, container)
         for user in container.users():
             if "list" in user.defn.writes and user.operands[0] is container:
@@ -118,7 +118,11 @@ class _Escapes:
     def _escapes(self, value: Value) -> bool:
         """Return whether a value is a tensor that depends on an input, and is none."""
         is_input = value.op is None and value.block.parent is None or value.op is not None and value.op.name == "param"
-        return isinstance(value.type, TensorType) and value in self.active and not is_input
+        return self._depends(value) and not is_input
+
+    def _depends(self, value: Value) -> bool:
+        """Return whether a value is a tensor that depends on an input, or is one."""
+        return isinstance(value.type, TensorType) and value in self.active
 
     def _add(self, value: Value, op: Op) -> None:
         """Add a tensor that `op` puts into a container or into state."""
