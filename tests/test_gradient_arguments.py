@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 from settings import OPTIMIZE
-from test_gradient_escapes import assert_alike, tensors
+from test_gradient_escapes import Pair, assert_alike, tensors
 from torch import Tensor
 
 import scriptc
@@ -121,6 +122,24 @@ def values_that_may_be_none(x: Tensor, held: list[Tensor | None]):
     return x
 
 
+def a_deque(x: Tensor, held):
+    for h in held:
+        x = x * h
+    return x * x.sum()
+
+
+def a_deque_that_changes(x: Tensor, held):
+    first = held.popleft()
+    held.append(x)
+    return x * first + held[0] * held[-1]
+
+
+def objects_in_a_list(x: Tensor, held):
+    for pair in held:
+        x = x * pair.first + pair.second
+    return x
+
+
 def a_dict_with_keys_of_run_time(x: Tensor, held: dict[int, Tensor]):
     for key in held:
         x = x * held[key] + key
@@ -141,6 +160,9 @@ PROGRAMS: list[tuple[Callable[..., Any], Callable[[int], Any]]] = [
     (an_index_that_may_not_exist, lists),
     (lists_of_pairs_in_lists, lambda n: [[(row(), rows)] for rows in lists(n)]),
     (values_that_may_be_none, lambda n: [row() if i % 2 else None for i in range(n)]),
+    (a_deque, lambda n: deque(row() for _ in range(n))),
+    (a_deque_that_changes, lambda n: deque(row() for _ in range(2))),
+    (objects_in_a_list, lambda n: [Pair(row(), row()) for _ in range(n)]),
     (a_dict_with_keys_of_run_time, lambda n: {7 * i: row() for i in range(n)}),
 ]
 

@@ -74,7 +74,7 @@ class KeptOfLoop:
         return self.found[kept].item(builder, index, value.type, loc)
 
     def _is_seen(self, value: Value, carried: RegionArgument | None) -> bool:
-        """Return whether user code may hold the tensors that a value is in several iterations: not one each, but the objects.
+        """Return whether the user may hold tensors that a value is, other than its first and last one.
 
         Autograd has to tell of a write to one of these, so no copy takes its place.
         """

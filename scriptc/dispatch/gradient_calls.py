@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -181,7 +182,8 @@ class GradientCall:
         """
         kept = saved.kept
         for i, number in self._inputs:
-            kept[i] = inputs[number]
+            value = inputs[number]
+            kept[i] = list(value) if isinstance(value, deque) else value
         saved.tensors = [kept[i] for i in self._tensors]
         for i in self._tensors:
             kept[i] = None
@@ -240,10 +242,10 @@ def _may_hold_tensors(spec: Spec | None) -> bool:
 
 
 def is_list_of_tensors(value: Any) -> bool:
-    """Return whether a value is a list or tuple that holds only tensors."""
+    """Return whether a value is a list, tuple or deque that holds only tensors."""
     if type(value) is list and set(map(type, value)) == {torch.Tensor}:
         return True
-    return isinstance(value, (list, tuple)) and all(isinstance(item, torch.Tensor) for item in value)
+    return isinstance(value, (list, tuple, deque)) and all(isinstance(item, torch.Tensor) for item in value)
 
 
 def _totals(fetched: Sequence[list[int | None]], gradients: Sequence[list[torch.Tensor]]) -> list[torch.Tensor]:
