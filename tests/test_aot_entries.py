@@ -146,7 +146,7 @@ def column(x: Tensor) -> Tensor:
 
 def test_written_tensors_keep_their_sizes(tmp_path: Path) -> None:
     package = build({"grow": (grow, (X,)), "column": (column, (X,))}, tmp_path / "net")
-    np.testing.assert_allclose(package.column(X.numpy()), column(X).detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(package.column(X.numpy()), column(X).detach().numpy(), rtol=1e-6, atol=1e-6)
 
 
 def test_functions_share_a_module_by_its_name(tmp_path: Path) -> None:
@@ -155,10 +155,10 @@ def test_functions_share_a_module_by_its_name(tmp_path: Path) -> None:
     torch.testing.assert_close(net.state_dict(), before, rtol=0, atol=0)
     try:
         for _ in range(2):
-            np.testing.assert_allclose(package.apply(X.numpy()), net(X).detach().numpy(), rtol=1e-6)
+            np.testing.assert_allclose(package.apply(X.numpy()), net(X).detach().numpy(), rtol=1e-6, atol=1e-6)
             grow(X)
             package.grow(X.numpy())
-        np.testing.assert_allclose(package.apply(X.numpy()), net(X).detach().numpy(), rtol=1e-6)
+        np.testing.assert_allclose(package.apply(X.numpy()), net(X).detach().numpy(), rtol=1e-6, atol=1e-6)
     finally:
         net.load_state_dict(before)
 
