@@ -80,7 +80,7 @@ class KeptOfLoop:
         """
         if any(isinstance(root.type, Container) and not is_fresh(root) for root in roots(value)):
             return True
-        names = [v for v in (value, carried and carried.inner) if v is not None]
+        names = [value] if carried is None or carried.inner is None else [value, carried.inner]
         holders = [_holder(user, i) for v in names for (_, i), user in v.uses.items()]
         return any(h is not None and h not in self.lists.values() and not _is_only_joined(h) for h in holders)
 
@@ -158,14 +158,14 @@ class Stacked:
     def __init__(self, kept: Value, builder: Builder, outer: Level, label: Callable[[], str]):
         """builder: builds forward code, where the list has all of its items. outer: the level of the function."""
         assert isinstance(kept.type, ListType) and isinstance(kept.type.elem, TensorType) and kept.type.elem.dims is not None
-        loc, elem = loc_of(kept), kept.type.elem
-        stacked = TensorType(elem.dtype, (None, *elem.dims))
+        loc, elem, dims = loc_of(kept), kept.type.elem, kept.type.elem.dims
+        stacked = TensorType(elem.dtype, (None, *dims))
         then, orelse = Block(), Block()
         inner = Builder(then)
         whole = inner.op("stack", [kept], loc, dim=0, types=[stacked]).result
         inner.op("yield", [whole, inner.op("list.new", [], loc, types=[kept.type]).result], loc)
         inner = Builder(orelse)
-        shape = inner.build("tuple", [inner.const(0, loc) for _ in stacked.dims], loc)
+        shape = inner.build("tuple", [inner.const(0, loc)] * (1 + len(dims)), loc)
         nothing = inner.op("full", [shape, inner.const(0, loc)], loc, dtype=elem.dtype, types=[stacked]).result
         inner.op("yield", [nothing, kept], loc)
         names = [f"{kept.name}_stacked", f"{kept.name}_listed"]

@@ -118,7 +118,7 @@ class GradientCall:
         self.code = code
         self.result = result
         self.inputs = inputs
-        returned = [s for s, i in zip(code.kept, code.kept_inputs, strict=True) if i is None]
+        returned = tuple(s for s, i in zip(code.kept, code.kept_inputs, strict=True) if i is None)
         both = TupleSpec((result, TupleSpec(code.outputs), TupleSpec(code.fetched), TupleSpec(returned)))
         self.forward = bridge.Callable(_does_not_fit)
         self.forward.add_variant(
