@@ -107,9 +107,7 @@ def _gradients_in_one(model: Any, xs: Any, cotangent: Any, parameters: Any) -> C
 
     @scriptc.compile
     def gradients(xs: Any, cotangent: Any) -> Any:
-        result = model(xs)
-        result = result[0] if isinstance(result, tuple) else result
-        return torch.autograd.grad((result * cotangent).sum(), parameters)
+        return torch.autograd.grad((_output(model, xs) * cotangent).sum(), parameters)
 
     return lambda: gradients(xs, cotangent)
 

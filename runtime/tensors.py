@@ -1,6 +1,6 @@
-"""What the bridge asks torch: whether it refuses a tensor or a mode, what is a view, and dtypes.
+"""Answer the bridge's questions: which tensors and modes are refused, which tensors are views, and which dtypes they have.
 
-Also slower substitutes for the DLPack exchange API, for versions of torch that lack it.
+The file also has slower substitutes for the DLPack exchange API, for versions of torch that lack it.
 """
 
 import ctypes

@@ -151,7 +151,10 @@ def _stored(store: str, key: str, roots: list[str]) -> tuple[list[str], bytes] |
 
 
 def _fitting(known: str, roots: list[str], digests: dict[str, str]) -> tuple[list[str], bytes] | None:
-    """Do the same for one object file. digests: those of files that were read before."""
+    """Return the files and the object file that a name stands for, where the files are as they were.
+
+    digests: those of files that were read before.
+    """
     try:
         with open(f"{known}.txt", encoding="utf-8", errors="surrogateescape") as file:
             digest, *parts = file.read().split("\0")

@@ -27,7 +27,7 @@ from scriptc.frontend.values.predicates import has_alternatives, is_complex_numb
 from scriptc.frontend.values.verbs import structure_of
 
 LONG = 128  # longer sequences of numbers and tensors become run-time lists
-FEW_PARTS = 16  # so many views that an op makes together are values of their own; more are a run-time tuple
+FEW_PARTS = 16  # up to so many views, `unbind` makes values of their own; more are a run-time tuple
 UNROLL_LIMIT = 1024  # the largest trip count of a loop that is unrolled because its body needs the counter
 _KNOWN_OF_PARTS = (tuple, complex)  # the classes of known objects that have a structure
 

@@ -20,9 +20,11 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Op, Value
 from scriptc.ir.gradients.activity import Flow, Written, carries
 from scriptc.ir.gradients.adjoints import runs_after
+from scriptc.ir.gradients.lists import for_each
 from scriptc.ir.gradients.rules import not_differentiable
+from scriptc.ir.gradients.tensor_lists import TensorLists
 from scriptc.ir.regions import defined_by, fed_arguments, region_argument_of
-from scriptc.ir.types import INT, Container, ListType, TensorType, list_of
+from scriptc.ir.types import Container, ListType, TensorType
 
 _MAKERS = frozenset({"tuple", "list.new", "tuple.new", "object.new"})
 _APPENDING = frozenset({"list.append", "list.len", "list.get", "list.at", "return"})
@@ -89,7 +91,7 @@ class _Escapes:
         self.written = Written(func)
         self.returned = set(func.body.ops[-1].operands)
         self.own: dict[Value, None] = {}
-        self.lists: dict[tuple[str, int], Value] = {}
+        self.lists = TensorLists(func, "escaped")
         self.done: dict[Value, list[Block]] = {}
 
     def results(self) -> list[Value]:
@@ -136,7 +138,7 @@ class _Escapes:
             return
         done.append(op.parent)
         self._refuse_later_writes(value, op)
-        into = self._list(value.type, op)  # first: it inserts an op, which moves `op`
+        into = self.lists.of(value.type, op)  # first: it inserts an op, which moves `op`
         Builder.before(op).op("list.append", [into, value], op.loc)
 
     def _add_parts(self, made: Op, parts: Value) -> None:
@@ -147,25 +149,13 @@ class _Escapes:
             return
         self.done[parts] = [made.parent]
         self._refuse_later_writes(parts, made)
-        loc, into, body = made.loc, self._list(parts.type.elem, made), Block([(INT, "k")])
-        inner = Builder(body)
-        item = inner.op("list.at", [parts, body.args[0]], loc, types=[parts.type.elem]).result
-        inner.op("list.append", [into, item], loc)
-        inner.op("yield", [], loc)
-        builder = Builder.after(made)
-        bounds = [builder.const(0, loc), builder.build("list.len", [parts], loc), builder.const(1, loc)]
-        builder.op("loop", bounds, loc, regions=[body], types=[], label=self.label(), counted=True)
+        loc, elem, into = made.loc, parts.type.elem, self.lists.of(parts.type.elem, made)
 
-    def _list(self, t: object, op: Op) -> Value:
-        """Return the list of the escaping tensors of a dtype and rank."""
-        if not isinstance(t, TensorType) or t.dims is None:
-            raise not_differentiable(op, "a tensor whose rank is known only at run time, in a container")
-        key = (t.dtype, t.rank)
-        if key not in self.lists:
-            elem = TensorType(t.dtype, (None,) * t.rank)
-            builder = Builder(self.func.body, 0)
-            self.lists[key] = builder.op("list.new", [], op.loc, names=["escaped"], types=[list_of(elem)]).result
-        return self.lists[key]
+        def add_part(inner: Builder, k: Value) -> None:
+            part = inner.op("list.at", [parts, k], loc, types=[elem]).result
+            inner.op("list.append", [into, part], loc)
+
+        for_each(self.label, Builder.after(made), parts, loc, add_part)
 
     def _refuse_later_writes(self, value: Value, op: Op) -> None:
         """Refuse a tensor that may be written when it has been put into a container: its gradient is that of its end."""

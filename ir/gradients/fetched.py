@@ -18,11 +18,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Block, Func, Op, Value
+from scriptc.ir.core import Func, Op, Value
 from scriptc.ir.gradients.activity import carries
+from scriptc.ir.gradients.lists import for_each
 from scriptc.ir.gradients.rules import not_differentiable
+from scriptc.ir.gradients.tensor_lists import TensorLists
 from scriptc.ir.regions import fed_arguments
-from scriptc.ir.types import INT, ListType, TensorType, Type, list_of
+from scriptc.ir.types import ListType, TensorType, Type, list_of
 
 
 def is_nested(t: Type) -> bool:
@@ -33,15 +35,15 @@ def is_nested(t: Type) -> bool:
 class Fetched:
     """The tensors that a function takes out of containers.
 
-    label: gives fresh labels to the loops that are built. tensors: these tensors, with the ops that append them. lists: by
-    dtype and rank, the lists to which the function appends them.
+    label: gives fresh labels to the loops that are built. tensors: these tensors, with the ops that append them. lists: the
+    lists to which the function appends them.
     """
 
     def __init__(self, func: Func, containers: Iterable[Value], label: Callable[[], str]):
         self.func = func
         self.label = label
         self.tensors: dict[Value, Op] = {}
-        self.lists: dict[tuple[str, int], Value] = {}
+        self.lists = TensorLists(func, "fetched")
         self._seen: set[Value] = set()
         self._todo = list(containers)
         while self._todo:
@@ -72,22 +74,23 @@ class Fetched:
 
     def _add(self, tensor: Value, op: Op) -> None:
         """Add a tensor that `op` takes out of a container."""
-        into = self._list(tensor.type, op)  # first: it inserts an op
+        into = self.lists.of(tensor.type, op)  # first: it inserts an op
         self.tensors[tensor] = Builder.after(op).op("list.append", [into, tensor], op.loc)
 
     def _copy(self, items: Value, op: Op) -> Value:
         """Return a copy of a list of tensors, made in front of `op`."""
         assert isinstance(items.type, ListType)
-        elem, loc, body = items.type.elem, op.loc, Block([(INT, "k")])
-        inner = Builder(body)
-        get = inner.op("list.at", [items, body.args[0]], loc, types=[elem])
-        self._add(get.result, get)
+        elem, loc = items.type.elem, op.loc
+        self.lists.of(elem, op)  # first: it inserts an op
         builder = Builder.before(op)
         made = builder.op("list.new", [], loc, types=[list_of(elem)]).result
-        inner.op("list.append", [made, get.result], loc)
-        inner.op("yield", [], loc)
-        bounds = [builder.const(0, loc), builder.build("list.len", [items], loc), builder.const(1, loc)]
-        builder.op("loop", bounds, loc, regions=[body], types=[], label=self.label(), counted=True)
+
+        def copy_item(inner: Builder, k: Value) -> None:
+            get = inner.op("list.at", [items, k], loc, types=[elem])
+            self._add(get.result, get)
+            inner.op("list.append", [made, get.result], loc)
+
+        for_each(self.label, builder, items, loc, copy_item)
         return made
 
     def drop_inactive(self, active: Collection[Value]) -> None:
@@ -102,18 +105,6 @@ class Fetched:
             if tensor not in active:
                 append.erase()
                 del self.tensors[tensor]
-
-    def _list(self, t: Type, op: Op) -> Value:
-        """Return the list of the tensors of a dtype and rank."""
-        if not isinstance(t, TensorType) or t.dims is None:
-            raise not_differentiable(op, "a tensor whose rank is known only at run time, from a container")
-        key = (t.dtype, t.rank)
-        if key not in self.lists:
-            elem = TensorType(t.dtype, (None,) * t.rank)
-            self.lists[key] = Builder(self.func.body, 0).op(
-                "list.new", [], op.loc, names=["fetched"], types=[list_of(elem)]
-            ).result  # fmt: skip
-        return self.lists[key]
 
 
 def _needs_gradients(value: Value) -> bool:

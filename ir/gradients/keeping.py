@@ -85,7 +85,7 @@ class KeptOfLoop:
         return any(h is not None and h not in self.lists.values() and not _is_only_joined(h) for h in holders)
 
     def _hold(self, value: Value, carried: RegionArgument | None) -> None:
-        """Keep the objects that user code may hold of the tensors that a value is: one from outside, and the last one."""
+        """Keep two objects that the user may hold beside copies of a value: one from outside, and the last one."""
         for root in roots(value):
             if root.block is self.outer.forward and isinstance(root.type, TensorType) and not is_fresh(root):
                 self.outer.get(root)

@@ -46,7 +46,7 @@ def start(reversal: Reversal, level: Level, value: Value, gradients: Value) -> N
             item = inner.op("list.at", [gradients, k], loc, types=[item_type(items)]).result
             add_to_item(inner, items, k, item, loc)
 
-        for_each(reversal, builder, items, loc, add_item)
+        for_each(reversal.label, builder, items, loc, add_item)
         return
     bounds = [builder.const(0, loc), builder.build("list.len", [gradients], loc), builder.const(1, loc)]
     copy = builder.op("list.slice", [gradients, *bounds], loc, types=[list_of(item_type(value))]).result
@@ -72,7 +72,7 @@ def zeros_of(reversal: Reversal, level: Level, value: Value) -> Value:
         item = inner.op("list.at", [given, k], loc, types=[elem]).result
         inner.op("list.append", [made, _zeros_like(inner, item, loc)], loc)
 
-    for_each(reversal, builder, given, loc, add_zero)
+    for_each(reversal.label, builder, given, loc, add_zero)
     return made
 
 
@@ -82,15 +82,15 @@ def item_type(value: Value) -> Type:
 
 
 def for_each(
-    reversal: Reversal, builder: Builder, items: Value, loc: Loc, make: Callable[[Builder, Value], None]
+    label: Callable[[], str], builder: Builder, items: Value, loc: Loc, make: Callable[[Builder, Value], None]
 ) -> None:
-    """Build a loop over the indices of a list."""
+    """Build a loop over the indices of a list. label: gives a fresh label."""
     body = Block([(INT, "k")])
     inner = Builder(body)
     make(inner, body.args[0])
     inner.op("yield", [], loc)
     bounds = [builder.const(0, loc), builder.build("list.len", [items], loc), builder.const(1, loc)]
-    builder.op("loop", bounds, loc, regions=[body], types=[], label=reversal.label(), counted=True)
+    builder.op("loop", bounds, loc, regions=[body], types=[], label=label(), counted=True)
 
 
 def add_to_item(builder: Builder, items: Value, index: Value, gradient: Value, loc: Loc) -> None:
@@ -134,7 +134,7 @@ def add_items(reversal: Reversal, level: Level, items: Value, start: Value, to: 
         item = inner.op("list.at", [items, at], loc, types=[item_type(items)]).result
         add_to_item(inner, into, k, item, loc)
 
-    for_each(reversal, level.builder, into, loc, add_item)
+    for_each(reversal.label, level.builder, into, loc, add_item)
 
 
 # ---- indices ----
@@ -195,7 +195,7 @@ def reverse_items(reversal: Reversal, level: Level, op: Op) -> None:
         item = inner.op("list.at", [items, k], loc, types=[item_type(items)]).result
         add_to_item(inner, into, index(inner, k), item, loc)
 
-    for_each(reversal, builder, items, loc, add_item)
+    for_each(reversal.label, builder, items, loc, add_item)
 
 
 def _index_in_source(level: Level, op: Op, length: Value) -> Callable[[Builder, Value], Value]:
@@ -261,7 +261,7 @@ def reverse_stack(reversal: Reversal, level: Level, op: Op) -> None:
         item = inner.op("select", [gradient, k], loc, dim=dim, proved=True).result
         add_to_item(inner, items, k, item, loc)
 
-    for_each(reversal, builder, items, loc, add_item)
+    for_each(reversal.label, builder, items, loc, add_item)
 
 
 @reverses("cat")

@@ -126,7 +126,7 @@ def differentiate(
     module.funcs[backward.name] = backward
     module.entries.append(backward.name)
     arrives = tuple(v is not None for v in found)
-    return Differentiated(func, backward, takes, len(results), len(fetched.lists), known, arrives)
+    return Differentiated(func, backward, takes, len(results), len(reversal.fetched), known, arrives)
 
 
 def _argument(func: Func, value: Value) -> int | None:

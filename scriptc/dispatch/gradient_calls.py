@@ -29,7 +29,7 @@ from scriptc.runtime.tensors import DTYPES
 
 
 class Plan(NamedTuple):
-    """How calls run in which certain inputs require grad.
+    """A plan for the calls in which the same inputs require grad.
 
     requires: the numbers of those from which a gradient may flow. differentiable: for each leaf of the result whether it
     requires grad. stores, lists: the numbers of the write-backs, and of the inputs that are lists, through which tensors that
@@ -244,7 +244,7 @@ def _may_hold_tensors(spec: Spec | None) -> bool:
 def is_list_of_tensors(value: Any) -> bool:
     """Return whether a value is a list, tuple or deque that holds only tensors."""
     if type(value) is list and set(map(type, value)) == {torch.Tensor}:
-        return True
+        return True  # found in half the time
     return isinstance(value, (list, tuple, deque)) and all(isinstance(item, torch.Tensor) for item in value)
 
 
@@ -304,7 +304,7 @@ def leaves_of_result(spec: Spec, value: Any) -> Iterator[tuple[Any, Any]]:
 
 def _numbered(value: Any, tensors: list[torch.Tensor]) -> Any:
     """Return a kept value with tensors replaced by their numbers in `tensors`, to which they are appended."""
-    if type(value) is list and set(map(type, value)) == {torch.Tensor}:
+    if type(value) is list and is_list_of_tensors(value):
         tensors.extend(value)
         return _Range(len(tensors) - len(value), len(tensors))
     if isinstance(value, torch.Tensor):
