@@ -165,6 +165,20 @@ def cast_of_cast(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+def clamp_beside_itself(op: Op, rw: Rewriter) -> bool:
+    """Replace `where((x > low) & (x < high), x, clamp(x, low, high))`, which is written for its gradient, by the clamp."""
+    if op.name != "where":
+        return False
+    inside, above = _made_by(op.operands[0], "bitwise_and"), _made_by(op.operands[2], "clamp.max")
+    bounded = _made_by(above.operands[0], "clamp.min") if above is not None else None
+    if inside is None or above is None or bounded is None or op.operands[1] is not bounded.operands[0]:
+        return False
+    asked = {(v.op.name, *v.op.operands) for v in inside.operands if v.op is not None}
+    if asked != {("gt", *bounded.operands), ("lt", bounded.operands[0], above.operands[1])}:
+        return False
+    return _replace_with_existing(op, above.result, rw)
+
+
 def _of_same_sizes(value: Value) -> Value | None:
     """Return an operand of the elementwise op that made `value`, of its dtype and provably of its sizes."""
     op = value.op
@@ -374,7 +388,7 @@ def get_of_new(op: Op, rw: Rewriter) -> bool:
 
 
 RULES = [
-    int_identity, int_comparison, whole_slice, size_of_view, transpose_of_transpose, cast_of_cast,
+    int_identity, int_comparison, whole_slice, size_of_view, transpose_of_transpose, cast_of_cast, clamp_beside_itself,
     check_sizes_earlier, linear_checked_before, contiguous_of_contiguous, inline_scope, try_what_cannot_raise,
     drop_unread_cell, same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
 ]  # fmt: skip
