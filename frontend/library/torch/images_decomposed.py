@@ -297,7 +297,9 @@ def _bin(x: Tensor, dim: int, k: int, count: int) -> Tensor:
 
 
 def _adaptive_average(input: Tensor, sizes: tuple[int | None, ...]) -> Tensor:
-    """Return the mean over bins, one dim after the other."""
+    """Return the mean over bins, one dim after the other; over all at once where each has one bin, as eager does."""
+    if sizes == (1,) * len(sizes):
+        return torch.mean(input, tuple(range(-len(sizes), 0)), True)
     result = input
     for i, wanted in enumerate(sizes):
         dim = input.dim() - len(sizes) + i
