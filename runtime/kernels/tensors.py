@@ -357,7 +357,7 @@ SOURCES: tuple[Source, ...] = (
                "const int64_t *padding, bool ceil_mode, bool count_include_pad, int64_t divisor",
                "divisor: 0 if not given"),
         about="pooling of images, NCHW or CHW; arrays are (h, w)",
-        needs="sc_core sc_copy sc_view",
+        needs="sc_core sc_copy sc_layout sc_view",
         hot=5,
         unless="SC_WITHOUT_IMAGES",
     ),

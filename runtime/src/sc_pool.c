@@ -8,6 +8,17 @@ typedef struct pool_shape { /* sizes of one plane; pairs are (h, w) */
     bool count_padding, max;
 } pool_shape;
 
+/* The part of a window along one dim: from..to lies in the image, and `whole` elements in the image or its padding. */
+typedef struct pool_span { int64_t from, to, whole; } pool_span;
+static pool_span pool_span_of(const pool_shape *s, int i, int64_t o) {
+    int64_t at = o * s->stride[i] - s->padding[i], end = at + s->kernel[i], last = s->in[i] + s->padding[i];
+    if (end > last) end = last;
+    return (pool_span){at < 0 ? 0 : at, end > s->in[i] ? s->in[i] : end, end - at};
+}
+static int64_t pool_divisor(const pool_shape *s, pool_span y, pool_span z) {
+    return s->divisor ? s->divisor : s->count_padding ? y.whole * z.whole : (y.to - y.from) * (z.to - z.from);
+}
+
 #define T float
 #define N(name) pool_##name##_f32
 #define LEAST (-INFINITY)
@@ -91,8 +102,27 @@ static void pool_plane(const pool_shape *s, int dtype, const void *x, void *out)
     else s->max ? pool_max_i64(s, x, out) : pool_average_i64(s, x, out);
 }
 
+static void pool_image(const pool_shape *s, int dtype, int64_t channels, const void *x, void *out) {
+    if (dtype == SC_F32) s->max ? pool_max_channels_f32(s, channels, x, out) : pool_average_channels_f32(s, channels, x, out);
+    else if (dtype == SC_F64) s->max ? pool_max_channels_f64(s, channels, x, out) : pool_average_channels_f64(s, channels, x, out);
+    else s->max ? pool_max_channels_i64(s, channels, x, out) : pool_average_channels_i64(s, channels, x, out);
+}
+
+/* Pool images whose channels are side by side, as those of the result then are. */
+static sc_tensor *pool_channels_last(sc_ctx *cx, const sc_tensor *x, const pool_shape *s) {
+    int64_t channels = x->size[1], size[4] = {x->size[0], channels, s->out[0], s->out[1]};
+    int64_t area = s->out[0] * s->out[1] * channels, stride[4] = {area, 1, s->out[1] * channels, channels};
+    sc_tensor *out = sc_empty_strided(cx, x->dtype, 4, size, stride);
+    size_t item = sc_dtype_size(x->dtype);
+    for (int64_t i = 0; out && i < size[0]; i++)
+        pool_image(s, x->dtype, channels, (const char *)x->data + (size_t)(i * x->stride[0]) * item,
+                   (char *)out->data + (size_t)(i * area) * item);
+    return out;
+}
+
 static sc_tensor *pool_run(sc_ctx *cx, const sc_tensor *x, const pool_shape *s) {
     int dtype = x->dtype == SC_F64 ? SC_F64 : x->dtype >= SC_F16 ? SC_F32 : SC_I64;
+    if (dtype == x->dtype && x->rank == 4 && sc_is_channels_last(x) && image_channels_last(x)) return pool_channels_last(cx, x, s);
     int64_t size[4];
     for (int d = 0; d < x->rank; d++) size[d] = d < x->rank - 2 ? x->size[d] : s->out[d - x->rank + 2];
     sc_tensor *in = image_prepared(cx, x, dtype), *wide = in ? sc_empty(cx, dtype, x->rank, size) : NULL, *out = NULL;
