@@ -24,6 +24,7 @@ FULL = (
     _DROP,
     _CLEAN,
     PipelinePass("batch_sums", "it takes sums of products, before others take the products"),
+    PipelinePass("forward_writes", "the passes behind it match values that nothing writes", ("frozen",)),
     PipelinePass("prepare_weights", "hoisted weights show which products have invariant matrices", ("frozen", "weight_format")),
     PipelinePass("clean", "packing leaves equal packs of one weight"),
     PipelinePass("merge_contractions", "it joins products of packed weights, before they are batched one by one"),
@@ -45,5 +46,8 @@ OPT_LEVELS: dict[int, tuple[PipelinePass, ...]] = {0: (), 1: (_DROP, _CLEAN), 2:
 
 def passes_of(options: Options) -> list[Step]:
     """Return the passes of a compilation, in order."""
-    given = {"frozen": int(options.freeze), "weight_format": WEIGHTS.index(options.weights)}
+    given = {
+        "frozen": int(options.freeze),
+        "weight_format": WEIGHTS.index(options.weights),
+    }
     return [(each.name, {name: given[name] for name in each.options}) for each in OPT_LEVELS[options.optimize]]
