@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from scriptc.ir.analysis import function_body, is_written
+from scriptc.ir.analysis import Origins, may_write, writers
 from scriptc.ir.core import Module, Value
+from scriptc.ir.types import TensorType
+
+
+def known_sizes(value: Value) -> tuple[int, ...] | None:
+    """Return the sizes of a tensor, as those of all weights are known; None for others, and for what is no tensor."""
+    t = value.type
+    if not isinstance(t, TensorType) or t.dims is None:
+        return None
+    sizes = tuple(d for d in t.dims if isinstance(d, int))
+    return sizes if len(sizes) == len(t.dims) else None
 
 
 class FrozenWeights:
     """Answer questions about a module, while the uses and writes of its weights do not change."""
 
     def __init__(self, module: Module):
-        self.module = module
+        self._writers = [op for func in module.funcs.values() for op in writers(func.body)]
+        self._origins = Origins()
         self._derived: dict[Value, bool] = {}
 
     def is_computed_from_weights(self, value: Value) -> bool:
@@ -19,14 +30,23 @@ class FrozenWeights:
             self._derived[value] = self._is_weight(value) or self._is_computed(value)
         return self._derived[value]
 
+    def is_written(self, value: Value) -> bool:
+        return any(may_write(writer, value, self._origins) for writer in self._writers)
+
     def _is_weight(self, value: Value) -> bool:
         if value.op is None or value.op.name != "param":
             return False
-        return not any(is_written(value, func.body) for func in self.module.funcs.values())
+        return not self.is_written(value)
 
     def _is_computed(self, value: Value) -> bool:
         op = value.op
         if op is None or len(op.results) != 1 or not op.has("PURE") or op.defn.reads - {"tensor"}:
             return False
-        given = [v for v in op.operands if v.op is None or v.op.name != "const"]
-        return bool(given) and all(map(self.is_computed_from_weights, given)) and not is_written(value, function_body(op))
+        given = [v for v in op.operands if not _is_constant(v)]
+        return bool(given) and all(map(self.is_computed_from_weights, given)) and not self.is_written(value)
+
+
+def _is_constant(value: Value) -> bool:
+    """Return whether a value is a Python constant, or a tuple of such."""
+    op = value.op
+    return op is not None and (op.name == "const" or (op.name == "tuple" and all(map(_is_constant, op.operands))))

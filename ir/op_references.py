@@ -74,6 +74,27 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def conv_transpose2d(x: Any, w: Any, bias: Any, arranged: Any, *how: Any) -> Any:
         return torch.conv_transpose2d(x, w if arranged is None else arranged, bias, *how)
 
+    def conv2d_packed(
+        x: Any, packed: Any, add: Any, channels_last: bool, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int,
+        low: float, high: float, add_first: bool = False, in_place: bool = False,
+    ) -> Any:  # fmt: skip
+        made = torch.conv2d(x, *packed, stride, padding, dilation, groups)
+        if add is not None:
+            made = made.add_(add) if in_place else add + made if add_first else made + add
+        order = torch.channels_last if channels_last else torch.contiguous_format
+        return made.clamp(low, high).contiguous(memory_format=order)
+
+    def suggests_channels_last(*tensors: Any) -> bool:
+        return any(suggests(x.shape, x.stride()) for x in tensors if x.dim() == 4)
+
+    def suggests(shape: Any, strides: Any) -> bool:  # c10's is_channels_last_strides_2d_s4
+        least = 0
+        for d in (1, 3, 2, 0):
+            if strides[1] == 0 or shape[d] == 0 or strides[d] < least or (d == 0 and least == strides[1]):
+                return False
+            least = strides[d] * max(shape[d], 1)
+        return True
+
     def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
         if reduce == "set":
             return torch.scatter(x, dim, index, src)
@@ -205,6 +226,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "is_defined": lambda x: x is not None,
         "size_or_zero": lambda x, dim: x.size(dim) if isinstance(x, torch.Tensor) else 0,
         "topk": topk, "kthvalue": kthvalue, "resample": resample, "conv_transpose2d": conv_transpose2d,
+        "pack_conv": lambda w, bias, groups: (w.clone(), bias), "conv2d_packed": conv2d_packed,
+        "suggests_channels_last": suggests_channels_last,
         "arrange_transposed": lambda w, *how: w.clone(),
         "stacked_put": stacked_put, "stacked_join": stacked_join,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],

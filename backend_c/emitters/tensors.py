@@ -63,7 +63,7 @@ def view_dtype(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, "sc_view_dtype", Args(low.one(op.operands[0]), _dtype(op)), op.result.type)
 
 
-EMITTERS |= {name: view for name in ("parts", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d")}
+EMITTERS |= {name: view for name in ("parts", "conv2d", "conv_transpose2d", "conv2d_packed", "max_pool2d", "avg_pool2d")}
 
 
 @emitter
@@ -164,6 +164,11 @@ def _tensors(low: Lowerer, op: Op) -> Args:
 @emitter
 def concat(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, f"sc_{op.name}", _tensors(low, op), op.result.type)
+
+
+@emitter
+def suggests_channels_last(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, "sc_suggests_channels_last", _tensors(low, op), op.result.type)
 
 
 @emitter

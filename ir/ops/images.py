@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scriptc.ir.opdef import MADE_BY_PASSES, OpDef, Raises, Samples, TypeRuleError
-from scriptc.ir.ops.rules import Attrs, Operands, fixed, tensor
-from scriptc.ir.types import PACKED, Dim, TensorType, Type
+from scriptc.ir.ops.rules import Attrs, Operands, broadcast_dims, fixed, tensor
+from scriptc.ir.types import BOOL, NONE, PACKED, Dim, TensorType, Type
 
 _PURE = frozenset({"PURE"})
 _TENSOR = frozenset({"tensor"})
@@ -37,6 +37,15 @@ def _conv2d(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     windows = zip(dims[-2:], w.dims[2:], attrs["stride"], attrs["padding"], attrs["dilation"], strict=True)
     sizes = [_window(*window) for window in windows]
     return (TensorType(x.dtype, (*dims[:-3], w.dims[0], *sizes)),)
+
+
+def _conv2d_packed(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    x, dims = tensor(operands[0]), _image(tensor(operands[0]), "conv2d_packed")
+    windows = zip(dims[-2:], attrs["weight"][2:], attrs["stride"], attrs["padding"], attrs["dilation"], strict=True)
+    sizes = (dims[0], attrs["weight"][0], *(_window(*window) for window in windows))
+    if operands[2].type == NONE:
+        return (TensorType(x.dtype, sizes),)
+    return (TensorType(x.dtype, broadcast_dims([sizes, tensor(operands[2]).dims])),)
 
 
 def _conv_transpose2d(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -83,6 +92,20 @@ ROWS = [
                   Raises("RuntimeError", "Given weight of size [6, 4, 3, 3], expected bias to be 1-dimensional with 6 "
                          "elements, but got bias of size [5] instead", shapes=((2, 4, 9, 8), (6, 4, 3, 3), (5,)),
                          extra=_ONES))),
+    # Packs a float32 weight and bias of known sizes for conv2d_packed. groups: 1, or that of a depthwise convolution of at
+    # least 16 channels.
+    OpDef("pack_conv", "(Tensor weight, Tensor? bias, *, int groups) -> Value", fixed(PACKED), _PURE, reads=_TENSOR,
+          ref="pack_conv", kernel="sc_pack_conv", phases=MADE_BY_PASSES),
+    # clamp(conv2d(input) + add, low, high), which keeps NaN. `weight` is the size of the packed weight. The result has the
+    # strides of a new tensor, or channels-last ones. Errors are those of add + conv2d(input) if add_first, of an in-place
+    # sum if in_place.
+    OpDef("conv2d_packed", "(Tensor input, Value packed, Tensor? add, Value channels_last, *, int[4] weight, int[2] stride, "
+          "int[2] padding, int[2] dilation, int groups, float low, float high, bool add_first=False, "
+          "bool in_place=False) -> Tensor", _conv2d_packed, _PURE,
+          ref="conv2d_packed", reads=_TENSOR, raises=True, emit="conv2d_packed", tolerance_ulp=128, phases=MADE_BY_PASSES),
+    # Whether eager's suggest_memory_format() of one of the tensors is channels last.
+    OpDef("suggests_channels_last", "(Value[] tensors) -> bool", fixed(BOOL), _PURE, reads=_TENSOR,
+          ref="suggests_channels_last", emit="suggests_channels_last", phases=MADE_BY_PASSES),
     # `arranged` is the result of `arrange_transposed` with the same attributes, or None.
     OpDef("conv_transpose2d", "(Tensor input, Tensor weight, Tensor? bias, Value? arranged, int[2] stride, int[2] padding, "
           "int[2] output_padding, int groups, int[2] dilation) -> Tensor", _conv_transpose2d, _PURE,

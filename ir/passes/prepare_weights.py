@@ -20,16 +20,24 @@ A `matmul` by a matrix is a linear by its transpose. The weight of a transposed 
 
     %y = conv_transpose2d(%x, %w, %b, %none)        =>      %a = arrange_transposed(%w)
                                                             %y = conv_transpose2d(%x, %w, %b, %a)
+
+So are frozen weights of float32 convolutions without groups, and of depthwise ones. The strides of the result are eager's:
+
+    %y = conv2d(%x, %w, %b, %one)                   =>      %p = pack_conv(%w, %b) {groups = 1}
+                                                            %l = suggests_channels_last(%x, %w)
+                                                            %y = conv2d_packed(%x, %p, %none, %l) {...}
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from math import inf
 
 from scriptc.ir.analysis import is_invariant, is_written, may_be_undefined, passed_undefined
 from scriptc.ir.core import Module, Op, Value
-from scriptc.ir.frozen_weights import FrozenWeights
+from scriptc.ir.frozen_weights import FrozenWeights, known_sizes
 from scriptc.ir.ops.rules import tensor
+from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import ancestor_in, is_loop
 from scriptc.ir.rewrite import Rewriter, Rule, rewrite
 from scriptc.ir.types import NONE, TensorType
@@ -97,6 +105,42 @@ def _use_arranged(op: Op, anchor: Op, rw: Rewriter, arranging: str, **attrs: int
     return True
 
 
+def _is_image_product(op: Op) -> bool:
+    """Return whether a convolution of a batch of images has a kernel that takes a packed weight."""
+    if op.name != "conv2d":
+        return False
+    x, weight, bias, groups = op.operands
+    t, sizes = weight.type, known_sizes(weight)
+    if not isinstance(t, TensorType) or sizes is None or len(sizes) != 4 or min(sizes) == 0 or t.dtype != "f32":
+        return False
+    of_filters = known_sizes(bias) == sizes[:1] and tensor(bias).dtype == "f32" if bias.type != NONE else True
+    count = constant_int(groups)
+    depthwise = count == sizes[0] >= 16 and sizes[1] == 1
+    return of_filters and isinstance(x.type, TensorType) and x.type.rank == 4 and (count == 1 or depthwise)
+
+
+def _laid_out_as(weight: Value) -> Value:
+    """Return a weight with the same order of strides that is not computed, where the weight is one with scaled filters."""
+    op = weight.op
+    while op is not None and op.name in ("mul", "div") and known_sizes(op.operands[0]) == known_sizes(weight):
+        weight, op = op.operands[0], op.operands[0].op
+    return weight
+
+
+def _use_packed_image(op: Op, rw: Rewriter) -> bool:
+    x, weight, bias, groups = op.operands
+    count = constant_int(groups)
+    packed = rw.insert_before(op, "pack_conv", [weight, bias], hint="packed", groups=count)
+    follows = rw.insert_before(op, "suggests_channels_last", [x, _laid_out_as(weight)])
+    product = rw.insert_before(
+        op, "conv2d_packed", [x, packed, rw.const_before(op, None), follows], hint=op.result.name, weight=known_sizes(weight),
+        groups=count, low=-inf, high=inf, **op.attrs,
+    )  # fmt: skip
+    product.type = op.result.type
+    rw.replace(op, [product])
+    return True
+
+
 def weights_of_loops(module: Module) -> list[Rule]:
     """Return the rules for loop-invariant weights."""
     passed = passed_undefined(module)
@@ -128,17 +172,17 @@ def keep_packed(module: Module, weight_format: str) -> Rule:
     slots: dict[tuple[str, ...], int] = {}
     frozen = FrozenWeights(module)
 
-    def may_change(weight: Value) -> bool:
-        return any(is_written(weight, func.body) for func in module.funcs.values())
-
     def keep_packed_weight(op: Op, rw: Rewriter) -> bool:
+        if _is_image_product(op):
+            frozen_operands = all(map(frozen.is_computed_from_weights, (v for v in op.operands[1:3] if v.type != NONE)))
+            return frozen_operands and _use_packed_image(op, rw)
         transposed = _is_transposed(op)
         if not (transposed or _is_product(op)):
             return False
         of = _view_of_param(op.operands[1])
         if of is None and not transposed and frozen.is_computed_from_weights(op.operands[1]):
             return _use_packed(op, op, rw, "pack_linear")  # the pass `cache_frozen` keeps the packed weight
-        if of is None or may_change(op.operands[1]):
+        if of is None or frozen.is_written(op.operands[1]):
             return False
         if transposed:
             slot = slots.setdefault((op.name, str(sorted(op.attrs.items())), *of), len(slots))

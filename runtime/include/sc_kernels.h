@@ -355,6 +355,16 @@ SC_KERNEL sc_packed *sc_arrange_transposed(sc_ctx *cx, const sc_tensor *w, const
                                            int64_t groups, const int64_t *dilation);
 SC_KERNEL sc_packed *sc_arrange_transposed_kept(sc_ctx *cx, const sc_tensor *w, const int64_t *stride, const int64_t *padding,
                                                 int64_t groups, const int64_t *dilation, int64_t slot);
+/* whether eager's suggest_memory_format() of one of them is channels last */
+SC_KERNEL bool sc_suggests_channels_last(sc_tensor *const *tensors, int count);
+/* w: float32, of one group, or, with `groups` as its first size, of a depthwise convolution of at least 16 channels */
+SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, int64_t groups);
+/* clamp(conv(x) + add, low, high) of float32 images [N, C, H, W]; weight: the sizes of the packed weight; add may be NULL,
+ * and broadcasts; add_first: errors are those of add + conv(x), in_place: of conv(x) += add */
+SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,
+                                      const int64_t *weight, const int64_t *stride, const int64_t *padding,
+                                      const int64_t *dilation, int64_t groups, double low, double high, bool add_first,
+                                      bool in_place);
 
 /* ---- sc_pool.c: pooling of images, NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,

@@ -326,6 +326,7 @@ SOURCES: tuple[Source, ...] = (
         unless="SC_WITHOUT_CONTRACTIONS",
     ),
     source("sc_conv_direct", needs="sc_core sc_copy sc_team sc_view", hot=4, unless="SC_WITHOUT_IMAGES"),
+    source("sc_conv_packed", needs="sc_core sc_copy sc_team sc_view", unless="SC_WITHOUT_IMAGES"),
     source(
         "sc_conv",
         kernel("sc_tensor *", "sc_conv2d",
@@ -343,8 +344,19 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_packed *", "sc_arrange_transposed_kept",
                "sc_ctx *cx, const sc_tensor *w, const int64_t *stride, const int64_t *padding, int64_t groups, "
                "const int64_t *dilation, int64_t slot"),
+        kernel("bool", "sc_suggests_channels_last", "sc_tensor *const *tensors, int count",
+               "whether eager's suggest_memory_format() of one of them is channels last"),
+        kernel("sc_packed *", "sc_pack_conv", "sc_ctx *cx, sc_tensor *w, sc_tensor *bias, int64_t groups",
+               "w: float32, of one group, or, with `groups` as its first size, of a depthwise convolution of at least 16 "
+               "channels"),
+        kernel("sc_tensor *", "sc_conv2d_packed",
+               "sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last, "
+               "const int64_t *weight, const int64_t *stride, const int64_t *padding, const int64_t *dilation, "
+               "int64_t groups, double low, double high, bool add_first, bool in_place",
+               "clamp(conv(x) + add, low, high) of float32 images [N, C, H, W]; weight: the sizes of the packed weight; add "
+               "may be NULL, and broadcasts; add_first: errors are those of add + conv(x), in_place: of conv(x) += add"),
         about="convolutions of images, NCHW or CHW; arrays are (h, w)",
-        needs="sc_core sc_copy sc_gemm sc_conv_direct sc_slots sc_view",
+        needs="sc_check sc_core sc_copy sc_gemm sc_conv_direct sc_conv_packed sc_iter sc_iter_staging sc_slots sc_view",
         unless="SC_WITHOUT_IMAGES",
     ),
     source(

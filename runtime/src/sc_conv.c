@@ -1,8 +1,10 @@
-/* sc_conv.c - conv2d and conv_transpose2d. float and double are computed by sc_conv_direct.c; halves go through float; integers through
- * plain loops of wrapping 64-bit sums. */
+/* sc_conv.c - conv2d and conv_transpose2d. float and double are computed by sc_conv_direct.c, or with packed weights by
+ * sc_conv_packed.c; halves go through float; integers through plain loops of wrapping 64-bit sums. */
 #include "sc_gemm.h"
 #include "sc_image.h"
 #include "sc_conv_direct.h"
+#include "sc_conv_packed.h"
+#include <math.h>
 
 static void conv_image_i64(const conv_shape *s, const int64_t *x, const int64_t *w, const int64_t *bias, int64_t *out) {
     int64_t area = s->kernel[0] * s->kernel[1], depth = s->channels * area;
@@ -289,4 +291,101 @@ SC_KERNEL sc_packed *sc_arrange_transposed_kept(sc_ctx *cx, const sc_tensor *w, 
     if (arranged) return arranged;
     arranged = sc_arrange_transposed(cx, w, stride, padding, groups, dilation);
     return arranged && sc_ctx_keep(cx, (int)slot, &arranged->obj, arranged->storage) == 0 ? arranged : NULL;
+}
+
+/* ---- packed weights ---- */
+
+SC_KERNEL bool sc_suggests_channels_last(sc_tensor *const *tensors, int count) {
+    for (int i = 0; i < count; i++)
+        if (image_channels_last(tensors[i])) return true;
+    return false;
+}
+
+static sc_conv conv_packed_sizes(const int64_t *weight) {
+    return (sc_conv){.filters = weight[0], .channels = weight[1], .kernel = {weight[2], weight[3]}};
+}
+
+SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, int64_t groups) {
+    sc_conv c = conv_packed_sizes(w->size);
+    sc_tensor *weight = sc_contiguous(cx, w), *b = bias ? sc_contiguous(cx, bias) : NULL, *out = NULL;
+    int64_t floats = sc_conv_packed_floats(&c, groups > 1);
+    if (weight && (!bias || b) && (out = sc_empty(cx, SC_F32, 1, &floats)))
+        sc_conv_pack(&c, groups > 1, weight->data, b ? b->data : NULL, out->data);
+    sc_release(cx, weight);
+    sc_release(cx, b);
+    return out ? gemm_packed_from(out, SC_F32, c.filters, c.channels) : NULL;
+}
+
+static sc_conv_images conv_images(const sc_tensor *t) {
+    const int64_t *s = t->stride;
+    return (sc_conv_images){t->data, s[0], s[1], s[2], s[3]};
+}
+
+/* Return clamp(x + add), which are broadcast. Takes over the reference to x. add_first: errors are those of add + x. */
+static sc_tensor *conv_add(sc_ctx *cx, sc_tensor *x, sc_tensor *add, bool add_first, float low, float high) {
+    sc_iter it;
+    sc_tensor *out = NULL, *in[2] = {add_first ? add : x, add_first ? x : add};
+    if (sc_iter_begin(cx, &it, 1, (int[]){SC_F32}, &out, 2, in) == 0)
+        do {
+            float *to = it.p[0];
+            const float *a = it.p[1], *b = it.p[2];
+            for (int64_t i = 0; i < it.n; i++) {
+                float sum = a[i] + b[i];
+                to[i] = sum < low ? low : sum > high ? high : sum;
+            }
+        } while (sc_iter_next(&it));
+    sc_release(cx, x);
+    return out;
+}
+
+static sc_tensor *conv_new_result(sc_ctx *cx, const sc_conv *c, bool channels_last) {
+    int64_t size[4] = {c->images, c->filters, c->out[0], c->out[1]};
+    const int64_t stride[4] = {size[1] * size[2] * size[3], 1, size[1] * size[3], size[1]};
+    return channels_last ? sc_empty_strided(cx, SC_F32, 4, size, stride) : sc_empty(cx, SC_F32, 4, size);
+}
+
+/* Compute a depthwise convolution, whose kernel needs channels side by side. `add` has them if there is one. */
+static int conv_packed_depthwise(sc_ctx *cx, const sc_conv *c, sc_tensor *x, sc_conv_images add, sc_tensor *out,
+                                 const float *packed) {
+    int status = -1;
+    sc_tensor *in = sc_alias(cx, x), *sums = out->stride[1] == 1 ? sc_alias(cx, out) : conv_new_result(cx, c, true);
+    if (in && in->stride[1] != 1) in = image_to_channels_last(cx, in);
+    if (in && sums) {
+        sc_conv_depthwise_run(cx, c, conv_images(in), conv_images(sums), add, packed);
+        status = sums->data == out->data ? 0 : sc_copy_into(cx, out, sums);
+    }
+    sc_release(cx, in);
+    sc_release(cx, sums);
+    return status;
+}
+
+SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,
+                                      const int64_t *weight, const int64_t *stride, const int64_t *padding, const int64_t *dilation,
+                                      int64_t groups, double low, double high, bool add_first, bool in_place) {
+    sc_tensor like = {.dtype = SC_F32, .rank = 4, .size = {weight[0], weight[1], weight[2], weight[3]}};
+    if (conv_check_numbers(cx, x, &like, stride, padding, dilation, groups) < 0 ||
+        conv_check_shapes(cx, x, &like, NULL, padding, dilation, groups) < 0)
+        return NULL;
+    sc_conv c = conv_packed_sizes(weight);
+    c.images = x->size[0], c.low = (float)low, c.high = (float)high;
+    for (int i = 0; i < 2; i++) {
+        c.in[i] = x->size[2 + i], c.stride[i] = stride[i], c.padding[i] = padding[i], c.dilation[i] = dilation[i];
+        c.out[i] = (c.in[i] + 2 * padding[i] - dilation[i] * (c.kernel[i] - 1) - 1) / stride[i] + 1;
+    }
+    sc_tensor *out = conv_new_result(cx, &c, channels_last);
+    /* eager's strides of the sum follow from both, so that it is computed at once where they are those of both */
+    bool fused = out && add && add->rank == 4 && sc_same_sizes(add->size, out->size, 4) &&
+                 sc_same_sizes(add->stride, out->stride, 4) && (groups == 1 || channels_last);
+    if (add && !fused) c.low = -INFINITY, c.high = INFINITY;
+    sc_conv_images sum = fused ? conv_images(add) : (sc_conv_images){0};
+    int status = out ? 0 : -1;
+    if (out && out->numel && groups > 1) status = conv_packed_depthwise(cx, &c, x, sum, out, packed->storage->data);
+    else if (out && out->numel)
+        status = sc_conv_packed_run(cx, &c, conv_images(x), conv_images(out), sum, packed->storage->data);
+    if (status == 0 && add && !fused && in_place) status = sc_check_broadcast_to(cx, add, out);
+    if (status < 0) {
+        sc_release(cx, out);
+        return NULL;
+    }
+    return add && !fused ? conv_add(cx, out, add, add_first, (float)low, (float)high) : out;
 }

@@ -1,0 +1,490 @@
+/* sc_conv_packed.c - convolutions of float images with packed weights, in channels-last or plain strides.
+ *
+ * A chunk of the input is copied to a scratch in blocks of channels, zeros around it, so that the pixels of neighboring results
+ * are neighbors: [channels / 16][rows][phases][columns][16], where the columns of a phase are a stride apart. Images of fewer
+ * channels than a block are copied to planes, whose block is 1. A tile of results, some pixels by some blocks of filters, stays
+ * in registers while all terms, one for each block of channels and element of the kernel, are added.
+ *
+ * Depthwise convolutions multiply vectors of channels, without a scratch. */
+#include "sc_conv_packed.h"
+
+#include "../include/sc_team.h"
+#include "../include/sc_vector.h"
+#include "sc_gemm.h"
+#include "sc_image.h"
+
+#define PACKED_LANES (SC_VL / 4)
+typedef float packed_vec __attribute__((vector_size(SC_VL)));
+typedef int32_t packed_ints __attribute__((vector_size(SC_VL)));
+typedef float packed_vec_at __attribute__((vector_size(SC_VL), aligned(4), may_alias));
+
+enum {
+    PACKED_BLOCK = 16,                       /* filters, and channels, of a block on every level */
+    PACKED_NV = PACKED_BLOCK / PACKED_LANES, /* vectors of a block */
+    PACKED_MOST_BLOCKS = SC_VL == 64 ? 4 : 1,
+    PACKED_MOST_PIXELS = SC_VL == 64 ? 14 : SC_VL == 32 ? 6 : 2, /* of a tile */
+    PACKED_UNROLL = 4,                 /* channels of an iteration; blocks are filled up to a multiple */
+    PACKED_SOON = 4,                   /* tiles that ask for the next panels */
+    PACKED_SCRATCH_BYTES = 1 << 18,    /* of a chunk, beside weights in the second cache */
+    PACKED_POINTWISE_BYTES = 1 << 16,  /* of 1 x 1 convolutions, so that results stay in the second cache for all filters */
+    PACKED_DEPTHWISE_PIXELS = 4,
+};
+
+SC_INLINE packed_vec packed_load(const float *p) { return *(const packed_vec_at *)p; }
+SC_INLINE packed_vec packed_load_once(const float *p) { return *(const volatile packed_vec_at *)p; } /* see sc_gemm_tile.inc */
+/* Load a number into all lanes. GCC would load neighboring numbers as a vector and shuffle. */
+SC_INLINE packed_vec packed_load_one(const float *p) { return *(const volatile float *)p - (packed_vec){0}; }
+SC_INLINE void packed_store(float *p, packed_vec x) { *(packed_vec_at *)p = x; }
+SC_INLINE packed_vec packed_clamp(packed_vec x, float low, float high) { /* keeps NaN and -0 */
+    packed_ints below = x < low, above = x > high;
+    packed_vec l = low - (packed_vec){0}, h = high - (packed_vec){0};
+    return (packed_vec)(((packed_ints)x & ~below & ~above) | ((packed_ints)l & below) | ((packed_ints)h & above));
+}
+static int64_t packed_divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* ---- packed weights: a bias for each filter of each block, then panels [blocks][terms' channels][PACKED_BLOCK] ---- */
+
+static int64_t packed_block_of(int64_t channels) { return channels < PACKED_BLOCK ? 1 : PACKED_BLOCK; }
+
+/* Return the channels that block i has in a panel: 0 where there is none. */
+static int64_t packed_channels_of_block(int64_t channels, int64_t i) {
+    int64_t block = packed_block_of(channels), left = channels - i * block;
+    if (left >= block) return block;
+    return left > 0 ? packed_divide_up(left, PACKED_UNROLL) * PACKED_UNROLL : 0;
+}
+static int64_t packed_panel_rows(const sc_conv *c) {
+    int64_t block = packed_block_of(c->channels), whole = c->channels / block;
+    return (whole * block + packed_channels_of_block(c->channels, whole)) * c->kernel[0] * c->kernel[1];
+}
+/* Return the first filter of a block. The last block is whole where there are enough filters, so that it shares some with the one
+ * before. */
+static int64_t packed_first_filter(int64_t filters, int64_t block) {
+    int64_t first = block * PACKED_BLOCK;
+    return first + PACKED_BLOCK <= filters || filters < PACKED_BLOCK ? first : filters - PACKED_BLOCK;
+}
+
+static void packed_pack_dense(const sc_conv *c, const float *weight, float *to) {
+    int64_t area = c->kernel[0] * c->kernel[1], block = packed_block_of(c->channels);
+    for (int64_t b = 0; b < packed_divide_up(c->filters, PACKED_BLOCK); b++) {
+        int64_t first = packed_first_filter(c->filters, b);
+        for (int64_t i = 0, n; (n = packed_channels_of_block(c->channels, i)) > 0; i++)
+            for (int64_t k = 0; k < area; k++)
+                for (int64_t j = 0; j < n; j++)
+                    for (int64_t f = first; f < first + PACKED_BLOCK; f++) {
+                        int64_t channel = i * block + j;
+                        bool there = f < c->filters && channel < c->channels;
+                        *to++ = there ? weight[(f * c->channels + channel) * area + k] : 0;
+                    }
+    }
+}
+
+SC_KERNEL int64_t sc_conv_packed_floats(const sc_conv *c, bool depthwise) {
+    int64_t padded = packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK;
+    return padded + (depthwise ? c->filters * c->kernel[0] * c->kernel[1] : padded * packed_panel_rows(c));
+}
+
+SC_KERNEL void sc_conv_pack(const sc_conv *c, bool depthwise, const float *weight, const float *bias, float *to) {
+    int64_t padded = packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK, area = c->kernel[0] * c->kernel[1];
+    for (int64_t b = 0; b < padded / PACKED_BLOCK; b++)
+        for (int64_t i = 0; i < PACKED_BLOCK; i++) {
+            int64_t f = (depthwise ? b * PACKED_BLOCK : packed_first_filter(c->filters, b)) + i;
+            *to++ = bias && f < c->filters ? bias[f] : 0;
+        }
+    if (!depthwise) packed_pack_dense(c, weight, to);
+    else
+        for (int64_t k = 0; k < area; k++)
+            for (int64_t f = 0; f < c->filters; f++) *to++ = weight[f * area + k];
+}
+
+/* ---- tiles ---- */
+
+/* What all tiles of a chunk share. offset: of each term in the scratch. The first `whole` terms have as many channels as a block,
+ * the others `rest`. */
+typedef struct packed_walk {
+    const int64_t *offset;
+    int64_t terms, whole, rest, panel; /* panel: floats of the weights of a block */
+    float low, high;
+} packed_walk;
+
+/* Where a tile's results go: pixel p of filter f is at p * pixel + f * filter. The last block has `n` filters from the filter
+ * `last` on. add: NULL, or what is added, with strides of its own. */
+typedef struct packed_target {
+    float *out;
+    const float *add;
+    int64_t pixel, filter, add_pixel, add_filter, last, n;
+} packed_target;
+
+/* Finish and store the sums of `n` filters of a block where they are not whole vectors side by side. */
+static void packed_store_apart(int64_t px, int64_t n, const float *sums, const packed_target *t, float low, float high) {
+    for (int64_t f = 0; f < n; f++)
+        for (int64_t p = 0; p < px; p++) {
+            float x = sums[p * PACKED_BLOCK + f];
+            if (t->add) x += t->add[p * t->add_pixel + f * t->add_filter];
+            t->out[p * t->pixel + f * t->filter] = x < low ? low : x > high ? high : x;
+        }
+}
+
+/* Compute fb blocks of px pixels. The block of channels, fb and px are constants. soon: weights that are asked for early. */
+SC_INLINE void packed_tile(const int block, const int fb, const int px, const packed_walk *k, const float *x, const float *bias,
+                           const float *w, const float *soon, const packed_target *t) {
+    for (int p = 0; p < px && t->filter == 1; p++)
+        for (int f = 0; f < fb; f++) { /* they come while terms are added */
+            __builtin_prefetch(t->out + p * t->pixel + f * PACKED_BLOCK, 1);
+            if (t->add) __builtin_prefetch(t->add + p * t->add_pixel + f * PACKED_BLOCK);
+        }
+    packed_vec acc[PACKED_MOST_BLOCKS][PACKED_NV][PACKED_MOST_PIXELS];
+    for (int f = 0; f < fb; f++)
+        for (int v = 0; v < PACKED_NV; v++)
+            for (int p = 0; p < px; p++) acc[f][v][p] = packed_load(bias + f * PACKED_BLOCK + v * PACKED_LANES);
+    const int steps = block == 1 ? 1 : PACKED_UNROLL;
+    for (int64_t i = 0; i < k->terms; i++) {
+        const float *at = x + k->offset[i];
+        int64_t count = block == 1 ? 1 : i < k->whole ? PACKED_BLOCK : k->rest;
+        for (const float *end = at + count; at != end; at += steps, w += steps * PACKED_BLOCK, soon += fb * PACKED_BLOCK) {
+            for (int f = 0; f < fb; f++) __builtin_prefetch(soon + f * PACKED_BLOCK, 0, 2);
+#pragma GCC unroll 4
+            for (int u = 0; u < steps; u++) {
+                packed_vec wv[PACKED_MOST_BLOCKS][PACKED_NV];
+#pragma GCC unroll 4
+                for (int f = 0; f < fb; f++) {
+                    const float *of_block = w + f * k->panel + u * PACKED_BLOCK;
+                    for (int v = 0; v < PACKED_NV; v++) wv[f][v] = packed_load_once(of_block + v * PACKED_LANES);
+                }
+#pragma GCC unroll 14
+                for (int p = 0; p < px; p++) {
+                    packed_vec s = packed_load_one(at + p * block + u);
+#pragma GCC unroll 4
+                    for (int f = 0; f < fb; f++)
+                        for (int v = 0; v < PACKED_NV; v++) acc[f][v][p] += s * wv[f][v];
+                }
+            }
+        }
+    }
+    if (t->filter == 1 && t->n == PACKED_BLOCK && (!t->add || t->add_filter == 1)) {
+        for (int f = 0; f < fb; f++)
+            for (int p = 0; p < px; p++)
+                for (int v = 0; v < PACKED_NV; v++) {
+                    packed_vec s = acc[f][v][p];
+                    int64_t at = (f < fb - 1 ? f * PACKED_BLOCK : t->last) + v * PACKED_LANES;
+                    if (t->add) s += packed_load(t->add + p * t->add_pixel + at);
+                    packed_store(t->out + p * t->pixel + at, packed_clamp(s, k->low, k->high));
+                }
+        return;
+    }
+    float sums[PACKED_MOST_PIXELS * PACKED_BLOCK];
+    for (int f = 0; f < fb; f++) {
+        for (int p = 0; p < px; p++)
+            for (int v = 0; v < PACKED_NV; v++) packed_store(sums + p * PACKED_BLOCK + v * PACKED_LANES, acc[f][v][p]);
+        packed_target part = *t;
+        int64_t first = f < fb - 1 ? f * PACKED_BLOCK : t->last;
+        part.out += first * t->filter;
+        if (t->add) part.add += first * t->add_filter;
+        packed_store_apart(px, f < fb - 1 ? PACKED_BLOCK : t->n, sums, &part, k->low, k->high);
+    }
+}
+
+typedef void packed_tile_of(const packed_walk *k, const float *x, const float *bias, const float *w, const float *soon,
+                            const packed_target *t);
+
+#define PACKED_TILE_OF(block, fb, px) \
+    static void packed_tile_##block##_##fb##_##px(const packed_walk *k, const float *x, const float *bias, const float *w, \
+                                                  const float *soon, const packed_target *t) { \
+        packed_tile(block, fb, px, k, x, bias, w, soon, t); \
+    }
+/* The tiles; of two that cost the same the later one is taken. Smaller ones, which overlap, do for those that are missing. */
+#if SC_VL == 64
+#define PACKED_FEW(X, block, fb) X(block, fb, 1) X(block, fb, 2) X(block, fb, 4) X(block, fb, 7)
+#define PACKED_MORE(X, block, fb) PACKED_FEW(X, block, fb) X(block, fb, 14)
+#define PACKED_ALL(X, block, fb) \
+    X(block, fb, 1) X(block, fb, 2) X(block, fb, 3) X(block, fb, 4) X(block, fb, 5) X(block, fb, 6) X(block, fb, 7) \
+    X(block, fb, 8) X(block, fb, 10) X(block, fb, 12) X(block, fb, 14)
+#define PACKED_TILES(X) \
+    PACKED_FEW(X, 16, 4) X(16, 4, 3) X(16, 4, 5) X(16, 4, 6) PACKED_ALL(X, 16, 1) PACKED_ALL(X, 16, 2) \
+    PACKED_MORE(X, 1, 1) PACKED_MORE(X, 1, 2)
+#elif SC_VL == 32
+#define PACKED_TILES(X) X(16, 1, 1) X(16, 1, 2) X(16, 1, 3) X(16, 1, 4) X(16, 1, 5) X(16, 1, 6) X(1, 1, 1) X(1, 1, 4) X(1, 1, 6)
+#else
+#define PACKED_TILES(X) X(16, 1, 1) X(16, 1, 2) X(1, 1, 1) X(1, 1, 2)
+#endif
+PACKED_TILES(PACKED_TILE_OF)
+
+typedef struct packed_kind { int block, blocks, pixels; packed_tile_of *compute; } packed_kind;
+#define PACKED_KIND_OF(block, fb, px) {block, fb, px, packed_tile_##block##_##fb##_##px},
+static const packed_kind packed_kinds[] = {PACKED_TILES(PACKED_KIND_OF)};
+
+/* Estimate the cycles of a term of a row of so many columns: one multiply-add and one load of a vector in each; a sum is ready
+ * after four. */
+static int64_t packed_row_cycles(const packed_kind *t, int64_t columns) {
+    int64_t sums = t->blocks * t->pixels * PACKED_NV, loads = t->blocks * PACKED_NV + t->pixels;
+    int64_t busy = sums > loads ? sums : loads;
+    return packed_divide_up(columns, t->pixels) * (busy > 4 ? busy : 4);
+}
+
+/* Return the kind of tile, of at most so many blocks and no more pixels than columns, that is cheapest for each block. */
+static const packed_kind *packed_choose_tile(int64_t block, int64_t blocks, int64_t columns) {
+    const packed_kind *best = NULL;
+    for (const packed_kind *t = packed_kinds; t < packed_kinds + sizeof packed_kinds / sizeof *packed_kinds; t++) {
+        if (t->block != block || t->blocks > blocks || t->pixels > columns) continue;
+        if (!best || packed_row_cycles(t, columns) * best->blocks <= packed_row_cycles(best, columns) * t->blocks) best = t;
+    }
+    return best;
+}
+
+/* ---- chunks ---- */
+
+typedef struct packed_plan {
+    const sc_conv *c;
+    sc_conv_images in, out, add;     /* of the whole batch; add.data is NULL if there is nothing to add */
+    const float *packed;
+    int64_t block, channel_blocks, rows, columns, row_chunks, column_chunks, filter_parts, filter_blocks;
+    int64_t phases, before, width, row, plane; /* of the scratch: floats of a row, and of a block of channels */
+    int64_t *offsets, scratch_floats;
+    float *scratch;
+    packed_walk walk;
+} packed_plan;
+
+static int64_t packed_floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+/* Return whether a row of a chunk's input, counted from its first, is read. */
+static bool packed_is_read(const sc_conv *c, int64_t row) {
+    for (int64_t k = 0; k < c->kernel[0]; k++)
+        if (row >= k * c->dilation[0] && (row - k * c->dilation[0]) % c->stride[0] == 0) return true;
+    return false;
+}
+
+/* Copy n pixels of a block, of which `there` channels exist, to the scratch; others are zero. */
+static void packed_copy_pixels(int64_t block, int64_t there, int64_t n, const float *from, int64_t pixel, int64_t channel,
+                               float *to) {
+    if (block == 1 && pixel == 1) {
+        memcpy(to, from, (size_t)n * 4);
+        return;
+    }
+    if (block == PACKED_BLOCK && channel == 1 && there == PACKED_BLOCK) {
+        for (int64_t i = 0; i < n; i++, from += pixel, to += PACKED_BLOCK)
+            for (int v = 0; v < PACKED_NV; v++) packed_store(to + v * PACKED_LANES, packed_load(from + v * PACKED_LANES));
+        return;
+    }
+    if (block == PACKED_BLOCK && there < PACKED_BLOCK) memset(to, 0, (size_t)(n * PACKED_BLOCK) * 4);
+    if (channel == 1)
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < there; j++) to[i * block + j] = from[i * pixel + j];
+    else
+        for (int64_t j = 0; j < there; j++)
+            for (int64_t i = 0; i < n; i++) to[i * block + j] = from[i * pixel + j * channel];
+}
+
+/* Copy the input of the results at `row` and `column` on, so many rows and columns, to the scratch. */
+static void packed_fill_scratch(const packed_plan *p, const float *image, int64_t row, int64_t column, int64_t rows,
+                                int64_t columns, float *to) {
+    const sc_conv *c = p->c;
+    int64_t first_row = row * c->stride[0] - c->padding[0];
+    int64_t span = (rows - 1) * c->stride[0] + (c->kernel[0] - 1) * c->dilation[0] + 1;
+    int64_t width = columns + p->width - p->columns;
+    for (int64_t b = 0; b < p->channel_blocks; b++) {
+        int64_t left = c->channels - b * p->block, there = left < p->block ? left : p->block;
+        for (int64_t r = 0; r < span; r++) {
+            int64_t y = first_row + r;
+            float *line = to + b * p->plane + r * p->row;
+            if (!packed_is_read(c, r)) continue;
+            for (int64_t phase = 0; phase < p->phases; phase++, line += p->width * p->block) {
+                int64_t from, end, offset = phase + (column + p->before) * c->stride[1];
+                image_valid(c->in[1], width, c->stride[1], offset, &from, &end);
+                if (y < 0 || y >= c->in[0]) from = end = 0;
+                memset(line, 0, (size_t)(from * p->block) * 4);
+                if (end > from) {
+                    int64_t first = y * p->in.row + (from * c->stride[1] + offset) * p->in.column;
+                    packed_copy_pixels(p->block, there, end - from, image + b * p->block * p->in.channel + first,
+                                       c->stride[1] * p->in.column, p->in.channel, line + from * p->block);
+                }
+                memset(line + end * p->block, 0, (size_t)((width - end) * p->block) * 4);
+            }
+        }
+    }
+}
+
+static float *packed_at(const sc_conv_images *of, int64_t image, int64_t row, int64_t column, int64_t channel) {
+    return of->data ? of->data + image * of->image + row * of->row + column * of->column + channel * of->channel : NULL;
+}
+
+/* Compute the blocks of filters begin..end-1 of a chunk in the scratch. */
+static void packed_compute_chunk(const packed_plan *p, int64_t image, int64_t row, int64_t column, int64_t rows, int64_t columns,
+                                 int64_t begin, int64_t end, const float *scratch) {
+    const sc_conv *c = p->c;
+    int64_t padded = packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK;
+    int64_t n = c->filters < PACKED_BLOCK ? c->filters : PACKED_BLOCK;
+    const packed_kind *kind;
+    for (int64_t b = begin; b < end; b += kind->blocks) {
+        kind = packed_choose_tile(p->block, end - b, columns);
+        int64_t f = packed_first_filter(c->filters, b), px = kind->pixels;
+        int64_t last = packed_first_filter(c->filters, b + kind->blocks - 1);
+        const float *w = p->packed + padded + b * p->walk.panel, *next = w + kind->blocks * p->walk.panel;
+        int64_t asked = 0, most = b + kind->blocks < end ? kind->blocks * p->walk.panel : 0; /* floats of the next panels */
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t x = 0; x < columns; x += px) {
+                if (x + px > columns) x = columns - px; /* some pixels are computed twice */
+                int64_t oy = row + r, ox = column + x;
+                packed_target t = {packed_at(&p->out, image, oy, ox, f), packed_at(&p->add, image, oy, ox, f),
+                                   p->out.column, p->out.channel, p->add.column, p->add.channel, last - f, n};
+                kind->compute(&p->walk, scratch + r * c->stride[0] * p->row + x * p->block, p->packed + b * PACKED_BLOCK, w,
+                              asked < most ? next + asked : w, &t);
+                asked += most / PACKED_SOON;
+            }
+    }
+}
+
+static void packed_compute_part(void *arg, int64_t begin, int64_t end, int worker) {
+    const packed_plan *p = arg;
+    const sc_conv *c = p->c;
+    float *scratch = p->scratch + worker * p->scratch_floats;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t part = i % p->filter_parts, at = i / p->filter_parts;
+        int64_t column = at % p->column_chunks * p->columns, row = at / p->column_chunks % p->row_chunks * p->rows;
+        int64_t image = at / p->column_chunks / p->row_chunks;
+        int64_t rows = c->out[0] - row < p->rows ? c->out[0] - row : p->rows;
+        int64_t columns = c->out[1] - column < p->columns ? c->out[1] - column : p->columns;
+        packed_fill_scratch(p, p->in.data + image * p->in.image, row, column, rows, columns, scratch);
+        packed_compute_chunk(p, image, row, column, rows, columns, part * p->filter_blocks / p->filter_parts,
+                             (part + 1) * p->filter_blocks / p->filter_parts, scratch);
+    }
+}
+
+/* See 1 x 1 convolutions as those of one row, which leaves fewer tiles that are not full. */
+static void packed_flatten(sc_conv *c, sc_conv_images *in, sc_conv_images *out, sc_conv_images *add) {
+    for (int i = 0; i < 2; i++)
+        if (c->kernel[i] != 1 || c->stride[i] != 1 || c->padding[i] != 0) return;
+    if (in->row != c->in[1] * in->column || out->row != c->out[1] * out->column) return;
+    if (add->data && add->row != c->out[1] * add->column) return;
+    c->in[1] *= c->in[0], c->out[1] *= c->out[0];
+    c->in[0] = c->out[0] = 1;
+}
+
+/* Choose the size of chunks: whole rows, as many as fit, if not too wide. */
+static void packed_cut(packed_plan *p, int64_t workers) {
+    const sc_conv *c = p->c;
+    int64_t extent[2], low = INT64_MAX, high = INT64_MIN;
+    int64_t floats = (c->kernel[0] * c->kernel[1] == 1 ? PACKED_POINTWISE_BYTES : PACKED_SCRATCH_BYTES) / 4;
+    for (int i = 0; i < 2; i++) extent[i] = (c->kernel[i] - 1) * c->dilation[i];
+    p->phases = 1;
+    for (int64_t k = 0; k < c->kernel[1]; k++) {
+        int64_t at = k * c->dilation[1] - c->padding[1], column = packed_floor_divide(at, c->stride[1]);
+        low = column < low ? column : low, high = column > high ? column : high;
+        if (at - column * c->stride[1] >= p->phases) p->phases = at - column * c->stride[1] + 1;
+    }
+    p->before = low;
+    int64_t pixel = p->block * p->channel_blocks * p->phases, lead = high - low;
+    int64_t most = floats / (pixel * (extent[0] + 1)) - lead, tile_columns = PACKED_MOST_PIXELS * 2;
+    if (most < tile_columns) most = tile_columns;
+    p->columns = packed_divide_up(c->out[1], packed_divide_up(c->out[1], most));
+    if (p->columns < c->out[1]) p->columns = packed_divide_up(p->columns, tile_columns) * tile_columns;
+    p->width = p->columns + lead;
+    int64_t fit = (floats / (pixel * p->width) - extent[0] - 1) / c->stride[0] + 1;
+    p->rows = fit < 1 ? 1 : fit < c->out[0] ? fit : c->out[0];
+    p->rows = packed_divide_up(c->out[0], packed_divide_up(c->out[0], p->rows));
+    p->row = p->phases * p->width * p->block;
+    p->plane = ((p->rows - 1) * c->stride[0] + extent[0] + 1) * p->row;
+    p->scratch_floats = packed_divide_up(p->plane * p->channel_blocks, PACKED_BLOCK) * PACKED_BLOCK;
+    p->row_chunks = packed_divide_up(c->out[0], p->rows), p->column_chunks = packed_divide_up(c->out[1], p->columns);
+    p->filter_blocks = packed_divide_up(c->filters, PACKED_BLOCK);
+    int64_t chunks = c->images * p->row_chunks * p->column_chunks;
+    p->filter_parts = chunks >= 4 * workers ? 1 : packed_divide_up(4 * workers, chunks);
+    if (workers == 1) p->filter_parts = 1;
+    if (p->filter_parts > p->filter_blocks) p->filter_parts = p->filter_blocks;
+}
+
+SC_KERNEL int sc_conv_packed_run(sc_ctx *cx, const sc_conv *conv, sc_conv_images in, sc_conv_images out, sc_conv_images add,
+                                 const float *packed) {
+    sc_conv c = *conv;
+    packed_flatten(&c, &in, &out, &add);
+    int64_t area = c.kernel[0] * c.kernel[1], block = packed_block_of(c.channels), blocks = packed_divide_up(c.channels, block);
+    packed_plan p = {.c = &c, .in = in, .out = out, .add = add, .packed = packed, .block = block, .channel_blocks = blocks};
+    packed_cut(&p, sc_workers(cx));
+    int64_t chunks = c.images * p.row_chunks * p.column_chunks * p.filter_parts;
+    int64_t workers = sc_workers(cx) < chunks ? sc_workers(cx) : chunks;
+    int64_t bytes = workers * p.scratch_floats * 4 + blocks * area * 8;
+    sc_tensor *memory = sc_empty(cx, SC_U8, 1, &bytes);
+    if (!memory) return -1;
+    p.scratch = memory->data;
+    p.offsets = (int64_t *)(void *)(p.scratch + workers * p.scratch_floats);
+    int64_t *offset = p.offsets;
+    for (int64_t b = 0; b < blocks; b++)
+        for (int64_t k = 0; k < area; k++) {
+            int64_t at = k % c.kernel[1] * c.dilation[1] - c.padding[1], column = packed_floor_divide(at, c.stride[1]);
+            *offset++ = b * p.plane + k / c.kernel[1] * c.dilation[0] * p.row + (at - column * c.stride[1]) * p.width * block +
+                        (column - p.before) * block;
+        }
+    int64_t rest = packed_channels_of_block(c.channels, c.channels / block), panel = packed_panel_rows(&c) * PACKED_BLOCK;
+    p.walk = (packed_walk){p.offsets, blocks * area, c.channels / block * area, rest, panel, c.low, c.high};
+    sc_parallel(cx, chunks, 1, gemm_ns(c.filters, c.images * c.out[0] * c.out[1], c.channels * area, 4), packed_compute_part, &p);
+    sc_release(cx, memory);
+    return 0;
+}
+
+/* ---- depthwise ---- */
+
+typedef struct depthwise_plan { const sc_conv *c; sc_conv_images in, out, add; const float *packed; int64_t rows; } depthwise_plan;
+
+/* Compute px results of a vector of channels, for whose columns all elements lo..hi-1 of the kernel are inside. */
+SC_INLINE void depthwise_tile(const int px, const depthwise_plan *p, int64_t channel, const float *x, int64_t k_rows[2], int64_t lo,
+                              int64_t hi, const float *w, float *out, const float *add) {
+    const sc_conv *c = p->c;
+    packed_vec acc[PACKED_DEPTHWISE_PIXELS];
+#pragma GCC unroll 4
+    for (int i = 0; i < px; i++) acc[i] = packed_load(p->packed + channel);
+    int64_t apart = c->stride[1] * p->in.column;
+    for (int64_t k = k_rows[0]; k < k_rows[1]; k++)
+        for (int64_t l = lo; l < hi; l++) {
+            const float *at = x + k * c->dilation[0] * p->in.row + l * c->dilation[1] * p->in.column;
+            packed_vec weight = packed_load(w + (k * c->kernel[1] + l) * c->filters);
+#pragma GCC unroll 4
+            for (int i = 0; i < px; i++) acc[i] += packed_load(at + i * apart) * weight;
+        }
+#pragma GCC unroll 4
+    for (int i = 0; i < px; i++) {
+        if (add) acc[i] += packed_load(add + i * p->add.column);
+        packed_store(out + i * p->out.column, packed_clamp(acc[i], c->low, c->high));
+    }
+}
+
+static void depthwise_rows(const depthwise_plan *p, int64_t image, int64_t row, int64_t rows, int64_t channel) {
+    const sc_conv *c = p->c;
+    const float *w = p->packed + packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK + channel;
+    int64_t inner[2]; /* the columns whose windows lie inside */
+    inner[0] = packed_divide_up(c->padding[1], c->stride[1]);
+    inner[1] = packed_floor_divide(c->in[1] - 1 + c->padding[1] - (c->kernel[1] - 1) * c->dilation[1], c->stride[1]) + 1;
+    for (int64_t y = row; y < row + rows; y++) {
+        int64_t k_rows[2], top = y * c->stride[0] - c->padding[0];
+        image_valid(c->in[0], c->kernel[0], c->dilation[0], top, &k_rows[0], &k_rows[1]);
+        const float *line = p->in.data + image * p->in.image + top * p->in.row + channel;
+        float *out = p->out.data + image * p->out.image + y * p->out.row + channel;
+        const float *add = p->add.data ? p->add.data + image * p->add.image + y * p->add.row + channel : NULL;
+        for (int64_t x = 0, px; x < c->out[1]; x += px) {
+            int64_t left = x * c->stride[1] - c->padding[1], lo = 0, hi = c->kernel[1];
+            bool inside = x >= inner[0] && x < inner[1];
+            px = inside && inner[1] - x >= PACKED_DEPTHWISE_PIXELS ? PACKED_DEPTHWISE_PIXELS : 1;
+            if (!inside) image_valid(c->in[1], c->kernel[1], c->dilation[1], left, &lo, &hi);
+            const float *from = line + left * p->in.column, *more = add ? add + x * p->add.column : NULL;
+            float *to = out + x * p->out.column;
+            if (px == 1) depthwise_tile(1, p, channel, from, k_rows, lo, hi, w, to, more);
+            else depthwise_tile(PACKED_DEPTHWISE_PIXELS, p, channel, from, k_rows, lo, hi, w, to, more);
+        }
+    }
+}
+
+static void depthwise_part(void *arg, int64_t begin, int64_t end, int worker) {
+    const depthwise_plan *p = arg;
+    const sc_conv *c = p->c;
+    int64_t chunks = packed_divide_up(c->out[0], p->rows);
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t row = i % chunks * p->rows, rows = c->out[0] - row < p->rows ? c->out[0] - row : p->rows;
+        for (int64_t f = 0; f < c->filters; f += PACKED_LANES)
+            depthwise_rows(p, i / chunks, row, rows, f + PACKED_LANES <= c->filters ? f : c->filters - PACKED_LANES);
+    }
+}
+
+SC_KERNEL void sc_conv_depthwise_run(sc_ctx *cx, const sc_conv *c, sc_conv_images in, sc_conv_images out, sc_conv_images add,
+                                     const float *packed) {
+    depthwise_plan p = {c, in, out, add, packed, sc_workers(cx) > 1 ? packed_divide_up(c->out[0], 4) : c->out[0]};
+    double ns = 2 * gemm_ns(c->filters, c->images * c->out[0] * c->out[1], c->kernel[0] * c->kernel[1], 4);
+    sc_parallel(cx, c->images * packed_divide_up(c->out[0], p.rows), 1, ns, depthwise_part, &p);
+}

@@ -1,0 +1,27 @@
+/* sc_conv_packed.h - what sc_conv_packed.c has for sc_conv.c. */
+#ifndef SC_CONV_PACKED_H
+#define SC_CONV_PACKED_H
+#include "sc_internal.h"
+
+/* Sizes of a convolution without groups, or of a depthwise one, of which `filters` is the number of groups and `channels` is 1;
+ * pairs are (h, w). Results are put between low and high. */
+typedef struct sc_conv {
+    int64_t images, channels, filters, in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
+    float low, high;
+} sc_conv;
+
+/* Floats of images, with strides in floats. */
+typedef struct sc_conv_images { float *data; int64_t image, channel, row, column; } sc_conv_images;
+
+/* Return the number of floats that the packed weight and bias take. */
+SC_KERNEL int64_t sc_conv_packed_floats(const sc_conv *c, bool depthwise);
+/* Pack a contiguous weight [filters, channels, kernel] and a bias, which may be NULL. */
+SC_KERNEL void sc_conv_pack(const sc_conv *c, bool depthwise, const float *weight, const float *bias, float *to);
+/* Compute out = clamp(conv(in) + add). add.data is NULL if there is nothing to add. -1 where memory ends. */
+SC_KERNEL int sc_conv_packed_run(sc_ctx *cx, const sc_conv *c, sc_conv_images in, sc_conv_images out, sc_conv_images add,
+                                 const float *packed);
+/* The channels of all images are side by side; there are at least 16. */
+SC_KERNEL void sc_conv_depthwise_run(sc_ctx *cx, const sc_conv *c, sc_conv_images in, sc_conv_images out, sc_conv_images add,
+                                     const float *packed);
+
+#endif
