@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MethodType
 from typing import Any
 
@@ -39,7 +40,8 @@ def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Repo
 
     Two values agree if `torch.testing.assert_close` accepts them with its defaults (NaN equals NaN), or if the error
     of compiled code against a float64 run is within twice eager's own error. With 16-bit weights, values must agree
-    with eager on the rounded weights; the errors that the report shows are those against eager on the exact weights.
+    with eager on the rounded weights; the errors that the report shows are those against eager on the exact weights. Where
+    norms that are folded into frozen weights let values differ, the report names the error without `fold_norms`, too.
 
     model: a function, method, or nn.Module instance, compiled or not.
     locate: also find the first source line where compiled C and the IR interpreter differ.
@@ -57,14 +59,14 @@ def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Repo
     if isinstance(actual.error, (CompileError, InternalError, ToolchainError, BuildError)):
         raise actual.error
     written = list(_compare_writes(actual, expected, before))
-    precise = None if step else _Precise(eager, receiver, args, kwargs)  # a step in float64 would write to float32 weights
+    runs = None if step else _Runs(eager, _unfolded(compiled), receiver, args, kwargs)  # a float64 step would write weights
     if weights := _rounded_weights(compiled):
         with rounded(weights), step.mode(), undo_writes(receiver):
             alike = _run(eager, args, kwargs, receiver, step)
-            judged = list(_compare_results(actual, alike, precise))
+            judged = list(_compare_results(actual, alike, runs))
         rows = [*_with_errors(judged, _compare_results(actual, expected, None)), *written]
     else:
-        rows = [*_compare_results(actual, expected, precise), *written]
+        rows = [*_compare_results(actual, expected, runs), *written]
     if not locate or expected.error or actual.error:
         return Report(tuple(rows))
     return Report(tuple(rows), _locate(compiled, args, kwargs, receiver, step))
@@ -76,6 +78,18 @@ def _rounded_weights(compiled: Any) -> Rounded:
         return []
     entry = dispatcher.variants[-1].translated.entry
     return rounded_weights(entry.module, entry.tensors)
+
+
+def _unfolded(compiled: Any) -> Callable[..., Any] | None:
+    """Return the function compiled without folded norms, if norms may be folded into frozen weights of convolutions."""
+    dispatcher = getattr(compiled, "_dispatcher", None)
+    if dispatcher is None or not (dispatcher.options.freeze and dispatcher.options.fold_norms) or not dispatcher.variants:
+        return None
+    if all(op.name != "conv2d_packed" for op in dispatcher.variants[-1].translated.entry.module.walk()):
+        return None
+    options = {**dispatcher.options.given(), "fold_norms": False}
+    made: Callable[..., Any] = compile(original(compiled), **options)
+    return made
 
 
 def _with_errors(judged: list[Row], against_exact: Iterator[Row]) -> Iterator[Row]:
@@ -209,7 +223,7 @@ def _memory(tensor: torch.Tensor) -> int:
 # ---- rows ----
 
 
-def _compare_results(actual: _Outcome, expected: _Outcome, precise: _Precise | None) -> Iterator[Row]:
+def _compare_results(actual: _Outcome, expected: _Outcome, runs: _Runs | None) -> Iterator[Row]:
     if actual.error or expected.error:
         yield _compare_errors(actual.error, expected.error)
         return
@@ -218,7 +232,7 @@ def _compare_results(actual: _Outcome, expected: _Outcome, precise: _Precise | N
         yield Row("out", _outline(expected.result), verdict, False)
         return
     pairs = zip(leaves_of("out", actual.result), leaves_of("out", expected.result), strict=True)
-    rows = [_compare_leaf(path, a, e, precise) for (path, a), (_, e) in pairs]
+    rows = [_compare_leaf(path, a, e, runs) for (path, a), (_, e) in pairs]
     for row in rows:
         ours, theirs = actual.aliases.get(row.path), expected.aliases.get(row.path)
         if row.ok and ours != theirs:
@@ -251,13 +265,13 @@ def _compare_writes(actual: _Outcome, expected: _Outcome, before: _Inputs) -> It
             yield _compare_leaf(path, ours.get(path, "nothing"), value, None)
 
 
-def _compare_leaf(path: str, actual: Any, expected: Any, precise: _Precise | None) -> Row:
+def _compare_leaf(path: str, actual: Any, expected: Any, runs: _Runs | None) -> Row:
     value = _describe(expected)
     if type(actual) is not type(expected):
         return Row(path, value, f"TYPE {type(actual).__name__}", False)
     if isinstance(expected, float):
         a, e = (torch.tensor(x, dtype=torch.float64) for x in (actual, expected))
-        return _compare_values(path, value, a, e, precise)
+        return _compare_values(path, value, a, e, runs)
     if not isinstance(expected, torch.Tensor):
         equal = identical(actual, expected)
         return Row(path, value, "equal" if equal else f"DIFFERS: {_describe(actual)}", equal)
@@ -268,37 +282,52 @@ def _compare_leaf(path: str, actual: Any, expected: Any, precise: _Precise | Non
     ):
         if ours != theirs:
             return Row(path, value, f"{what} {ours} instead of {theirs}", False)
-    return _compare_values(path, value, actual, expected, precise)
+    return _compare_values(path, value, actual, expected, runs)
 
 
-def _compare_values(path: str, value: str, a: torch.Tensor, e: torch.Tensor, precise: _Precise | None) -> Row:
+def _compare_values(path: str, value: str, a: torch.Tensor, e: torch.Tensor, runs: _Runs | None) -> Row:
     found = difference(a, e)
     ok, verdict = found.close, "equal" if found.where is None else "close" if found.close else "DIFFERS"
-    if not ok and precise is not None and (exact := precise.leaf(path)) is not None and exact.shape == e.shape:
+    if not ok and runs is not None and (exact := runs.exact(path)) is not None and exact.shape == e.shape:
         ours, theirs = error_against(a, exact), error_against(e, exact)
         ok = ours <= 2 * theirs
         verdict = f"{'close' if ok else 'DIFFERS'}: error {ours:.3g}, eager's {theirs:.3g} against float64"
+        if (apart := runs.unfolded(path)) is not None:
+            verdict += f"; with fold_norms=False {error_against(apart, exact):.3g}"
     rtol, atol = tolerance(e.dtype)
     return Row(path, value, verdict, ok, found.max_abs, found.max_rel, found.max_ulp, found.where, rtol, atol)
 
 
-class _Precise:
-    """A float64 run of the same call, started when an output is first needed. Some models do not run in float64."""
+class _Runs:
+    """Further runs of the same call: in float64, and without folded norms. Each begins when an output is first asked for."""
 
-    def __init__(self, eager: Any, receiver: torch.nn.Module | None, args: Any, kwargs: Any):
-        self.eager, self.receiver, self.args, self.kwargs = eager, receiver, args, kwargs
-        self.found: _Leaves | None = None
+    def __init__(
+        self, eager: Any, apart: Callable[..., Any] | None, receiver: torch.nn.Module | None, args: Any, kwargs: Any
+    ):
+        self.eager, self.apart, self.receiver, self.args, self.kwargs = eager, apart, receiver, args, kwargs
 
-    def leaf(self, path: str) -> torch.Tensor | None:
+    def exact(self, path: str) -> torch.Tensor | None:
         """Return an output in float64, or None if the run failed or the output is not floating."""
-        if self.found is None:
-            self.found = self._run()
-        leaf = self.found.get(path)
+        leaf = self._exact.get(path)
         if isinstance(leaf, float):
             return torch.tensor(leaf, dtype=torch.float64)
         return leaf if isinstance(leaf, torch.Tensor) and leaf.dtype == torch.float64 else None
 
-    def _run(self) -> _Leaves:
+    def unfolded(self, path: str) -> torch.Tensor | None:
+        """Return a tensor that code without folded norms computes, or None if there is no such code."""
+        leaf = self._unfolded.get(path)
+        return leaf if isinstance(leaf, torch.Tensor) else None
+
+    @cached_property
+    def _unfolded(self) -> _Leaves:
+        if self.apart is None:
+            return {}
+        step = Step(None)
+        with step.mode(), undo_writes(self.receiver):
+            return dict(leaves_of("out", _run(self.apart, self.args, self.kwargs, self.receiver, step).result))
+
+    @cached_property
+    def _exact(self) -> _Leaves:
         default = torch.get_default_dtype()
         try:
             torch.set_default_dtype(torch.float64)

@@ -40,6 +40,7 @@ def _compile_options(options: argparse.Namespace) -> dict[str, Any]:
         "dynamic": not options.static,
         "freeze": options.freeze,
         "weights": options.weights,
+        "fold_norms": not options.no_fold_norms,
         "flush_denormals": options.flush_denormals,
         "debug": options.debug,
         "checkpoint": options.checkpoint,

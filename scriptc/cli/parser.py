@@ -128,6 +128,8 @@ def _add_target_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--freeze", action="store_true", help="assume that weights never change between calls")
     command.add_argument("--weights", choices=("float32", "bfloat16", "float16"), default="float32",
                          help="dtype in which frozen weights of linears are kept (default: float32)")  # fmt: skip
+    command.add_argument("--no-fold-norms", action="store_true",
+                         help="keep scales and shifts behind convolutions out of frozen weights")  # fmt: skip
     command.add_argument("--checkpoint", choices=("none", "sqrt"), default="none",
                          help="sqrt: backward runs loops again, in chunks, and keeps less (default: none)")  # fmt: skip
     command.add_argument("--flush-denormals", action="store_true", help="treat denormal numbers as zero")

@@ -23,6 +23,8 @@ class CompileOptions(TypedDict, total=False):
     profile: generate the instrumented code that `Compiled.profile` uses. Default: False.
     weights: "bfloat16" or "float16" keeps frozen float32 weights of linears rounded to that dtype. Sums stay float32.
         Needs freeze=True, and optimize=2 or 3. Default: "float32".
+    fold_norms: where weights are frozen, the scales and shifts behind convolutions, such as those of a BatchNorm in
+        evaluation, are multiplied into weights and added to biases. Results differ by rounding. Default: True.
     checkpoint: "sqrt" lets backward run loops again, in chunks of about as many iterations as there are chunks, so that
         a loop of n iterations keeps the values of about sqrt(n). "none" keeps those of all iterations. Default: "none".
     """
@@ -34,6 +36,7 @@ class CompileOptions(TypedDict, total=False):
     flush_denormals: bool
     profile: bool
     weights: Literal["float32", "bfloat16", "float16"]
+    fold_norms: bool
     checkpoint: Literal["none", "sqrt"]
 
 
@@ -48,6 +51,7 @@ class Options:
     flush_denormals: whether compiled calls treat denormal numbers as zero.
     profile: whether to instrument the code for `compiled.profile`.
     weights: the weight format of frozen linears, "float32", "bfloat16" or "float16". Sums are float32 in each of them.
+    fold_norms: whether what is computed for each channel behind convolutions of frozen weights becomes part of the weights.
     debug: whether to emit #line directives and to pass -g, so that a debugger steps through the Python source.
     checkpoint: "sqrt" if backward runs the loops of forward again, in chunks, else "none".
     """
@@ -59,6 +63,7 @@ class Options:
     flush_denormals: bool = False
     profile: bool = False
     weights: str = "float32"
+    fold_norms: bool = True
     checkpoint: str = "none"
 
     @classmethod

@@ -25,6 +25,7 @@ FULL = (
     _CLEAN,
     PipelinePass("batch_sums", "it takes sums of products, before others take the products"),
     PipelinePass("forward_writes", "the passes behind it match values that nothing writes", ("frozen",)),
+    PipelinePass("fold_norms", "it matches the ops behind convolutions whose weights are not packed yet", ("folded",)),
     PipelinePass("prepare_weights", "hoisted weights show which products have invariant matrices", ("frozen", "weight_format")),
     PipelinePass("clean", "packing leaves equal packs of one weight"),
     PipelinePass("merge_contractions", "it joins products of packed weights, before they are batched one by one"),
@@ -48,6 +49,7 @@ def passes_of(options: Options) -> list[Step]:
     """Return the passes of a compilation, in order."""
     given = {
         "frozen": int(options.freeze),
+        "folded": int(options.freeze and options.fold_norms),
         "weight_format": WEIGHTS.index(options.weights),
     }
     return [(each.name, {name: given[name] for name in each.options}) for each in OPT_LEVELS[options.optimize]]
