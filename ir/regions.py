@@ -147,6 +147,12 @@ def ancestor_in(block: Block, op: Op) -> Op | None:
     return at
 
 
+def precedes(value: Value, op: Op) -> bool:
+    """Return whether a value is defined where an op stands."""
+    at, made = ancestor_in(value.block, op), value.op
+    return at is not None and (made is None or (block := value.block).ops.index(made) < block.ops.index(at))
+
+
 def try_around(op: Op) -> Op | None:
     """Return the `try` whose handler catches an exception of `op`; None if the exception leaves the function."""
     block = op.parent

@@ -34,6 +34,7 @@ FULL = (
     PipelinePass("sum_contractions", "it matches the products that are left in the loop"),
     PipelinePass("stack_lists", "it needs the products in their final form, which decides what is appended"),
     PipelinePass("clean", "indices and lengths of removed lists are left"),
+    PipelinePass("fuse_epilogues", "it matches single pointwise ops behind packed convolutions"),
     PipelinePass("drop_contiguous", "fuse needs tensors whose strides no result depends on"),
     PipelinePass("fuse", "after every pass that matches a single pointwise op"),
     PipelinePass("make_contiguous", "it needs to know what the fused loops read"),
