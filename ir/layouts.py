@@ -92,6 +92,11 @@ def _asks_for_sizes(check: Op) -> bool:
     return check.name == "check" and OPS[check.attrs["of"]].check not in ("view", "reshape")
 
 
+def ignores_strides(op: Op) -> bool:
+    """Return whether nothing that an op computes depends on the strides of its operands."""
+    return op.has("PLAIN") or op.name in ("stacked.put", "size") or _asks_for_sizes(op)
+
+
 def access(value: Value) -> Access:
     dims: list[int | None] = list(range(rank(value)))
     offset: list[tuple[Value, int]] = []
@@ -188,7 +193,7 @@ class Layouts:
                     todo += [x for argument in into for x in (argument.inner, argument.result) if x is not None]
                 elif user.has("ELEMENTWISE") or user.name == "fuse" or is_followed(user):
                     todo += user.results
-                elif not user.has("PLAIN") and user.name not in ("stacked.put", "size") and not _asks_for_sizes(user):
+                elif not ignores_strides(user):
                     return False
         return True
 

@@ -24,6 +24,7 @@ REASSOCIATING = [
     "clean,prepare_weights,clean,merge_contractions,clean,batch_loops,sum_contractions,clean,fuse", "sum_contractions",
     "merge_contractions", "batch_sums", "clean,batch_sums,clean,prepare_weights,stack_lists,fuse",
 ]  # fmt: skip
+INEXACT = [*REASSOCIATING, "channels_last"]  # strides decide in which order torch's own convolutions add
 RUNS = 6
 
 
@@ -44,6 +45,6 @@ def test_passes_keep_the_meaning(case: Case) -> None:
             for seed in range(RUNS):
                 inputs = make_inputs(before, name, random.Random(seed))
                 if _ends(before, name, inputs.args):
-                    exact = pipeline not in REASSOCIATING
+                    exact = pipeline not in INEXACT
                     results = [outcome(module, name, inputs, exact=exact) for module in (before, after)]
                     assert results[0] == results[1], pipeline

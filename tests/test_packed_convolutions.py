@@ -1,0 +1,237 @@
+"""Convolutions of frozen weights equal eager in values, strides and errors, whatever the strides of images and weights."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+import scriptc
+
+FORMATS = (torch.contiguous_format, torch.channels_last)
+
+
+def whole(*size: int) -> Tensor:
+    """Small whole numbers: sums are exact in whatever order."""
+    return torch.randint(-4, 5, size).to(torch.float32)
+
+
+def filled(model: nn.Module) -> nn.Module:
+    """Return a model in evaluation mode whose weights are small whole numbers, and its scales powers of two."""
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            module.weight.data = whole(*module.weight.shape)
+            if module.bias is not None:
+                module.bias.data = whole(*module.bias.shape)
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_var.fill_(4.0 - module.eps)
+            module.running_mean.copy_(whole(module.num_features))
+    return model.eval().requires_grad_(False)
+
+
+@torch.no_grad()
+def agree(made, eager, x: Tensor) -> None:
+    expected, result = eager(x), made(x)
+    for a, b in zip(result, expected, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6 * b.abs().max().item() if b.numel() else 0.0)
+        assert a.stride() == b.stride()
+
+
+class Products(nn.Module):
+    """Each layer reads the image, so that the sizes of its tiles, chunks and edges are its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Conv2d(*sizes, **how)
+            for sizes, how in [
+                ((20, 40, 3), {"padding": 1}),
+                ((20, 16, (1, 4)), {"stride": (2, 3), "padding": (0, 2), "bias": False}),
+                ((20, 70, 1), {}),
+                ((20, 5, 2), {"stride": 2, "dilation": (2, 1)}),
+                ((20, 20, 3), {"padding": 1, "groups": 20}),
+                ((20, 20, (5, 2)), {"stride": (2, 1), "padding": (2, 1), "dilation": (1, 2), "groups": 20}),
+                ((20, 36, 1), {"stride": 2}),
+                ((20, 20, 3), {"groups": 4}),
+            ]
+        )
+        self.few = nn.Conv2d(3, 33, (3, 5), stride=2, padding=1)
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        return [layer(x) for layer in self.layers] + [self.few(x[:, 2:5])]
+
+
+@pytest.mark.parametrize("images", FORMATS)
+@pytest.mark.parametrize("weights", FORMATS)
+def test_products(images, weights) -> None:
+    model = filled(Products()).to(memory_format=weights)
+    made = scriptc.compile(model, freeze=True, optimize=2)
+    for size in ((1, 20, 9, 31), (2, 20, 40, 7), (3, 20, 5, 5), (1, 20, 70, 90)):
+        agree(made, model, whole(*size).contiguous(memory_format=images))
+    agree(made, model, whole(20, 2, 9, 8).transpose(0, 1))
+    agree(made, model, whole(1, 20, 8, 20)[:, :, :, 3:])
+
+
+class Block(nn.Module):
+    def __init__(self, channels: int, inplace: bool) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(channels)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1, groups=channels)
+        self.relu = nn.ReLU(inplace=inplace)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.second(self.relu(self.norm(self.first(x))))
+        y += x
+        return self.relu(y)
+
+
+class Net(nn.Module):
+    """Residual blocks, pools and joins, whose images are seen on the way."""
+
+    def __init__(self, inplace: bool) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 32, 3, stride=2)
+        self.blocks = nn.Sequential(Block(32, inplace), Block(32, inplace))
+        self.side = nn.Conv2d(32, 24, 1)
+        self.end = nn.Conv2d(56, 20, 1)
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        a = F.max_pool2d(F.relu6(self.stem(x)), 3, 2, 1)
+        b = self.blocks(a)
+        c = torch.cat((b, self.side(b) + 1.0), 1)
+        d = self.end(F.avg_pool2d(c, 2, ceil_mode=True))
+        flat = d.flatten(1)
+        return [b.permute(1, 0, 2, 3), c * 2.0, flat, d.mean((2, 3)), self.side(a).relu_()]
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+@pytest.mark.parametrize("images", FORMATS)
+@pytest.mark.parametrize("weights", FORMATS)
+def test_images_that_are_seen_have_the_strides_of_eager(images, weights, inplace) -> None:
+    model = filled(Net(inplace)).to(memory_format=weights)
+    made = scriptc.compile(model, freeze=True, optimize=2)
+    for size in ((1, 3, 33, 21), (2, 3, 64, 18)):
+        agree(made, model, whole(*size).contiguous(memory_format=images))
+    text = made.ir()
+    assert "conv2d(" not in text and text.count("low = 0.0") == 6 and text.count("high = 6.0") == 1 and "copy_(" not in text
+
+
+class Mixed(nn.Module):
+    """Sums of images whose strides eager decides in different ways."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.c = nn.Conv2d(3, 16, 1), nn.Conv2d(16, 17, 1), nn.Conv2d(3, 17, 1)
+
+    def forward(self, x: Tensor, y: Tensor) -> list[Tensor]:
+        a = F.relu(self.a(x))
+        b = self.b(a)
+        return [b, self.c(y) + F.relu(self.b(a)), F.relu(self.b(a)) + self.c(y), self.b(a) + self.c(x), self.b(a + y[:, :1])]
+
+
+@pytest.mark.parametrize("of", ["a", "b", "c", "ab", "bc"])
+def test_weights_of_one_net_have_strides_of_their_own(of: str) -> None:
+    model = filled(Mixed())
+    for name in of:
+        getattr(model, name).to(memory_format=torch.channels_last)
+    made = scriptc.compile(model, freeze=True, optimize=2)
+    for first in FORMATS:
+        for second in FORMATS:
+            x, y = whole(2, 3, 6, 5).contiguous(memory_format=first), whole(2, 3, 6, 5).contiguous(memory_format=second)
+            agree(lambda x, y=y: made(x, y), lambda x, y=y: model(x, y), x)
+
+
+class Sums(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Conv2d(4, 16, 3), nn.Conv2d(4, 16, 1)
+
+    def forward(self, x: Tensor, y: Tensor, kind: int) -> Tensor:
+        if kind == 0:
+            return self.a(x) + y
+        if kind == 1:
+            return y + self.a(x)
+        z = self.b(x)
+        z += y
+        return z.clamp(-1.0, 2.0)
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2])
+def test_what_is_added_broadcasts(kind: int) -> None:
+    model = filled(Sums())
+    made = scriptc.compile(model, freeze=True, optimize=2)
+    for size in ((2, 16, 1, 1), (16, 1, 5), (1,), (2, 16, 5, 5), (3, 1, 16, 5, 5), (2, 16, 4, 4), (2, 15, 5, 5)):
+        for images in FORMATS:
+            x, y = whole(2, 4, *((7, 7) if kind < 2 else (5, 5))).contiguous(memory_format=images), whole(*size)
+            try:
+                expected = model(x, y, kind)
+            except RuntimeError as error:
+                with pytest.raises(RuntimeError) as raised:
+                    made(x, y, kind)
+                assert str(raised.value).startswith(str(error))
+            else:
+                agree(lambda x, y=y: [made(x, y, kind)], lambda x, e=expected: [e], x)
+
+
+def test_errors_are_those_of_eager() -> None:
+    model = filled(Sums())
+    made = scriptc.compile(model, freeze=True, optimize=2)
+    for x in (whole(2, 3, 7, 7), whole(2, 4, 2, 7), whole(1, 4, 0, 7)):
+        with pytest.raises(RuntimeError) as expected:
+            model(x, whole(1), 0)
+        with pytest.raises(RuntimeError) as raised:
+            made(x, whole(1), 0)
+        assert str(raised.value).startswith(str(expected.value))
+
+
+def with_norms(model: nn.Module) -> nn.Module:
+    """Return a model in evaluation mode whose norms have means and variances of their own."""
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_mean.normal_()
+            module.running_var.uniform_(0.5, 2.0)
+    return model.eval().requires_grad_(False)
+
+
+@pytest.mark.parametrize("fold", [True, False])
+def test_norms_are_folded(fold: bool) -> None:
+    torch.manual_seed(0)
+    model = with_norms(Net(False))
+    made = scriptc.compile(model, freeze=True, optimize=2, fold_norms=fold)
+    x = torch.randn(2, 3, 40, 40)
+    for a, b in zip(made(x), model(x), strict=True):
+        torch.testing.assert_close(a, b)
+    # what is left of the two norms: a scale and a shift of the images, or of the weights
+    scaled = made.ir().count(" = mul(%weight")
+    assert scaled == (2 if fold else 0)
+
+
+def test_compare_reports_what_folding_changes() -> None:
+    torch.manual_seed(0)
+    model = with_norms(nn.Sequential(nn.Conv2d(16, 32, 3), nn.BatchNorm2d(32), nn.Conv2d(32, 16, 3)))
+    x = torch.randn(1, 16, 20, 20) * 1e4
+    for fold in (True, False):
+        report = scriptc.compare(scriptc.compile(model, freeze=True, fold_norms=fold), x).check()
+        assert "against float64" in str(report) and ("; with fold_norms=False " in str(report)) == fold
+
+
+def test_norms_that_train_are_not_folded() -> None:
+    model = filled(Net(False)).train()
+    made = scriptc.compile(model, freeze=True, optimize=2)
+    x = whole(2, 3, 33, 33)
+    for _ in range(2):
+        state = {name: value.clone() for name, value in model.state_dict().items()}
+        expected = model(x)
+        model.load_state_dict(state)
+        for a, b in zip(made(x), expected, strict=True):
+            torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-3)
+
+
+def test_nan_and_infinity_stay() -> None:
+    model = filled(nn.Sequential(nn.Conv2d(16, 16, 3, padding=1), nn.ReLU(), nn.Conv2d(16, 17, 1), nn.ReLU6()))
+    made = scriptc.compile(model, freeze=True, optimize=2)
+    x = whole(1, 16, 6, 6)
+    x[0, 3, 2, 2], x[0, 5, 4, 4], x[0, 6, 0, 5] = float("nan"), float("inf"), -float("inf")
+    torch.testing.assert_close(made(x), model(x), rtol=0, atol=0, equal_nan=True)
