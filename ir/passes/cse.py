@@ -18,10 +18,9 @@ from collections.abc import Hashable, Mapping
 from scriptc.ir.analysis import (
     Origins,
     escapes,
-    function_body,
     interferes,
     is_reference,
-    is_written,
+    may_write,
     only_raises,
     shares_memory,
     writers,
@@ -51,20 +50,9 @@ def _can_merge(op: Op) -> bool:
     return not op.regions and (op.has("PURE") or only_raises(op))
 
 
-def _same_object(first: Value, second: Value) -> bool:
-    """Return whether two new objects may be one, since no op can observe the difference."""
-    op = second.op
-    assert op is not None
-    if not is_reference(second.type) or op.has("FETCHES"):
-        return True
-    if escapes(first) and escapes(second):
-        return False
-    body, known = function_body(op), Origins()
-    return shares_memory(second) or not (is_written(first, body, known) or is_written(second, body, known))
-
-
 class _Merger:
-    def __init__(self) -> None:
+    def __init__(self, body: Block) -> None:
+        self.writers = list(writers(body))  # of the function; no merged op is one
         self.written: list[Op] = []  # writers, in an order in which they may have run
         self.changed = False
 
@@ -85,17 +73,27 @@ class _Merger:
             first, since = seen[key]
             stale = any(interferes(writer, op) for writer in self.written[since:])
             pairs = list(zip(first.results, op.results, strict=True))
-            if not stale and all(fits(a, b) and _same_object(a, b) for a, b in pairs):
+            if not stale and all(fits(a, b) and self.same_object(a, b) for a, b in pairs):
                 op.replace_with(first.results)
                 self.changed = True
                 return
         seen[key] = op, len(self.written)
 
+    def same_object(self, first: Value, second: Value) -> bool:
+        """Return whether two new objects may be one, since no op can observe the difference."""
+        assert second.op is not None
+        if not is_reference(second.type) or second.op.has("FETCHES"):
+            return True
+        if escapes(first) and escapes(second):
+            return False
+        known = Origins()
+        return shares_memory(second) or not any(may_write(w, v, known) for w in self.writers for v in (first, second))
+
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
     changed = False
     for func in module.funcs.values():
-        merger = _Merger()
+        merger = _Merger(func.body)
         merger.block(func.body, ChainMap())
         changed |= merger.changed
     return changed
