@@ -9,8 +9,8 @@
     %m = mean(%y)
 
 Nothing else may be able to see the write: before it, the tensor is only computed with. Its strides must be those of the
-value: both are plain, or, with `frozen=1`, the value is computed elementwise from the tensor as first operand. (Eager's result
-of the latter has other strides, in dims of size 1, than a channels-last image of one pixel.)
+value: both are plain, or, with `frozen=1`, the value is computed elementwise with the tensor as the first of all operands.
+(Eager's result of the latter has other strides, in dims of size 1, than a channels-last image of one pixel.)
 """
 
 from __future__ import annotations
@@ -70,7 +70,16 @@ class _Forwarder:
             return False
         if target in self.layouts.plain and value in self.layouts.plain:
             return True
-        return self.frozen and value.op is not None and value.op.operands[0] is target
+        return self.frozen and _follows(value, target)
+
+
+def _follows(value: Value, target: Value) -> bool:
+    """Return whether a value is computed elementwise from a tensor of its type, which is the first operand of each op."""
+    while value is not target:
+        if value.op is None or not value.op.has("ELEMENTWISE") or value.op.operands[0].type != target.type:
+            return False
+        value = value.op.operands[0]
+    return True
 
 
 def _are_alike(shapes: Shapes, a: Value, b: Value) -> bool:
