@@ -66,6 +66,18 @@ def _expand(operands: Operands, attrs: Attrs) -> bool:
     return fits and math.prod(s for s in sizes if isinstance(s, int)) < 2**63
 
 
+def _reshape(operands: Operands, attrs: Attrs) -> bool:
+    (x,) = tensors_of(operands)
+    sizes = [as_dim(v) for v in tuple_items(operands[1])]
+    if x.dims is None or not all(isinstance(size, int) for size in (*x.dims, *sizes)):
+        return False
+    count, given = math.prod(x.dims), [size for size in sizes if size != -1]  # type: ignore[arg-type]
+    product = math.prod(given)  # type: ignore[arg-type]
+    if len(given) == len(sizes):
+        return min(given, default=0) >= 0 and product == count  # type: ignore[type-var, operator]
+    return len(given) == len(sizes) - 1 and product > 0 and count % product == 0
+
+
 def _never(operands: Operands, attrs: Attrs) -> bool:
     return False
 
@@ -77,7 +89,7 @@ PROOFS: dict[str, Callable[[Operands, Attrs], bool]] = {
     "select": _select,
     "expand": _expand,
     "view": _never,
-    "reshape": _never,
+    "reshape": _reshape,
 }
 
 
