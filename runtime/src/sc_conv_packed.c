@@ -24,6 +24,7 @@ enum {
     PACKED_MOST_BLOCKS = SC_VL == 64 ? 4 : 1,
     PACKED_MOST_PIXELS = SC_VL == 64 ? 14 : SC_VL == 32 ? 6 : 2, /* of a tile */
     PACKED_UNROLL = 4,                 /* channels of an iteration; blocks are filled up to a multiple */
+    PACKED_RUN = 512,                  /* channels of the terms of a run */
     PACKED_SOON = 4,                   /* tiles that ask for the next panels */
     PACKED_SCRATCH_BYTES = 1 << 18,    /* of a chunk, beside weights in the second cache */
     PACKED_POINTWISE_BYTES = 1 << 16,  /* of 1 x 1 convolutions, so that results stay in the second cache for all filters */
@@ -32,8 +33,11 @@ enum {
 
 SC_INLINE packed_vec packed_load(const float *p) { return *(const packed_vec_at *)p; }
 SC_INLINE packed_vec packed_load_once(const float *p) { return *(const volatile packed_vec_at *)p; } /* see sc_gemm_tile.inc */
-/* Load a number into all lanes. GCC would load neighboring numbers as a vector and shuffle. */
-SC_INLINE packed_vec packed_load_one(const float *p) { return *(const volatile float *)p - (packed_vec){0}; }
+/* Load a number into all lanes. GCC must not know the address: it would load neighboring numbers as a vector, and shuffle. */
+SC_INLINE packed_vec packed_load_one(const float *p) {
+    __asm__("" : "+r"(p));
+    return *p - (packed_vec){0};
+}
 SC_INLINE void packed_store(float *p, packed_vec x) { *(packed_vec_at *)p = x; }
 SC_INLINE packed_vec packed_clamp(packed_vec x, float low, float high) { /* keeps NaN and -0 */
     packed_ints below = x < low, above = x > high;
@@ -99,10 +103,10 @@ SC_KERNEL void sc_conv_pack(const sc_conv *c, bool depthwise, const float *weigh
 /* ---- tiles ---- */
 
 /* What all tiles of a chunk share. offset: of each term in the scratch. The first `whole` terms have as many channels as a block,
- * the others `rest`. */
+ * the others `rest`. run: terms whose sums are added up before they are added to others. */
 typedef struct packed_walk {
     const int64_t *offset;
-    int64_t terms, whole, rest, panel; /* panel: floats of the weights of a block */
+    int64_t terms, whole, rest, run, panel; /* panel: floats of the weights of a block */
     float low, high;
 } packed_walk;
 
@@ -124,6 +128,21 @@ static void packed_store_apart(int64_t px, int64_t n, const float *sums, const p
         }
 }
 
+typedef packed_vec packed_sums[PACKED_NV][PACKED_MOST_PIXELS];
+
+/* Add sums to those of earlier terms, and begin anew: long runs of additions would lose more bits. */
+SC_INLINE void packed_add_up(const int fb, const int px, packed_sums *acc, packed_sums *sum, bool first) {
+#pragma GCC unroll 4
+    for (int f = 0; f < fb; f++)
+#pragma GCC unroll 4
+        for (int v = 0; v < PACKED_NV; v++)
+#pragma GCC unroll 14
+            for (int p = 0; p < px; p++) {
+                sum[f][v][p] = first ? acc[f][v][p] : sum[f][v][p] + acc[f][v][p];
+                acc[f][v][p] = (packed_vec){0};
+            }
+}
+
 /* Compute fb blocks of px pixels. The block of channels, fb and px are constants. soon: weights that are asked for early. */
 SC_INLINE void packed_tile(const int block, const int fb, const int px, const packed_walk *k, const float *x, const float *bias,
                            const float *w, const float *soon, const packed_target *t) {
@@ -132,12 +151,17 @@ SC_INLINE void packed_tile(const int block, const int fb, const int px, const pa
             __builtin_prefetch(t->out + p * t->pixel + f * PACKED_BLOCK, 1);
             if (t->add) __builtin_prefetch(t->add + p * t->add_pixel + f * PACKED_BLOCK);
         }
-    packed_vec acc[PACKED_MOST_BLOCKS][PACKED_NV][PACKED_MOST_PIXELS];
+    packed_sums acc[PACKED_MOST_BLOCKS];
     for (int f = 0; f < fb; f++)
         for (int v = 0; v < PACKED_NV; v++)
             for (int p = 0; p < px; p++) acc[f][v][p] = packed_load(bias + f * PACKED_BLOCK + v * PACKED_LANES);
     const int steps = block == 1 ? 1 : PACKED_UNROLL;
-    for (int64_t i = 0; i < k->terms; i++) {
+    packed_sums sum[PACKED_MOST_BLOCKS]; /* of all runs of terms but the last */
+    for (int64_t i = 0, left = k->run; i < k->terms; i++, left--) {
+        if (left == 0) {
+            packed_add_up(fb, px, acc, sum, i == k->run);
+            left = k->run;
+        }
         const float *at = x + k->offset[i];
         int64_t count = block == 1 ? 1 : i < k->whole ? PACKED_BLOCK : k->rest;
         for (const float *end = at + count; at != end; at += steps, w += steps * PACKED_BLOCK, soon += fb * PACKED_BLOCK) {
@@ -159,6 +183,12 @@ SC_INLINE void packed_tile(const int block, const int fb, const int px, const pa
                 }
             }
         }
+    }
+    if (k->terms > k->run) {
+        packed_add_up(fb, px, acc, sum, false);
+        for (int f = 0; f < fb; f++)
+            for (int v = 0; v < PACKED_NV; v++)
+                for (int p = 0; p < px; p++) acc[f][v][p] = sum[f][v][p];
     }
     if (t->filter == 1 && t->n == PACKED_BLOCK && (!t->add || t->add_filter == 1)) {
         for (int f = 0; f < fb; f++)
@@ -193,13 +223,13 @@ typedef void packed_tile_of(const packed_walk *k, const float *x, const float *b
     }
 /* The tiles; of two that cost the same the later one is taken. Smaller ones, which overlap, do for those that are missing. */
 #if SC_VL == 64
-#define PACKED_FEW(X, block, fb) X(block, fb, 1) X(block, fb, 2) X(block, fb, 4) X(block, fb, 7)
+#define PACKED_FEW(X, block, fb) X(block, fb, 1) X(block, fb, 2) X(block, fb, 4) X(block, fb, 6)
 #define PACKED_MORE(X, block, fb) PACKED_FEW(X, block, fb) X(block, fb, 14)
 #define PACKED_ALL(X, block, fb) \
     X(block, fb, 1) X(block, fb, 2) X(block, fb, 3) X(block, fb, 4) X(block, fb, 5) X(block, fb, 6) X(block, fb, 7) \
     X(block, fb, 8) X(block, fb, 10) X(block, fb, 12) X(block, fb, 14)
 #define PACKED_TILES(X) \
-    PACKED_FEW(X, 16, 4) X(16, 4, 3) X(16, 4, 5) X(16, 4, 6) PACKED_ALL(X, 16, 1) PACKED_ALL(X, 16, 2) \
+    PACKED_FEW(X, 16, 4) X(16, 4, 3) X(16, 4, 5) PACKED_ALL(X, 16, 1) PACKED_ALL(X, 16, 2) \
     PACKED_MORE(X, 1, 1) PACKED_MORE(X, 1, 2)
 #elif SC_VL == 32
 #define PACKED_TILES(X) X(16, 1, 1) X(16, 1, 2) X(16, 1, 3) X(16, 1, 4) X(16, 1, 5) X(16, 1, 6) X(1, 1, 1) X(1, 1, 4) X(1, 1, 6)
@@ -212,12 +242,12 @@ typedef struct packed_kind { int block, blocks, pixels; packed_tile_of *compute;
 #define PACKED_KIND_OF(block, fb, px) {block, fb, px, packed_tile_##block##_##fb##_##px},
 static const packed_kind packed_kinds[] = {PACKED_TILES(PACKED_KIND_OF)};
 
-/* Estimate the cycles of a term of a row of so many columns: one multiply-add and one load of a vector in each; a sum is ready
- * after four. */
-static int64_t packed_row_cycles(const packed_kind *t, int64_t columns) {
+/* Estimate the time of a term of a row of so many columns: a multiply-add and the load of a vector take 1, and run side by
+ * side; a sum can be added to again after 8. */
+static int64_t packed_row_time(const packed_kind *t, int64_t columns) {
     int64_t sums = t->blocks * t->pixels * PACKED_NV, loads = t->blocks * PACKED_NV + t->pixels;
     int64_t busy = sums > loads ? sums : loads;
-    return packed_divide_up(columns, t->pixels) * (busy > 4 ? busy : 4);
+    return packed_divide_up(columns, t->pixels) * (busy > 8 ? busy : 8);
 }
 
 /* Return the kind of tile, of at most so many blocks and no more pixels than columns, that is cheapest for each block. */
@@ -225,7 +255,7 @@ static const packed_kind *packed_choose_tile(int64_t block, int64_t blocks, int6
     const packed_kind *best = NULL;
     for (const packed_kind *t = packed_kinds; t < packed_kinds + sizeof packed_kinds / sizeof *packed_kinds; t++) {
         if (t->block != block || t->blocks > blocks || t->pixels > columns) continue;
-        if (!best || packed_row_cycles(t, columns) * best->blocks <= packed_row_cycles(best, columns) * t->blocks) best = t;
+        if (!best || packed_row_time(t, columns) * best->blocks <= packed_row_time(best, columns) * t->blocks) best = t;
     }
     return best;
 }
@@ -413,7 +443,7 @@ SC_KERNEL int sc_conv_packed_run(sc_ctx *cx, const sc_conv *conv, sc_conv_images
                         (column - p.before) * block;
         }
     int64_t rest = packed_channels_of_block(c.channels, c.channels / block), panel = packed_panel_rows(&c) * PACKED_BLOCK;
-    p.walk = (packed_walk){p.offsets, blocks * area, c.channels / block * area, rest, panel, c.low, c.high};
+    p.walk = (packed_walk){p.offsets, blocks * area, c.channels / block * area, rest, PACKED_RUN / block, panel, c.low, c.high};
     sc_parallel(cx, chunks, 1, gemm_ns(c.filters, c.images * c.out[0] * c.out[1], c.channels * area, 4), packed_compute_part, &p);
     sc_release(cx, memory);
     return 0;
