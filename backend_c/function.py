@@ -20,7 +20,7 @@ from scriptc.backend_c.statements import is_element_loop
 from scriptc.backend_c.variables import Variables, is_droppable
 from scriptc.backend_c.writer import INDENT, Writer, wrap
 from scriptc.ir.core import Attr, Block, Func, Module, Op, Value
-from scriptc.ir.regions import try_around
+from scriptc.ir.regions import is_loop, try_around
 from scriptc.ir.types import ITER, STR, ElemType, PtrType
 from scriptc.runtime.kernels import KERNELS
 
@@ -28,6 +28,8 @@ PRINTERS: dict[str, Callable[[Any, Op], None]] = statements.PRINTERS | control_f
 # In a function with more loops over elements than this, each loop is a C function of its own, since the time to
 # optimize a function grows faster than its size. In other functions loops stay inline, which saves the cost of calls.
 MAX_LOOPS = 4
+# A function of more ops than this, none of which it repeats, is compiled with little optimization.
+MAX_STRAIGHT = 200
 
 
 class FunctionPrinter:
@@ -64,8 +66,15 @@ class FunctionPrinter:
         head = [f"{INDENT}(void){name};" for name in self.unused_parameters()]
         if "it" in self.fixed:
             head.append(f"{INDENT}sc_iter iter, *const it = &iter;")
-        lines = [*wrap(signature(func, self.program, parameters) + " {"), *head, *self.writer.lines, "}"]
+        straight = "SC_STRAIGHT " if self._is_straight() else ""
+        lines = [*wrap(straight + signature(func, self.program, parameters) + " {"), *head, *self.writer.lines, "}"]
         return "\n".join([*self.loops, *([heading] if heading else []), *lines]) + "\n"
+
+    def _is_straight(self) -> bool:
+        """Return whether the function is long, and repeats nothing itself."""
+        ops = list(self.func.body.walk())
+        loops = any(is_loop(op) or (not self.splits and is_element_loop(op)) for op in ops)
+        return len(ops) > MAX_STRAIGHT and not loops
 
     def unused_parameters(self) -> list[str]:
         """Return the parameters that no line reads, in their order."""

@@ -17,6 +17,7 @@ class ProgramNames:
         self.functions = {f: names.fresh(f if "." in f else f"{prefix}_{f}") for f in module.funcs}
         self.entries = {f: names.fresh(f"{self.functions[f]}_entry") for f in module.entries}
         self.fresh = names.fresh
+        self.loops: dict[tuple[str, ...], str] = {}  # the names of the C functions made from loops, by their lines
         self.texts: dict[str, str] = {}  # the names of constant strings
         self._text_names = Names()  # in capitals, unlike variables
         members = CNames()

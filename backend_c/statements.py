@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from scriptc.backend_c.expressions import Expression, read_template
@@ -208,10 +209,24 @@ def _print_in_place_or_apart(printer: FunctionPrinter, op: Op, body: Callable[[F
     parameters |= {printer.variables[v]: printer.spell_declaration(v) for v in given}
     made = next((v for v in (*op.results, *op.operands) if v.op is op or (v.op and v.op.name == "c.new")), None)
     wish = printer.variables[made] if made else "loop"
-    name = printer.program.fresh(f"{printer.program.functions[printer.func.name]}_{wish}")
-    head = wrap(f"static SC_NOINLINE void {name}({', '.join(parameters.values())}) {{")
-    printer.loops += [*head, *inner.writer.lines, "}", ""]
+    lines = inner.writer.lines
+    key = _renamed([*parameters.values(), *lines], set(map(printer.variables.__getitem__, [*inner.declared, *inner.read])))
+    name = printer.program.loops.get(key)
+    if name is None:  # equal loops share a function
+        name = printer.program.loops[key] = printer.program.fresh(f"{printer.program.functions[printer.func.name]}_{wish}")
+        head = wrap(f"static SC_NOINLINE void {name}({', '.join(parameters.values())}) {{")
+        printer.loops += [*head, *lines, "}", ""]
     printer.line(f"{name}({', '.join(parameters)});")
+
+
+def _renamed(lines: Sequence[str], names: set[str]) -> tuple[str, ...]:
+    """Return lines without comments, with names by the order in which they occur."""
+    numbers: dict[str, str] = {}
+
+    def number(word: re.Match[str]) -> str:
+        return numbers.setdefault(word[0], f"v{len(numbers)}") if word[0] in names else word[0]
+
+    return tuple(re.sub(r"\b[a-z_]\w*", number, line) for line in lines if not line.lstrip().startswith("/*"))
 
 
 def is_element_loop(op: Op) -> bool:

@@ -18,6 +18,12 @@ typedef uint16_t sc_f16, sc_bf16; /* bits */
 #endif
 /* The attribute of functions with such loops, which are optimized on their own. */
 #define SC_NOINLINE __attribute__((noinline))
+/* The attribute of long functions that run each line once: to optimize these takes longer than it saves. */
+#if defined __OPTIMIZE__ && !defined __clang__
+#define SC_STRAIGHT __attribute__((optimize("O1")))
+#else
+#define SC_STRAIGHT
+#endif
 
 /* Convert an integer to an unsigned type in which arithmetic wraps. */
 #define SC_UNSIGNED(x) _Generic((x), int64_t: (uint64_t)(x), default: (uint32_t)(x))
