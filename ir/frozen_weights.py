@@ -40,7 +40,7 @@ class FrozenWeights:
 
     def _is_computed(self, value: Value) -> bool:
         op = value.op
-        if op is None or len(op.results) != 1 or not op.has("PURE") or op.defn.reads - {"tensor"}:
+        if op is None or not op.has("PURE") or op.defn.reads - {"tensor"}:
             return False
         given = [v for v in op.operands if not _is_constant(v)]
         return bool(given) and all(map(self.is_computed_from_weights, given)) and not self.is_written(value)

@@ -9,7 +9,7 @@ from scriptc.backend_c.arguments import LOC, Args, text
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.value_leaves import Shape, flat_names, flat_types, narrow, unflatten
 from scriptc.ir.core import Block, Op
-from scriptc.ir.types import INT, NONE, Type, is_counted
+from scriptc.ir.types import INT, NONE, TensorType, Type, is_counted
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
@@ -142,7 +142,10 @@ def unreachable(low: Lowerer, op: Op) -> Sequence[Shape]:
 def call(low: Lowerer, op: Op) -> Sequence[Shape]:
     callee = low.source.funcs[op.attrs["func"]]
     args = low.widened(op.operands, [a.type for a in callee.body.args], op.loc)
-    types = _flat(callee.results)
+    results = callee.results
+    if op.results:  # a call may know sizes that its function does not
+        results = [r.type if isinstance(t, TensorType) else t for r, t in zip(op.results, results, strict=True)]
+    types = _flat(results)
     counted = op.attrs["func"] in low.recursive
     if counted:
         low.call(op, "sc_enter", Args())
@@ -150,7 +153,7 @@ def call(low: Lowerer, op: Op) -> Sequence[Shape]:
     if counted:
         low.call(op, "sc_leave", Args())
     leaves = iter(made.results)
-    return [unflatten(t, leaves) for t in callee.results]
+    return [unflatten(t, leaves) for t in results]
 
 
 @emitter

@@ -34,57 +34,58 @@ class _Keeper:
         self.plain = Layouts(func.body).plain
 
     def is_made(self, op: Op) -> bool:
-        """Return whether an op's result is equal in each call. Results that are kept already do not count."""
-        return bool(op.results) and op.name not in ("param", *KEPT) and self.frozen.is_computed_from_weights(op.results[0])
+        """Return whether an op's results are equal in each call. Results that are kept already do not count."""
+        if not op.results or op.name in ("param", *KEPT):
+            return False
+        return all(map(self.frozen.is_computed_from_weights, op.results))
 
     def is_worth_keeping(self, op: Op) -> bool:
-        value = op.results[0]
-        if op.has("VIEW") or op.has("FETCHES") or escapes(value):
+        if op.has("VIEW") or op.has("FETCHES") or any(map(escapes, op.results)):
             return False
-        return value.type == PACKED or isinstance(value.type, TensorType)
+        return all(value.type == PACKED or isinstance(value.type, TensorType) for value in op.results)
 
-    def last_of(self, block: Block) -> list[Op]:
-        """Return the ops of a block whose results are kept. Other ops that only they use move along."""
-        computed = [op for op in block.ops if self.is_made(op)]
-        kept = {op for op in computed if self.is_worth_keeping(op)}
-        return [op for op in computed if op in kept and self._used_by(op, block) not in kept]
+    def groups(self, block: Block) -> list[list[Op]]:
+        """Return groups of ops that run once. The last op of a group makes a result that is kept, for which alone the others
+        compute."""
+        last_of: dict[Op, Op] = {}
+        for op in reversed(block.ops):
+            if self.is_made(op):
+                found = {last_of.get(user) for value in op.results for user in value.users()}
+                (last, *others) = found or {None}
+                if last is not None and not others:
+                    last_of[op] = last
+                elif self.is_worth_keeping(op):
+                    last_of[op] = op
+        made: dict[Op, list[Op]] = {}
+        for op in block.ops:
+            if op in last_of:
+                made.setdefault(last_of[op], []).append(op)
+        return sorted(made.values(), key=lambda group: block.ops.index(group[-1]))
 
-    def _used_by(self, op: Op, block: Block) -> Op | None:
-        """Return the only op of the same block that uses an op's result, or a view of it."""
-        user = _only_user(op, block)
-        while user is not None and user.has("VIEW") and self.is_made(user):
-            user = _only_user(user, block)
-        return user
-
-    def keep(self, last: Op, slot: int) -> None:
-        """Put an op, and all ops that are computed for it alone, into a branch that runs once."""
-        block = last.parent
-        assert block is not None
-        made_for = {last}
-        for op in reversed(block.ops[: block.ops.index(last)]):
-            if self.is_made(op) and _only_user(op, block) in made_for:
-                made_for.add(op)
-        moved = [op for op in block.ops if op in made_for]
-        b, loc, (value,) = Builder.before(last), last.loc, last.results
-        has = b.op("kept.has", [], loc, slot=slot).result
+    def keep(self, group: list[Op], first: int) -> None:
+        """Put a group of ops into a branch that runs once. Its results are kept from a slot on."""
+        last = group[-1]
+        b, loc, values = Builder.before(last), last.loc, last.results
+        slots = range(first, first + len(values))
+        has = b.op("kept.has", [], loc, slot=slots[-1]).result  # the last that is put
         there, absent = Block(), Block()
-        choice = b.op("if", [has], loc, regions=[there, absent], types=[value.type], names=[value.name])
-        value.replace_all_uses(choice.result)
-        for op in moved:
+        types, names = [value.type for value in values], [value.name for value in values]
+        choice = b.op("if", [has], loc, regions=[there, absent], types=types, names=names)
+        for value, chosen in zip(values, choice.results, strict=True):
+            value.replace_all_uses(chosen)
+        for op in group:
             op.detach()
             absent.append(op)
         with b.at(there):
-            got = b.op("kept.get", [], loc, types=[value.type], slot=slot, plain=value in self.plain)
-            b.op("yield", [got.result], loc)
+            got = [
+                b.op("kept.get", [], loc, types=[value.type], slot=slot, plain=value in self.plain).result
+                for slot, value in zip(slots, values, strict=True)
+            ]
+            b.op("yield", got, loc)
         with b.at(absent):
-            b.op("kept.put", [value], loc, slot=slot)
-            b.op("yield", [value], loc)
-
-
-def _only_user(op: Op, block: Block) -> Op | None:
-    """Return the only op of the same block that uses an op's result."""
-    users = op.results[0].users() if len(op.results) == 1 else []
-    return users[0] if len(users) == 1 and users[0].parent is block else None
+            for slot, value in zip(slots, values, strict=True):
+                b.op("kept.put", [value], loc, slot=slot)
+            b.op("yield", values, loc)
 
 
 def _blocks(block: Block) -> list[Block]:
@@ -99,8 +100,7 @@ def run(module: Module, options: Mapping[str, int]) -> bool:
     first = slot = 1 + max(taken, default=-1)
     for func in module.funcs.values():
         keeper = _Keeper(module, func)
-        found = [op for block in _blocks(func.body) for op in keeper.last_of(block)]
-        for op in found:
-            keeper.keep(op, slot)
-            slot += 1
+        for group in [group for block in _blocks(func.body) for group in keeper.groups(block)]:
+            keeper.keep(group, slot)
+            slot += len(group[-1].results)
     return slot > first

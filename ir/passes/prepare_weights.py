@@ -23,7 +23,7 @@ A `matmul` by a matrix is a linear by its transpose. The weight of a transposed 
 
 So are frozen weights of float32 convolutions without groups, and of depthwise ones. The strides of the result are eager's:
 
-    %y = conv2d(%x, %w, %b, %one)                   =>      %p = pack_conv(%w, %b) {groups = 1}
+    %y = conv2d(%x, %w, %b, %one)                   =>      %p = pack_conv(%w, %b) {depthwise = false}
                                                             %l = suggests_channels_last(%x, %w)
                                                             %y = conv2d_packed(%x, %p, %none, %l) {...}
 """
@@ -130,7 +130,7 @@ def _laid_out_as(weight: Value) -> Value:
 def _use_packed_image(op: Op, rw: Rewriter) -> bool:
     x, weight, bias, groups = op.operands
     count = constant_int(groups)
-    packed = rw.insert_before(op, "pack_conv", [weight, bias], hint="packed", groups=count)
+    packed = rw.insert_before(op, "pack_conv", [weight, bias], hint="packed", depthwise=count != 1)
     follows = rw.insert_before(op, "suggests_channels_last", [x, _laid_out_as(weight)])
     product = rw.insert_before(
         op, "conv2d_packed", [x, packed, rw.const_before(op, None), follows], hint=op.result.name, weight=known_sizes(weight),

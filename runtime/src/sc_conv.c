@@ -305,12 +305,12 @@ static sc_conv conv_packed_sizes(const int64_t *weight) {
     return (sc_conv){.filters = weight[0], .channels = weight[1], .kernel = {weight[2], weight[3]}};
 }
 
-SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, int64_t groups) {
+SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise) {
     sc_conv c = conv_packed_sizes(w->size);
     sc_tensor *weight = sc_contiguous(cx, w), *b = bias ? sc_contiguous(cx, bias) : NULL, *out = NULL;
-    int64_t floats = sc_conv_packed_floats(&c, groups > 1);
+    int64_t floats = sc_conv_packed_floats(&c, depthwise);
     if (weight && (!bias || b) && (out = sc_empty(cx, SC_F32, 1, &floats)))
-        sc_conv_pack(&c, groups > 1, weight->data, b ? b->data : NULL, out->data);
+        sc_conv_pack(&c, depthwise, weight->data, b ? b->data : NULL, out->data);
     sc_release(cx, weight);
     sc_release(cx, b);
     return out ? gemm_packed_from(out, SC_F32, c.filters, c.channels) : NULL;

@@ -40,6 +40,7 @@ FULL = (
     PipelinePass("fuse", "after every pass that matches a single pointwise op"),
     PipelinePass("make_contiguous", "it needs to know what the fused loops read"),
     PipelinePass("cache_frozen", "values computed from frozen weights alone are hoisted by now", ("frozen",)),
+    PipelinePass("outline_frozen", "it moves the branches that cache_frozen makes"),
     PipelinePass("drop_bounds_checks", "no later pass moves an index out of the conditions that prove it"),
     PipelinePass("cse", "the last passes build checks and lengths twice"),
     PipelinePass("dce", "their operands may be dead"),
