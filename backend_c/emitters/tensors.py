@@ -72,6 +72,11 @@ def join(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def cat_items(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, "sc_cat_items", _tensors(low, op).add(op.attrs["dim"]).add(_dtype(op)), op.result.type)
+
+
+@emitter
 def stacked_join(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, "sc_stacked_join", low.schema_args(op).add(_dtype(op)), op.result.type)
 

@@ -19,7 +19,7 @@ from scriptc.ir.ops.rules import (
     tuple_items,
 )
 from scriptc.ir.types import ROWS as ROWS_TYPE
-from scriptc.ir.types import Dim, TensorType, Type, tuple_of
+from scriptc.ir.types import Dim, TensorType, Type, join, tuple_of
 
 if TYPE_CHECKING:
     from scriptc.ir.core import Value
@@ -188,6 +188,20 @@ def _cat(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType(t.dtype, (*t.dims[:dim], None, *t.dims[dim + 1 :])),)
 
 
+def _cat_items(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    types = [tensor(v) for v in operands]
+    t: Type = types[0]
+    for other in types[1:]:
+        t = join(t, other)
+    if not isinstance(t, TensorType) or t.dims is None:
+        raise TypeRuleError("expected tensors of one dtype and rank")
+    dim = normal_dim(attrs["dim"], t.rank)
+    sizes = [x.dims[dim] if x.dims is not None else None for x in types]
+    known = [size for size in sizes if isinstance(size, int)]
+    joined = sum(known) if len(known) == len(sizes) else None
+    return (TensorType(t.dtype, (*t.dims[:dim], joined, *t.dims[dim + 1 :])),)
+
+
 def _stack(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     t = _elements(operands)
     assert t.dims is not None
@@ -337,6 +351,9 @@ ROWS = [
           raises=True, emit="join", samples=Samples((((3, 4), (2, 4)),), extra=((0,),)),
           errors=(Raises("RuntimeError", "Sizes of tensors must match except in dimension 0. Expected size 4 but got size 5 "
                          "for tensor number 1 in the list.", shapes=((3, 4), (3, 5)), extra=(0,)),)),
+    # cat of a list of the operands.
+    OpDef("cat.items", "(Value[] tensors, *, int dim) -> Tensor", _cat_items, _JOINS, ref="cat_items", reads=_TENSOR,
+          raises=True, emit="cat_items", phases=MADE_BY_PASSES),
     OpDef("stack", "(List tensors, int dim) -> Tensor", _stack, _JOINS, ref="torch.stack", reads=_TENSOR | {"list"},
           raises=True, emit="join", samples=Samples((((3, 4), (3, 4)),), extra=((0,), (2,))),
           errors=(Raises("RuntimeError", "stack expects each tensor to be equal size, but got [3, 4] at entry 0 and [3, 5] at "

@@ -41,12 +41,6 @@ def _rank(value: Value) -> int | None:
     return value.type.rank if isinstance(value.type, TensorType) and value.type.dims is not None else None
 
 
-def _joined(op: Op) -> Sequence[Value] | None:
-    """Return the tensors that `cat` joins, if they are known."""
-    made = op.operands[0].op if op.name == "cat" else None
-    return made.operands if made is not None and made.name == "list.new" and len(made.result.uses) == 1 else None
-
-
 class _Images:
     """The free images of a function."""
 
@@ -65,8 +59,8 @@ class _Images:
             return ()
         if op.name in _POOLS:
             return op.operands[:1]
-        if op.name == "cat":
-            return _joined(op) if op.attrs["dim"] in (1, -3) else None
+        if op.name == "cat.items":
+            return op.operands if op.attrs["dim"] in (1, -3) else None
         if not op.has("ELEMENTWISE"):
             return None
         return [v for v in op.operands if isinstance(v.type, TensorType) and not _has_one_dim(v)]
@@ -85,9 +79,6 @@ class _Images:
             return False
         if user.name == "conv2d_packed":
             return index != 0  # what is added decides the strides of the sum
-        if user.name == "list.new":
-            joins = [u for u in user.result.users() if u.name == "cat"]
-            return not joins or joins[0].result not in self.free or len(user.result.uses) != 1
         if user.has("ELEMENTWISE") or is_followed(user):
             return not self.layouts.strides_are_free(user.result)
         return not ignores_strides(user)
@@ -132,7 +123,7 @@ class _Chain:
         for conv in [*self.convs, *self.behind]:
             image, *weights = conv.operands[3].op.operands  # type: ignore[union-attr]
             found += weights if image in self.values else [image, *weights]
-        return list(dict.fromkeys(found))
+        return [v for v in dict.fromkeys(found) if v not in self.images.layouts.plain]  # plain images never suggest it
 
     def _is_there(self, source: Value) -> bool:
         """Return whether a source can be read in front of the chain."""
@@ -177,7 +168,7 @@ def _chains(images: _Images) -> list[set[Value]]:
     for op in images.ops:
         if op.result not in images.free:
             continue
-        joined = [op.result, *(v for v in (*op.operands, *(_joined(op) or ())) if v in images.free)]
+        joined = [op.result, *(v for v in op.operands if v in images.free)]
         touched = [chain for chain in chains if chain & set(joined)]
         chains = [chain for chain in chains if chain not in touched] + [set(joined).union(*touched)]
     return chains

@@ -86,6 +86,8 @@ SC_KERNEL sc_tensor *sc_view_as_complex(sc_ctx *cx, const sc_tensor *x);
 
 /* ---- sc_join.c ---- */
 SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
+/* sc_cat of at most 256 tensors */
+SC_KERNEL sc_tensor *sc_cat_items(sc_ctx *cx, sc_tensor *const *tensors, int n, int64_t dim, int dtype);
 SC_KERNEL sc_tensor *sc_stack(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
 /* along the first dim, for tensors of one dtype whose other sizes are equal */
 SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n);
@@ -357,8 +359,8 @@ SC_KERNEL sc_packed *sc_arrange_transposed_kept(sc_ctx *cx, const sc_tensor *w, 
                                                 int64_t groups, const int64_t *dilation, int64_t slot);
 /* whether eager's suggest_memory_format() of one of them is channels last */
 SC_KERNEL bool sc_suggests_channels_last(sc_tensor *const *tensors, int count);
-/* w: float32, of one group, or, with `groups` as its first size, of a depthwise convolution of at least 16 channels */
-SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, int64_t groups);
+/* w: float32, of one group, or [C, 1, h, w] of a depthwise convolution of at least 16 channels */
+SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise);
 /* clamp(conv(x) + add, low, high) of float32 images [N, C, H, W]; weight: the sizes of the packed weight; add may be NULL,
  * and broadcasts; add_first: errors are those of add + conv(x), in_place: of conv(x) += add */
 SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,

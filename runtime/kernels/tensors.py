@@ -137,6 +137,8 @@ SOURCES: tuple[Source, ...] = (
     source(
         "sc_join",
         kernel("sc_tensor *", "sc_cat", "sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype"),
+        kernel("sc_tensor *", "sc_cat_items",
+               "sc_ctx *cx, sc_tensor *const *tensors, int n, int64_t dim, int dtype", "sc_cat of at most 256 tensors"),
         kernel("sc_tensor *", "sc_stack", "sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype"),
         kernel("sc_tensor *", "sc_concat", "sc_ctx *cx, sc_tensor *const *tensors, int n",
                "along the first dim, for tensors of one dtype whose other sizes are equal"),
@@ -346,9 +348,8 @@ SOURCES: tuple[Source, ...] = (
                "const int64_t *dilation, int64_t slot"),
         kernel("bool", "sc_suggests_channels_last", "sc_tensor *const *tensors, int count",
                "whether eager's suggest_memory_format() of one of them is channels last"),
-        kernel("sc_packed *", "sc_pack_conv", "sc_ctx *cx, sc_tensor *w, sc_tensor *bias, int64_t groups",
-               "w: float32, of one group, or, with `groups` as its first size, of a depthwise convolution of at least 16 "
-               "channels"),
+        kernel("sc_packed *", "sc_pack_conv", "sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise",
+               "w: float32, of one group, or [C, 1, h, w] of a depthwise convolution of at least 16 channels"),
         kernel("sc_tensor *", "sc_conv2d_packed",
                "sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last, "
                "const int64_t *weight, const int64_t *stride, const int64_t *padding, const int64_t *dilation, "

@@ -176,6 +176,13 @@ SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int
     return out;
 }
 
+SC_KERNEL sc_tensor *sc_cat_items(sc_ctx *cx, sc_tensor *const *tensors, int n, int64_t dim, int dtype) {
+    sc_value items[256];
+    for (int i = 0; i < n; i++) items[i].t = tensors[i];
+    const sc_list list = {.holds = SC_OBJECTS, .len = n, .items = items};
+    return sc_cat(cx, &list, dim, dtype);
+}
+
 SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n) {
     int64_t size[SC_MAX_RANK], at = 0;
     memcpy(size, tensors[0]->size, sizeof size);

@@ -23,6 +23,8 @@ _DROP = PipelinePass("drop_gradient_marks", "the flow of gradients was found, an
 FULL = (
     _DROP,
     _CLEAN,
+    PipelinePass("read_lists", "sizes of what a list's items are joined to show the other passes which tensors fit"),
+    _CLEAN,
     PipelinePass("batch_sums", "it takes sums of products, before others take the products"),
     PipelinePass("forward_writes", "the passes behind it match values that nothing writes", ("frozen",)),
     PipelinePass("fold_norms", "it matches the ops behind convolutions whose weights are not packed yet", ("folded",)),
