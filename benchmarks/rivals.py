@@ -1,4 +1,4 @@
-"""Make calls of the same recurrent net in other systems. Each maker returns a call without arguments, or raises Unavailable.
+"""Make calls of the same net in other systems. Each maker returns a call without arguments, or raises Unavailable.
 
 JAX and ONNX Runtime get the sequence as one tensor in their own type, stacked before the call. Eager, torch.jit,
 torch.compile and scriptc get the arguments of the model.
@@ -7,8 +7,10 @@ torch.compile and scriptc get the arguments of the model.
 from __future__ import annotations
 
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -173,3 +175,42 @@ def _onnx(
     session = onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
     feed = {"X": inputs.numpy()}
     return lambda: session.run(None, feed)[0]
+
+
+@contextmanager
+def _exported(net: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> Iterator[tuple[Path, list[str]]]:
+    """Export a net with fixed sizes as an ONNX file, and name its inputs."""
+    names = [f"input_{i}" for i in range(len(inputs))]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "net.onnx"
+        try:
+            torch.onnx.export(net, inputs, path, input_names=names, dynamo=True)
+        except Exception as error:
+            raise Unavailable(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}") from error
+        yield path, names
+
+
+def net_in_onnx_runtime(net: torch.nn.Module, *inputs: torch.Tensor, threads: int) -> Call:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise Unavailable(str(error)) from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    with _exported(net, inputs) as (path, names):
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    feed = {name: x.numpy() for name, x in zip(names, inputs, strict=True)}
+    return lambda: session.run(None, feed)[0]
+
+
+def net_in_openvino(net: torch.nn.Module, *inputs: torch.Tensor, threads: int) -> Call:
+    """Return a call in float32, which OpenVINO would lower on processors that have 16-bit products."""
+    try:
+        import openvino
+    except ImportError as error:
+        raise Unavailable(str(error)) from error
+    config = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
+    with _exported(net, inputs) as (path, _):
+        compiled = openvino.Core().compile_model(path, "CPU", config)
+    request, arrays = compiled.create_infer_request(), [x.numpy() for x in inputs]
+    return lambda: request.infer(arrays)[0]

@@ -25,12 +25,33 @@ def prepared(net: nn.Module, seed: int = 0) -> nn.Module:
             nn.init.kaiming_normal_(module.weight, nonlinearity="relu", generator=generator)
             if module.bias is not None:
                 nn.init.normal_(module.bias, std=0.1, generator=generator)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=0.02, generator=generator)
         elif isinstance(module, nn.BatchNorm2d):
             nn.init.uniform_(module.weight, 0.5, 1.0, generator=generator)
             nn.init.normal_(module.bias, std=0.1, generator=generator)
             module.running_mean.normal_(0.0, 0.1, generator=generator)
             module.running_var.uniform_(0.8, 1.2, generator=generator)
     return net.eval().requires_grad_(False)
+
+
+def rounded_channels(channels: float, divisor: int = 8) -> int:
+    """Return the nearest multiple of a divisor, at most 10 % below, as the authors of the MobileNets count channels."""
+    rounded = max(divisor, int(channels + divisor / 2) // divisor * divisor)
+    return rounded if rounded >= 0.9 * channels else rounded + divisor
+
+
+class SqueezeExcite(nn.Module):
+    """Scale channels by what their means say (Hu et al., 2017)."""
+
+    def __init__(self, channels: int, squeezed: int, act: nn.Module, gate: nn.Module) -> None:
+        super().__init__()
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.fc1, self.fc2 = nn.Conv2d(channels, squeezed, 1), nn.Conv2d(squeezed, channels, 1)
+        self.act, self.gate = act, gate
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.gate(self.fc2(self.act(self.fc1(self.pool(x)))))
 
 
 def image(*size: int, seed: int = 1) -> Tensor:
