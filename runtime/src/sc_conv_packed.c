@@ -28,6 +28,7 @@ enum {
     PACKED_SOON = 4,                   /* tiles that ask for the next panels */
     PACKED_SCRATCH_BYTES = 1 << 18,    /* of a chunk, beside weights in the second cache */
     PACKED_POINTWISE_BYTES = 1 << 16,  /* of 1 x 1 convolutions, so that results stay in the second cache for all filters */
+    PACKED_KEPT_BYTES = 1 << 20,       /* of their weights; more come from the third cache for each chunk */
     PACKED_DEPTHWISE_PIXELS = 4,
 };
 
@@ -130,15 +131,28 @@ static void packed_store_apart(int64_t px, int64_t n, const float *sums, const p
 
 typedef packed_vec packed_sums[PACKED_NV][PACKED_MOST_PIXELS];
 
-/* Add sums to those of earlier terms, and begin anew: long runs of additions would lose more bits. */
-SC_INLINE void packed_add_up(const int fb, const int px, packed_sums *acc, packed_sums *sum, bool first) {
+/* Add the sums of earlier runs of terms, which lie in memory, to those of this run. GCC must not know where they lie: it would hold
+ * them in registers, too, which are too few. */
+SC_INLINE void packed_add_earlier(const int fb, const int px, packed_sums *acc, float *earlier) {
+    __asm__("" : "+r"(earlier) : : "memory");
+#pragma GCC unroll 4
+    for (int f = 0; f < fb; f++)
+#pragma GCC unroll 4
+        for (int v = 0; v < PACKED_NV; v++)
+#pragma GCC unroll 14
+            for (int p = 0; p < px; p++) acc[f][v][p] += packed_load(earlier + ((f * PACKED_NV + v) * px + p) * PACKED_LANES);
+}
+
+/* Put sums into memory, and begin anew. */
+SC_INLINE void packed_put_aside(const int fb, const int px, packed_sums *acc, float *to) {
+    __asm__("" : "+r"(to) : : "memory");
 #pragma GCC unroll 4
     for (int f = 0; f < fb; f++)
 #pragma GCC unroll 4
         for (int v = 0; v < PACKED_NV; v++)
 #pragma GCC unroll 14
             for (int p = 0; p < px; p++) {
-                sum[f][v][p] = first ? acc[f][v][p] : sum[f][v][p] + acc[f][v][p];
+                packed_store(to + ((f * PACKED_NV + v) * px + p) * PACKED_LANES, acc[f][v][p]);
                 acc[f][v][p] = (packed_vec){0};
             }
 }
@@ -156,40 +170,36 @@ SC_INLINE void packed_tile(const int block, const int fb, const int px, const pa
         for (int v = 0; v < PACKED_NV; v++)
             for (int p = 0; p < px; p++) acc[f][v][p] = packed_load(bias + f * PACKED_BLOCK + v * PACKED_LANES);
     const int steps = block == 1 ? 1 : PACKED_UNROLL;
-    packed_sums sum[PACKED_MOST_BLOCKS]; /* of all runs of terms but the last */
-    for (int64_t i = 0, left = k->run; i < k->terms; i++, left--) {
-        if (left == 0) {
-            packed_add_up(fb, px, acc, sum, i == k->run);
-            left = k->run;
-        }
-        const float *at = x + k->offset[i];
-        int64_t count = block == 1 ? 1 : i < k->whole ? PACKED_BLOCK : k->rest;
-        for (const float *end = at + count; at != end; at += steps, w += steps * PACKED_BLOCK, soon += fb * PACKED_BLOCK) {
-            for (int f = 0; f < fb; f++) __builtin_prefetch(soon + f * PACKED_BLOCK, 0, 2);
+    float aside[PACKED_MOST_BLOCKS * PACKED_BLOCK * PACKED_MOST_PIXELS]; /* the sums of all runs of terms but the last */
+    for (int64_t i = 0, stop; i < k->terms; i = stop) {
+        if (i > k->run) packed_add_earlier(fb, px, acc, aside);
+        if (i > 0) packed_put_aside(fb, px, acc, aside);
+        stop = k->terms - i < k->run ? k->terms : i + k->run;
+        for (int64_t j = i; j < stop; j++) {
+            const float *at = x + k->offset[j];
+            int64_t count = block == 1 ? 1 : j < k->whole ? PACKED_BLOCK : k->rest;
+            for (const float *end = at + count; at != end; at += steps, w += steps * PACKED_BLOCK, soon += fb * PACKED_BLOCK) {
+                for (int f = 0; f < fb; f++) __builtin_prefetch(soon + f * PACKED_BLOCK, 0, 2);
 #pragma GCC unroll 4
-            for (int u = 0; u < steps; u++) {
-                packed_vec wv[PACKED_MOST_BLOCKS][PACKED_NV];
+                for (int u = 0; u < steps; u++) {
+                    packed_vec wv[PACKED_MOST_BLOCKS][PACKED_NV];
 #pragma GCC unroll 4
-                for (int f = 0; f < fb; f++) {
-                    const float *of_block = w + f * k->panel + u * PACKED_BLOCK;
-                    for (int v = 0; v < PACKED_NV; v++) wv[f][v] = packed_load_once(of_block + v * PACKED_LANES);
-                }
+                    for (int f = 0; f < fb; f++) {
+                        const float *of_block = w + f * k->panel + u * PACKED_BLOCK;
+                        for (int v = 0; v < PACKED_NV; v++) wv[f][v] = packed_load_once(of_block + v * PACKED_LANES);
+                    }
 #pragma GCC unroll 14
-                for (int p = 0; p < px; p++) {
-                    packed_vec s = packed_load_one(at + p * block + u);
+                    for (int p = 0; p < px; p++) {
+                        packed_vec s = packed_load_one(at + p * block + u);
 #pragma GCC unroll 4
-                    for (int f = 0; f < fb; f++)
-                        for (int v = 0; v < PACKED_NV; v++) acc[f][v][p] += s * wv[f][v];
+                        for (int f = 0; f < fb; f++)
+                            for (int v = 0; v < PACKED_NV; v++) acc[f][v][p] += s * wv[f][v];
+                    }
                 }
             }
         }
     }
-    if (k->terms > k->run) {
-        packed_add_up(fb, px, acc, sum, false);
-        for (int f = 0; f < fb; f++)
-            for (int v = 0; v < PACKED_NV; v++)
-                for (int p = 0; p < px; p++) acc[f][v][p] = sum[f][v][p];
-    }
+    if (k->terms > k->run) packed_add_earlier(fb, px, acc, aside);
     if (t->filter == 1 && t->n == PACKED_BLOCK && (!t->add || t->add_filter == 1)) {
         for (int f = 0; f < fb; f++)
             for (int p = 0; p < px; p++)
@@ -392,7 +402,8 @@ static void packed_flatten(sc_conv *c, sc_conv_images *in, sc_conv_images *out, 
 static void packed_cut(packed_plan *p, int64_t workers) {
     const sc_conv *c = p->c;
     int64_t extent[2], low = INT64_MAX, high = INT64_MIN;
-    int64_t floats = (c->kernel[0] * c->kernel[1] == 1 ? PACKED_POINTWISE_BYTES : PACKED_SCRATCH_BYTES) / 4;
+    bool small = c->kernel[0] * c->kernel[1] == 1 && c->filters * c->channels * 4 <= PACKED_KEPT_BYTES;
+    int64_t floats = (small ? PACKED_POINTWISE_BYTES : PACKED_SCRATCH_BYTES) / 4;
     for (int i = 0; i < 2; i++) extent[i] = (c->kernel[i] - 1) * c->dilation[i];
     p->phases = 1;
     for (int64_t k = 0; k < c->kernel[1]; k++) {
