@@ -94,11 +94,11 @@ def _cannot_fail(op: Op) -> bool:
         case "check":
             attrs = {k: v for k, v in op.attrs.items() if k != "of"}
             kind = OPS[op.attrs["of"]].check
-            if kind == "broadcast" and Shapes().are_broadcast(op.operands):
-                return True
             if kind == "select":
                 return in_dim(op.operands[1], op.operands[0], attrs["dim"])
-            return kind is not None and is_proved(kind, op.operands, attrs)
+            if kind is not None and is_proved(kind, op.operands, attrs):
+                return True
+            return kind == "broadcast" and Shapes().are_broadcast(op.operands)
         case "check.bound" | "check.free":
             return constant(op.operands[0]) is True
         case "check.unpack":
