@@ -175,6 +175,44 @@ def test_what_is_added_broadcasts(kind: int) -> None:
                 agree(lambda x, y=y: [made(x, y, kind)], lambda x, e=expected: [e], x)
 
 
+class Between(nn.Module):
+    """What is added is written between the convolution and the sum."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Conv2d(4, 16, 1), nn.Conv2d(4, 16, 1)
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        added = F.relu(self.b(x))
+        seen = added.view(-1)
+        y = self.a(x)
+        seen.add_(1.0)
+        y += added
+        return [y]
+
+
+def test_a_sum_sees_the_writes_in_front_of_it() -> None:
+    model = filled(Between())
+    agree(scriptc.compile(model, freeze=True, optimize=2), model, whole(2, 4, 5, 5))
+
+
+class Largest(nn.Module):
+    """The scale of the filters is one of two results of an op."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(4, 16, 3)
+        self.scale = nn.Parameter(whole(16, 3))
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        return [self.conv(x) * torch.topk(self.scale, 1).values.view(16, 1, 1)]
+
+
+def test_scales_come_from_ops_of_several_results() -> None:
+    model = filled(Largest())
+    agree(scriptc.compile(model, freeze=True, optimize=2), model, whole(2, 4, 5, 5))
+
+
 def test_errors_are_those_of_eager() -> None:
     model = filled(Sums())
     made = scriptc.compile(model, freeze=True, optimize=2)

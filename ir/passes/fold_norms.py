@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scriptc.ir.builder import Builder
+from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.frozen_weights import FrozenWeights, known_sizes
 from scriptc.ir.ops.rules import tensor
@@ -43,7 +44,7 @@ class _Folder:
             return False
         conv, factor = found
         x, weight, bias, groups = conv.operands
-        number = _again(factor, conv, {})
+        number = _again(factor, Builder.before(conv), {})
         if op.name in _SCALES:
             weight = _apply(op, weight, number, (-1, 1, 1, 1), conv)
         if bias.type != NONE:
@@ -80,14 +81,13 @@ class _Folder:
         return frozen and op.result.type == conv.result.type and all(u.name in ("check", "size") for u in others)
 
 
-def _again(value: Value, anchor: Op, made: dict[Value, Value]) -> Value:
-    """Return a value that is computed from weights alone, computed before `anchor`. Sizes are known, so nothing fails."""
+def _again(value: Value, b: Builder, made: dict[Value, Value]) -> Value:
+    """Build a copy of a value that is computed from weights alone. Its checks stay where they are, in front of the original."""
     if value not in made:
-        op = value.op
-        assert op is not None
-        operands = [_again(v, anchor, made) for v in op.operands]
-        b = Builder.before(anchor)
-        made[value] = b.op(op.name, operands, op.loc, names=[value.name], types=[value.type], proved=True, **op.attrs).result
+        assert value.op is not None
+        for operand in value.op.operands:
+            _again(operand, b, made)
+        clone_op(b, value.op, made)
     return made[value]
 
 

@@ -5,18 +5,19 @@
     %s = add(%y, %r)                                      =>    %z = conv2d_packed(%x, %p, %r, %l) {low = 0.0, high = inf}
     %z = relu(%s)
 
-`relu` and `clamp` by numbers become bounds. What is added must be there before the convolution, which broadcasts it, and raises
-the errors of the sum.
+`relu` and `clamp` by numbers become bounds. An added tensor must be there before the convolution, which broadcasts the tensor
+and raises the errors of the sum. So no op between convolution and sum may write or raise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import inf, isnan
 
+from scriptc.ir.analysis import writers
 from scriptc.ir.core import Attr, Module, Op, Value
 from scriptc.ir.ops.rules import tensor
-from scriptc.ir.regions import precedes
+from scriptc.ir.regions import may_raise, precedes
 from scriptc.ir.rewrite import Rewriter, rewrite
 from scriptc.ir.types import NONE, TensorType
 
@@ -28,11 +29,9 @@ def _convolution(value: Value) -> Op | None:
     return op if op is not None and op.name == "conv2d_packed" else None
 
 
-def _replace(conv: Op, op: Op, rw: Rewriter, **changed: Attr | Value) -> bool:
+def _replace(conv: Op, op: Op, added: Value, rw: Rewriter, **changed: Attr) -> bool:
     """Let a convolution compute the result of the only op that uses its elements."""
-    x, packed, add, layout = conv.operands
-    added = changed.pop("add", add)
-    assert isinstance(added, Value)
+    x, packed, _, layout = conv.operands
     attrs: dict[str, Attr] = {**conv.attrs, **changed}
     new = rw.insert_before(conv, "conv2d_packed", [x, packed, added, layout], hint=op.result.name, **attrs)
     new.type = op.result.type
@@ -60,7 +59,7 @@ def fuse_bounds(op: Op, rw: Rewriter) -> bool:
     if any(user is not op and user.name not in _SIZES for user in conv.result.users()):
         return False
     low, high = max(bounds[0], conv.attrs["low"]), min(bounds[1], conv.attrs["high"])
-    return low <= high and op.result.type == conv.result.type and _replace(conv, op, rw, low=low, high=high)
+    return low <= high and op.result.type == conv.result.type and _replace(conv, op, conv.operands[2], rw, low=low, high=high)
 
 
 def _belongs_to(check: Op, op: Op) -> bool:
@@ -72,6 +71,16 @@ def _belongs_to(check: Op, op: Op) -> bool:
 def _keeps_sizes(check: Op, op: Op) -> bool:
     """Return whether a check says that the sum has the sizes of its first operand, in whose place it was stored."""
     return check.name == "check.store" and list(check.operands) == [op.operands[0], op.result]
+
+
+def _may_be_one(conv: Op, op: Op, dropped: Collection[Op]) -> bool:
+    """Return whether no op between a convolution and a sum writes or raises, but for dropped checks."""
+    block = conv.parent
+    if block is None or op.parent is not block:
+        return False
+    between = [o for o in block.ops[block.ops.index(conv) + 1 : block.ops.index(op)] if o not in dropped]
+    inner = [i for o in between for region in o.regions for i in region.walk()]
+    return not any(may_raise(o) or any(writers(o)) for o in (*between, *inner))
 
 
 def fuse_add(op: Op, rw: Rewriter) -> bool:
@@ -90,10 +99,10 @@ def fuse_add(op: Op, rw: Rewriter) -> bool:
             continue
         if any(user.name not in _SIZES for user in others if user not in dropped):
             continue
-        if op.parent is conv.parent and precedes(added, conv):
+        if precedes(added, conv) and _may_be_one(conv, op, dropped):
             for check in dropped:
                 rw.erase_unused(check)
-            return _replace(conv, op, rw, add=added, add_first=i == 1, in_place=in_place)
+            return _replace(conv, op, added, rw, add_first=i == 1, in_place=in_place)
     return False
 
 
