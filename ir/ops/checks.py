@@ -68,13 +68,14 @@ def _expand(operands: Operands, attrs: Attrs) -> bool:
 
 def _reshape(operands: Operands, attrs: Attrs) -> bool:
     (x,) = tensors_of(operands)
-    sizes = [as_dim(v) for v in tuple_items(operands[1])]
-    if x.dims is None or not all(isinstance(size, int) for size in (*x.dims, *sizes)):
+    wanted = [as_dim(v) for v in tuple_items(operands[1])]
+    own, sizes = ([d for d in dims if isinstance(d, int)] for dims in (x.dims or (None,), wanted))
+    if x.dims is None or len(own) < len(x.dims) or len(sizes) < len(wanted):
         return False
-    count, given = math.prod(x.dims), [size for size in sizes if size != -1]  # type: ignore[arg-type]
-    product = math.prod(given)  # type: ignore[arg-type]
+    given = [size for size in sizes if size != -1]
+    count, product = math.prod(own), math.prod(given)
     if len(given) == len(sizes):
-        return min(given, default=0) >= 0 and product == count  # type: ignore[type-var, operator]
+        return min(given, default=0) >= 0 and product == count
     return len(given) == len(sizes) - 1 and product > 0 and count % product == 0
 
 

@@ -45,8 +45,8 @@ class _Images:
     """The free images of a function."""
 
     def __init__(self, func: Func):
-        self.func, self.layouts = func, Layouts(func.body)
-        ops = [op for op in func.body.walk() if op.parent is not None and op.enclosing(is_loop) is None]
+        self.layouts = Layouts(func.body)
+        ops = [op for op in func.body.walk() if op.enclosing(is_loop) is None]
         self.ops = [op for op in ops if len(op.results) == 1 and _rank(op.result) == 4 and self._inputs(op) is not None]
         writing, known = list(writers(func.body)), Origins()
         self.free = {op.result for op in self.ops if not any(may_write(w, op.result, known) for w in writing)}

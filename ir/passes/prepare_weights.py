@@ -42,6 +42,7 @@ from scriptc.ir.regions import ancestor_in, is_loop
 from scriptc.ir.rewrite import Rewriter, Rule, rewrite
 from scriptc.ir.types import NONE, TensorType
 
+MIN_DEPTHWISE = 16  # channels that the kernel of depthwise convolutions needs: a block of sc_conv_packed.c
 WEIGHT_FORMATS = ("", "bf16", "f16")  # by the option `weight_format`; "" is the dtype of the weights
 KEPT = ("pack_linear.kept", "arrange_transposed.kept")  # their results are kept; they share one count of `slot`
 
@@ -115,7 +116,7 @@ def _is_image_product(op: Op) -> bool:
         return False
     of_filters = known_sizes(bias) == sizes[:1] and tensor(bias).dtype == "f32" if bias.type != NONE else True
     count = constant_int(groups)
-    depthwise = count == sizes[0] >= 16 and sizes[1] == 1
+    depthwise = count == sizes[0] >= MIN_DEPTHWISE and sizes[1] == 1
     return of_filters and isinstance(x.type, TensorType) and x.type.rank == 4 and (count == 1 or depthwise)
 
 

@@ -23,7 +23,7 @@ _DROP = PipelinePass("drop_gradient_marks", "the flow of gradients was found, an
 FULL = (
     _DROP,
     _CLEAN,
-    PipelinePass("read_lists", "sizes of what a list's items are joined to show the other passes which tensors fit"),
+    PipelinePass("read_lists", "tensors that are joined from known items have known sizes, which prove checks"),
     _CLEAN,
     PipelinePass("batch_sums", "it takes sums of products, before others take the products"),
     PipelinePass("forward_writes", "the passes behind it match values that nothing writes", ("frozen",)),
