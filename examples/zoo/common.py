@@ -17,7 +17,7 @@ def prepared(net: nn.Module, seed: int = 0) -> nn.Module:
     """Return the net in evaluation mode with random weights, the same for a seed.
 
     Signals keep their scale through the layers (He's initialization). Running statistics are not neutral, so that batch
-    norms matter.
+    norms matter, and neither are layer norms and parameters of the nets' own modules.
     """
     generator = torch.Generator().manual_seed(seed)
     for module in net.modules():
@@ -32,6 +32,12 @@ def prepared(net: nn.Module, seed: int = 0) -> nn.Module:
             nn.init.normal_(module.bias, std=0.1, generator=generator)
             module.running_mean.normal_(0.0, 0.1, generator=generator)
             module.running_var.uniform_(0.8, 1.2, generator=generator)
+        elif isinstance(module, nn.LayerNorm):
+            nn.init.uniform_(module.weight, 0.5, 1.0, generator=generator)
+            nn.init.normal_(module.bias, std=0.1, generator=generator)
+        else:
+            for parameter in module.parameters(recurse=False):
+                nn.init.normal_(parameter, std=0.1, generator=generator)
     return net.eval().requires_grad_(False)
 
 
@@ -39,6 +45,14 @@ def rounded_channels(channels: float, divisor: int = 8) -> int:
     """Return the nearest multiple of a divisor, at most 10 % below, as the authors of the MobileNets count channels."""
     rounded = max(divisor, int(channels + divisor / 2) // divisor * divisor)
     return rounded if rounded >= 0.9 * channels else rounded + divisor
+
+
+def convolution(
+    channels: int, out: int, size: int = 1, stride: int = 1, groups: int = 1, act: nn.Module | None = None, eps: float = 1e-5
+) -> nn.Sequential:
+    """Return a convolution that keeps the size, but for the stride, with a norm and an activation behind it."""
+    conv = nn.Conv2d(channels, out, size, stride, padding=size // 2, groups=groups, bias=False)
+    return nn.Sequential(conv, nn.BatchNorm2d(out, eps=eps), *([] if act is None else [act]))
 
 
 class SqueezeExcite(nn.Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from examples.zoo.common import SqueezeExcite, compare, image, prepared
+from examples.zoo.common import SqueezeExcite, compare, convolution, image, prepared
 
 # times wider inside, kernel, stride of the first block, channels, blocks
 BLOCKS = (
@@ -14,19 +14,14 @@ BLOCKS = (
 )  # fmt: skip
 
 
-def convolution(channels: int, out: int, size: int, stride: int = 1, groups: int = 1, act: bool = True) -> nn.Sequential:
-    conv = nn.Conv2d(channels, out, size, stride, padding=size // 2, groups=groups, bias=False)
-    return nn.Sequential(conv, nn.BatchNorm2d(out), *([nn.SiLU(inplace=True)] if act else []))
-
-
 class MBConv(nn.Module):
     def __init__(self, channels: int, out: int, wider: int, size: int, stride: int) -> None:
         super().__init__()
         inside = channels * wider
-        layers: list[nn.Module] = [convolution(channels, inside, 1)] if wider != 1 else []
-        layers.append(convolution(inside, inside, size, stride, groups=inside))
+        layers: list[nn.Module] = [convolution(channels, inside, act=nn.SiLU(inplace=True))] if wider != 1 else []
+        layers.append(convolution(inside, inside, size, stride, inside, nn.SiLU(inplace=True)))
         layers.append(SqueezeExcite(inside, max(1, channels // 4), nn.SiLU(inplace=True), nn.Sigmoid()))
-        layers.append(convolution(inside, out, 1, act=False))
+        layers.append(convolution(inside, out))
         self.layers = nn.Sequential(*layers)
         self.adds = stride == 1 and channels == out
 
@@ -43,12 +38,12 @@ class EfficientNetB0(nn.Module):
     def __init__(self, classes: int = 1000, narrow: int = 1) -> None:
         super().__init__()
         channels = 32 // narrow
-        layers: list[nn.Module] = [convolution(3, channels, 3, 2)]
+        layers: list[nn.Module] = [convolution(3, channels, 3, 2, act=nn.SiLU(inplace=True))]
         for wider, size, stride, width, count in BLOCKS:
             for k in range(count):
                 layers.append(MBConv(channels, width // narrow, wider, size, stride if k == 0 else 1))
                 channels = width // narrow
-        layers.append(convolution(channels, 4 * channels, 1))
+        layers.append(convolution(channels, 4 * channels, act=nn.SiLU(inplace=True)))
         self.features = nn.Sequential(*layers)
         self.pool = nn.AdaptiveAvgPool2d(1)
         self.classifier = nn.Sequential(nn.Dropout(0.2, inplace=True), nn.Linear(4 * channels, classes))

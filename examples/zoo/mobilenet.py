@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from examples.zoo.common import SqueezeExcite, compare, image, prepared, rounded_channels
+from examples.zoo.common import SqueezeExcite, compare, convolution, image, prepared, rounded_channels
 
 # times wider inside, channels, blocks, stride of the first block
 V2_BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
@@ -18,19 +18,12 @@ V3_SMALL_BLOCKS = (
 )  # fmt: skip
 
 
-def convolution(
-    channels: int, out: int, size: int, stride: int, act: nn.Module, groups: int = 1, eps: float = 1e-5
-) -> nn.Sequential:
-    conv = nn.Conv2d(channels, out, size, stride, padding=size // 2, groups=groups, bias=False)
-    return nn.Sequential(conv, nn.BatchNorm2d(out, eps=eps), act)
-
-
 class InvertedResidual(nn.Module):
     def __init__(self, channels: int, out: int, inside: int, stride: int) -> None:
         super().__init__()
-        layers: list[nn.Module] = [convolution(channels, inside, 1, 1, nn.ReLU6(inplace=True))] if inside != channels else []
+        layers: list[nn.Module] = [convolution(channels, inside, act=nn.ReLU6(inplace=True))] if inside != channels else []
         layers += [
-            convolution(inside, inside, 3, stride, nn.ReLU6(inplace=True), groups=inside),
+            convolution(inside, inside, 3, stride, inside, nn.ReLU6(inplace=True)),
             nn.Conv2d(inside, out, 1, bias=False),
             nn.BatchNorm2d(out),
         ]
@@ -47,12 +40,12 @@ class MobileNetV2(nn.Module):
     def __init__(self, classes: int = 1000, narrow: int = 1) -> None:
         super().__init__()
         channels = 32 // narrow
-        layers: list[nn.Module] = [convolution(3, channels, 3, 2, nn.ReLU6(inplace=True))]
+        layers: list[nn.Module] = [convolution(3, channels, 3, 2, act=nn.ReLU6(inplace=True))]
         for wider, width, count, stride in V2_BLOCKS:
             for k in range(count):
                 layers.append(InvertedResidual(channels, width // narrow, channels * wider, stride if k == 0 else 1))
                 channels = width // narrow
-        layers.append(convolution(channels, 1280 // narrow, 1, 1, nn.ReLU6(inplace=True)))
+        layers.append(convolution(channels, 1280 // narrow, act=nn.ReLU6(inplace=True)))
         self.features = nn.Sequential(*layers)
         self.classifier = nn.Sequential(nn.Dropout(0.2), nn.Linear(1280 // narrow, classes))
 
@@ -67,11 +60,11 @@ class SqueezingResidual(nn.Module):
         act = nn.Hardswish if swish else nn.ReLU
         layers: list[nn.Module] = []
         if inside != channels:
-            layers.append(convolution(channels, inside, 1, 1, act(inplace=True), eps=1e-3))
-        layers.append(convolution(inside, inside, size, stride, act(inplace=True), groups=inside, eps=1e-3))
+            layers.append(convolution(channels, inside, act=act(inplace=True), eps=1e-3))
+        layers.append(convolution(inside, inside, size, stride, inside, act(inplace=True), eps=1e-3))
         if squeezes:
             layers.append(SqueezeExcite(inside, rounded_channels(inside / 4), nn.ReLU(), nn.Hardsigmoid()))
-        layers.append(convolution(inside, out, 1, 1, nn.Identity(), eps=1e-3))
+        layers.append(convolution(inside, out, eps=1e-3))
         self.layers = nn.Sequential(*layers)
         self.adds = stride == 1 and channels == out
 
@@ -88,11 +81,11 @@ class MobileNetV3Small(nn.Module):
     def __init__(self, classes: int = 1000, narrow: int = 1) -> None:
         super().__init__()
         channels = 16 // narrow
-        layers: list[nn.Module] = [convolution(3, channels, 3, 2, nn.Hardswish(inplace=True), eps=1e-3)]
+        layers: list[nn.Module] = [convolution(3, channels, 3, 2, act=nn.Hardswish(inplace=True), eps=1e-3)]
         for size, inside, width, squeezes, swish, stride in V3_SMALL_BLOCKS:
             layers.append(SqueezingResidual(channels, width // narrow, inside // narrow, size, squeezes, swish, stride))
             channels = width // narrow
-        layers.append(convolution(channels, 6 * channels, 1, 1, nn.Hardswish(inplace=True), eps=1e-3))
+        layers.append(convolution(channels, 6 * channels, act=nn.Hardswish(inplace=True), eps=1e-3))
         self.features = nn.Sequential(*layers)
         self.pool = nn.AdaptiveAvgPool2d(1)
         self.classifier = nn.Sequential(

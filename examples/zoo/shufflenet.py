@@ -5,14 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from examples.zoo.common import compare, image, prepared
+from examples.zoo.common import compare, convolution, image, prepared
 
 STAGES = ((116, 4), (232, 8), (464, 4))  # channels, blocks
-
-
-def convolution(channels: int, out: int, size: int = 1, stride: int = 1, groups: int = 1, act: bool = True) -> nn.Sequential:
-    conv = nn.Conv2d(channels, out, size, stride, padding=size // 2, groups=groups, bias=False)
-    return nn.Sequential(conv, nn.BatchNorm2d(out), *([nn.ReLU(inplace=True)] if act else []))
 
 
 def shuffled(x: Tensor, groups: int) -> Tensor:
@@ -32,12 +27,12 @@ class Block(nn.Module):
         self.branch1 = nn.Sequential()
         if stride > 1:
             self.branch1 = nn.Sequential(
-                *convolution(channels, channels, 3, stride, groups=channels, act=False), *convolution(channels, half)
+                *convolution(channels, channels, 3, stride, channels), *convolution(channels, half, act=nn.ReLU(inplace=True))
             )
         self.branch2 = nn.Sequential(
-            *convolution(channels if stride > 1 else half, half),
-            *convolution(half, half, 3, stride, groups=half, act=False),
-            *convolution(half, half),
+            *convolution(channels if stride > 1 else half, half, act=nn.ReLU(inplace=True)),
+            *convolution(half, half, 3, stride, half),
+            *convolution(half, half, act=nn.ReLU(inplace=True)),
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -55,7 +50,7 @@ class ShuffleNetV2(nn.Module):
     def __init__(self, classes: int = 1000, narrow: int = 1) -> None:
         super().__init__()
         channels = 24
-        self.conv1 = convolution(3, channels, 3, 2)
+        self.conv1 = convolution(3, channels, 3, 2, act=nn.ReLU(inplace=True))
         self.maxpool = nn.MaxPool2d(3, 2, 1)
         layers = []
         for width, count in STAGES:
@@ -63,7 +58,7 @@ class ShuffleNetV2(nn.Module):
                 layers.append(Block(channels, width // narrow, 2 if k == 0 else 1))
                 channels = width // narrow
         self.stages = nn.Sequential(*layers)
-        self.conv5 = convolution(channels, 1024 // narrow)
+        self.conv5 = convolution(channels, 1024 // narrow, act=nn.ReLU(inplace=True))
         self.fc = nn.Linear(1024 // narrow, classes)
 
     def forward(self, x: Tensor) -> Tensor:
