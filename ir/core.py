@@ -61,7 +61,7 @@ class Op:
     no_grad: autograd does not record the op. Only differentiation asks, so passes of forward code need not keep it.
     """
 
-    __slots__ = ("attrs", "defn", "loc", "no_grad", "operands", "parent", "regions", "results")
+    __slots__ = ("attrs", "defn", "loc", "name", "no_grad", "operands", "parent", "regions", "results")
 
     def __init__(
         self,
@@ -76,6 +76,7 @@ class Op:
         no_grad: bool = False,
     ):
         self.defn = defn
+        self.name = defn.name  # asked for more often than anything else
         self.attrs = attrs
         self.loc = loc
         self.no_grad = no_grad
@@ -86,10 +87,6 @@ class Op:
         self.regions = list(regions)
         for region in self.regions:
             region.parent = self
-
-    @property
-    def name(self) -> str:
-        return self.defn.name
 
     @property
     def result(self) -> Value:

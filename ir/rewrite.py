@@ -1,6 +1,7 @@
 """Rewriting by small named rules. `rule(op, rw) -> bool` changes the IR around one op, only through the rewriter.
 
-Rules fire until none applies. With SCRIPTC_TRACE=1 each firing is printed with its source location.
+Rules fire until none applies. A rule for ops of some names says so by `@on`, so that it is not called for others. With
+SCRIPTC_TRACE=1 each firing is printed with its source location.
 """
 
 from __future__ import annotations
@@ -137,6 +138,20 @@ def inlines(op: Op, region: Block) -> bool:
 Rule = Callable[[Op, Rewriter], bool]
 
 
+def on(*names: str) -> Callable[[Rule], Rule]:
+    """Let a rule be called for ops of these names alone."""
+
+    def mark(rule: Rule) -> Rule:
+        rule.names = frozenset(names)  # type: ignore[attr-defined]
+        return rule
+
+    return mark
+
+
+def _rules_for(name: str, rules: Sequence[Rule]) -> list[Rule]:
+    return [rule for rule in rules if name in getattr(rule, "names", (name,))]
+
+
 def _is_settled(op: Op) -> bool:
     """Return whether the op is in a region without control flow, which only the pass that made it may change."""
     around = op.parent.parent if op.parent is not None else None
@@ -150,21 +165,25 @@ def rewrite(module: Module, rules: Sequence[Rule]) -> bool:
     for op in module.walk():
         rw.add(op)
     budget = FIRINGS_PER_OP * (len(rw.queue) + 10)
+    by_name: dict[str, list[Rule]] = {}
     changed = False
     while rw.queue:
         op = rw.queue.popleft()
         rw.queued.discard(op)
         if op in rw.erased or _is_settled(op):
             continue
-        for rule in rules:
+        name = op.name
+        if name not in by_name:
+            by_name[name] = _rules_for(name, rules)
+        for rule in by_name[name]:
             if not rule(op, rw):
                 continue
             changed = True
             budget -= 1
             if trace:
-                print(f"{rule.__name__}: {op.name} at {op.loc}", file=sys.stderr)
+                print(f"{rule.__name__}: {name} at {op.loc}", file=sys.stderr)
             if budget < 0:
-                raise RewriteLoop(f"rules fire without end, lastly {rule.__name__} on {op.name} at {op.loc}")
+                raise RewriteLoop(f"rules fire without end, lastly {rule.__name__} on {name} at {op.loc}")
             rw.add(op)
             break
     return changed

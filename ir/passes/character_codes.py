@@ -18,9 +18,10 @@ from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.ranges import constant, constant_int, is_below
 from scriptc.ir.regions import ancestor_in
-from scriptc.ir.rewrite import Rewriter, rewrite
+from scriptc.ir.rewrite import Rewriter, on, rewrite
 
 _COMPARED = frozenset(f"str.{n}" for n in ("eq", "ne", "lt", "le", "gt", "ge"))
+_OF_CODES = {name.replace("code.", "str.", 1): name for name in OPS if name.startswith("code.")}
 _SHORT = 8  # the longest string whose characters are compared one by one
 
 
@@ -38,8 +39,9 @@ def _made(value: Value) -> Value | None:
     return code if isinstance(code, Value) else None
 
 
+@on(*_COMPARED)
 def compare_codes(op: Op, rw: Rewriter) -> bool:
-    if op.name not in _COMPARED or not any(map(_made, op.operands)):
+    if not any(map(_made, op.operands)):
         return False
     codes = [_code(v) for v in op.operands]
     if any(c is None for c in codes):
@@ -53,17 +55,18 @@ def compare_codes(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on(*_OF_CODES)
 def test_code(op: Op, rw: Rewriter) -> bool:
-    name = op.name.replace("str.", "code.", 1)
-    if name not in OPS or name == op.name or (code := _made(op.operands[0])) is None:
+    if (code := _made(op.operands[0])) is None:
         return False
-    rw.replace(op, [rw.insert_before(op, name, [code])])
+    rw.replace(op, [rw.insert_before(op, _OF_CODES[op.name], [code])])
     return True
 
 
+@on("str.len", "str.code", "str.code_at")
 def item_of_one(op: Op, rw: Rewriter) -> bool:
     """Replace the length of a one-character string by 1, and its first code by the code that made it."""
-    if op.name not in ("str.len", "str.code", "str.code_at") or (code := _made(op.operands[0])) is None:
+    if (code := _made(op.operands[0])) is None:
         return False
     if op.name == "str.len":
         code = rw.const_before(op, 1)
@@ -73,8 +76,9 @@ def item_of_one(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on("str.contains")
 def contains_code(op: Op, rw: Rewriter) -> bool:
-    if op.name != "str.contains" or (code := _made(op.operands[1])) is None:
+    if (code := _made(op.operands[1])) is None:
         return False
     text = constant(op.operands[0])
     if not isinstance(text, str) or not 0 < len(text) <= _SHORT:
@@ -89,17 +93,17 @@ def contains_code(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on("str.concat")
 def push_code(op: Op, rw: Rewriter) -> bool:
-    if op.name != "str.concat" or (code := _made(op.operands[1])) is None:
+    if (code := _made(op.operands[1])) is None:
         return False
     rw.replace(op, [rw.insert_before(op, "str.push", [op.operands[0], code], hint=op.result.name)])
     return True
 
 
+@on("str.code")
 def code_at_counter(op: Op, rw: Rewriter) -> bool:
     """Drop the bounds check of the counter of a loop over a string."""
-    if op.name != "str.code":
-        return False
     text, index = op.operands
     if not is_below(index, lambda o: o.name == "str.len" and o.operands[0] is text):
         return False
@@ -107,9 +111,10 @@ def code_at_counter(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on("str.chr")
 def made_on_branch(op: Op, rw: Rewriter) -> bool:
     """Sink a one-character string into the regions of the one `if` that use it."""
-    if op.name != "str.chr" or op.parent is None or not op.result.uses:
+    if op.parent is None or not op.result.uses:
         return False
     users = op.result.users()
     holders = {ancestor_in(op.parent, user) for user in users}

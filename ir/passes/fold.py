@@ -23,7 +23,7 @@ from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.ranges import UNKNOWN, constant, constant_int, in_dim
 from scriptc.ir.regions import exits, is_loop, may_run_forever, target
-from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
+from scriptc.ir.rewrite import Rewriter, Rule, fits, inlines, on, rewrite
 from scriptc.ir.shapes import Shapes
 from scriptc.ir.types import ScalarType, TensorType, Type, join_dim
 
@@ -66,8 +66,10 @@ def fold_scalar(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on("size", "numel")
 def fold_size(op: Op, rw: Rewriter) -> bool:
-    if op.name not in ("size", "numel") or not isinstance(t := op.operands[0].type, TensorType) or t.dims is None:
+    t = op.operands[0].type
+    if not isinstance(t, TensorType) or t.dims is None:
         return False
     dims = t.dims if op.name == "numel" else (t.dims[op.attrs["dim"]],)
     product = 1
@@ -81,15 +83,21 @@ def fold_size(op: Op, rw: Rewriter) -> bool:
     return True
 
 
-def fold_check(op: Op, rw: Rewriter) -> bool:
-    """Remove a check that its operands prove."""
-    if not _cannot_fail(op):
-        return False
-    rw.erase_unused(op)
-    return True
+def _check_folder() -> Rule:
+    shapes = Shapes()  # one for all checks, so that each value is searched once
+
+    @on("check", "check.bound", "check.free", "check.unpack", "check.step", "check.leaf", "check.store")
+    def fold_check(op: Op, rw: Rewriter) -> bool:
+        """Remove a check that its operands prove."""
+        if not _cannot_fail(op, shapes):
+            return False
+        rw.erase_unused(op)
+        return True
+
+    return fold_check
 
 
-def _cannot_fail(op: Op) -> bool:
+def _cannot_fail(op: Op, shapes: Shapes) -> bool:
     match op.name:
         case "check":
             attrs = {k: v for k, v in op.attrs.items() if k != "of"}
@@ -98,7 +106,7 @@ def _cannot_fail(op: Op) -> bool:
                 return in_dim(op.operands[1], op.operands[0], attrs["dim"])
             if kind is not None and is_proved(kind, op.operands, attrs):
                 return True
-            return kind == "broadcast" and Shapes().are_broadcast(op.operands)
+            return kind == "broadcast" and shapes.are_broadcast(op.operands)
         case "check.bound" | "check.free":
             return constant(op.operands[0]) is True
         case "check.unpack":
@@ -109,12 +117,13 @@ def _cannot_fail(op: Op) -> bool:
             return not may_be_leaf(op.operands[0])
         case "check.store":
             dst, src = op.operands
-            return Shapes().fits_into(src, dst)
+            return shapes.fits_into(src, dst)
     return False
 
 
+@on("if")
 def fold_if(op: Op, rw: Rewriter) -> bool:
-    if op.name != "if" or (value := constant(op.operands[0])) is UNKNOWN:
+    if (value := constant(op.operands[0])) is UNKNOWN:
         return False
     region = op.regions[0 if value else 1]
     if not inlines(op, region):
@@ -135,8 +144,9 @@ def fold_loop(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on("tuple.get")
 def fold_tuple_get(op: Op, rw: Rewriter) -> bool:
-    if op.name != "tuple.get" or (made := op.operands[0].op) is None or made.name != "tuple":
+    if (made := op.operands[0].op) is None or made.name != "tuple":
         return False
     item = made.operands[op.attrs["index"]]
     if not fits(item, op.result):
@@ -145,9 +155,10 @@ def fold_tuple_get(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on("cast")
 def fold_cast(op: Op, rw: Rewriter) -> bool:
     """Fold a conversion to the tensor's own dtype, unless a write or a test of identity can tell the copy from it."""
-    if op.name != "cast" or not isinstance(t := op.operands[0].type, TensorType) or t.dtype != op.attrs["dtype"]:
+    if not isinstance(t := op.operands[0].type, TensorType) or t.dtype != op.attrs["dtype"]:
         return False
     if not may_stand_for(op.operands[0], op.result):
         return False
@@ -204,8 +215,6 @@ def _common(types: list[Type], fallback: Type) -> Type:
     return TensorType(tensors[0].dtype, dims)
 
 
-RULES = [fold_scalar, fold_size, fold_check, fold_if, fold_loop, fold_tuple_get, fold_cast, refine_types]
-
-
 def run(module: Module, options: Mapping[str, int]) -> bool:
-    return rewrite(module, RULES)
+    rules = [fold_scalar, fold_size, _check_folder(), fold_if, fold_loop, fold_tuple_get, fold_cast, refine_types]
+    return rewrite(module, rules)

@@ -24,7 +24,7 @@ from scriptc.ir.ops.rules import as_dim
 from scriptc.ir.path_conditions import LENGTHS
 from scriptc.ir.ranges import constant_int, in_dim, is_below
 from scriptc.ir.regions import ancestor_in, dominates, exits, is_loop, may_raise, region_arguments
-from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
+from scriptc.ir.rewrite import Rewriter, fits, inlines, on, rewrite
 from scriptc.ir.types import TensorType, broadcasts_into
 
 # Dtypes that hold every value of a dtype, within its category.
@@ -44,10 +44,9 @@ _OF_SAME = {"eq": True, "le": True, "ge": True, "ne": False, "lt": False, "gt": 
 _OF_SIZE = {("ge", 0): True, ("lt", 0): False, ("le", 1): True, ("gt", 1): False}
 
 
+@on(*_NEUTRAL)
 def int_identity(op: Op, rw: Rewriter) -> bool:
     """Fold sums with 0, and products with 1 and 0."""
-    if op.name not in _NEUTRAL:
-        return False
     known = [constant_int(v) for v in op.operands]
     if op.name == "int.mul" and 0 in known:
         rw.replace(op, [rw.const_before(op, 0)])
@@ -59,11 +58,10 @@ def int_identity(op: Op, rw: Rewriter) -> bool:
     return False
 
 
+@on(*(f"int.{name}" for name in _OF_SAME))
 def int_comparison(op: Op, rw: Rewriter) -> bool:
     """Fold comparisons of an int with itself, and of a size with 0."""
-    kind, _, name = op.name.partition(".")
-    if kind != "int" or name not in _OF_SAME:
-        return False
+    name = op.name.removeprefix("int.")
     found = _OF_SAME[name] if op.operands[0] is op.operands[1] else None
     for side, other in ((0, 1), (1, 0)):
         made = op.operands[side].op
@@ -75,9 +73,10 @@ def int_comparison(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on("slice")
 def whole_slice(op: Op, rw: Rewriter) -> bool:
     """Replace `x[:]` and `x[0 : len(x)]` by `x`."""
-    if op.name != "slice" or constant_int(op.operands[1]) != 0 or constant_int(op.operands[3]) != 1:
+    if constant_int(op.operands[1]) != 0 or constant_int(op.operands[3]) != 1:
         return False
     x, stop, dim = op.operands[0], op.operands[2], op.attrs["dim"]
     assert isinstance(x.type, TensorType)
@@ -110,9 +109,10 @@ def _source_dim(view: Op, d: int) -> int | None:
     return None
 
 
+@on("size")
 def size_of_view(op: Op, rw: Rewriter) -> bool:
     """Read the size of a view from the view's operand."""
-    view, d = op.operands[0].op if op.name == "size" else None, op.attrs.get("dim")
+    view, d = op.operands[0].op, op.attrs["dim"]
     dim = _source_dim(view, d) if view is not None and isinstance(d, int) else None
     if view is None or dim is None:
         return False
@@ -131,10 +131,9 @@ def _replace_with_existing(op: Op, new: Value, rw: Rewriter) -> bool:
     return True
 
 
+@on("transpose")
 def transpose_of_transpose(op: Op, rw: Rewriter) -> bool:
     """Drop two transposes of the same dims, and a transpose of a dim with itself."""
-    if op.name != "transpose":
-        return False
     if op.attrs["dim0"] == op.attrs["dim1"]:
         return _replace_with_existing(op, op.operands[0], rw)
     inner = _made_by(op.operands[0], "transpose")
@@ -148,9 +147,10 @@ def _is_exact(source: str, middle: str, result: str) -> bool:
     return source == "bool" or (middle in _HOLDS.get(source, ()) and category(source) == category(result))
 
 
+@on("cast")
 def cast_of_cast(op: Op, rw: Rewriter) -> bool:
     """Drop the first of two conversions if it loses nothing."""
-    inner = _made_by(op.operands[0], "cast") if op.name == "cast" else None
+    inner = _made_by(op.operands[0], "cast")
     if inner is None:
         return False
     x, middle = inner.operands[0], inner.attrs["dtype"]
@@ -165,10 +165,9 @@ def cast_of_cast(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on("where")
 def clamp_beside_itself(op: Op, rw: Rewriter) -> bool:
     """Replace `where((x > low) & (x < high), x, clamp(x, low, high))`, which is written for its gradient, by the clamp."""
-    if op.name != "where":
-        return False
     inside, above = _made_by(op.operands[0], "bitwise_and"), _made_by(op.operands[2], "clamp.max")
     bounded = _made_by(above.operands[0], "clamp.min") if above is not None else None
     if inside is None or above is None or bounded is None or op.operands[1] is not bounded.operands[0]:
@@ -195,9 +194,10 @@ def _fits_dtype(a: Value, b: Value) -> bool:
     return isinstance(a.type, TensorType) and isinstance(b.type, TensorType) and a.type.dtype == b.type.dtype
 
 
+@on("check")
 def check_sizes_earlier(op: Op, rw: Rewriter) -> bool:
     """Let a check of broadcasting use an earlier value of the same sizes, since it reads only sizes."""
-    if op.name != "check" or OPS[op.attrs["of"]].check != "broadcast":
+    if OPS[op.attrs["of"]].check != "broadcast":
         return False
     operands = [_of_same_sizes(v) or v for v in op.operands]
     if tuple(operands) == op.operands:
@@ -214,9 +214,10 @@ def _known_linear(check: Op) -> int | None:
     return weight[1] if isinstance(weight[1], int) else None
 
 
+@on("check")
 def linear_checked_before(op: Op, rw: Rewriter) -> bool:
     """Drop a check of a linear behind one of the same input and a weight of as many columns."""
-    if op.name != "check" or op.attrs["of"] != "linear" or (columns := _known_linear(op)) is None:
+    if op.attrs["of"] != "linear" or (columns := _known_linear(op)) is None:
         return False
     for user in op.operands[0].users():
         same = user is not op and user.name == "check" and user.attrs == op.attrs and user.operands[0] is op.operands[0]
@@ -226,9 +227,10 @@ def linear_checked_before(op: Op, rw: Rewriter) -> bool:
     return False
 
 
+@on("contiguous")
 def contiguous_of_contiguous(op: Op, rw: Rewriter) -> bool:
     """Drop `contiguous` of a tensor that is contiguous: the result of `contiguous`, or a new tensor."""
-    made = op.operands[0].op if op.name == "contiguous" else None
+    made = op.operands[0].op
     if made is None:
         return False
     created = made.has("PURE") and made.has("ALLOCATES") and not made.defn.reads
@@ -238,25 +240,28 @@ def contiguous_of_contiguous(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on("scope")
 def inline_scope(op: Op, rw: Rewriter) -> bool:
     """Inline a scope that is left only at its end."""
-    if op.name != "scope" or any(t.parent is not op.regions[0] for t in exits(op)) or not inlines(op, op.regions[0]):
+    if any(t.parent is not op.regions[0] for t in exits(op)) or not inlines(op, op.regions[0]):
         return False
     rw.inline_region(op, op.regions[0])
     return True
 
 
+@on("try")
 def try_what_cannot_raise(op: Op, rw: Rewriter) -> bool:
     """Inline the body of a `try` that cannot raise."""
-    if op.name != "try" or any(map(may_raise, op.regions[0].walk())) or not inlines(op, op.regions[0]):
+    if any(map(may_raise, op.regions[0].walk())) or not inlines(op, op.regions[0]):
         return False
     rw.inline_region(op, op.regions[0])
     return True
 
 
+@on("cell.new")
 def drop_unread_cell(op: Op, rw: Rewriter) -> bool:
     """Drop a cell that is only written."""
-    if op.name != "cell.new" or any(user.name != "cell.set" for user in op.result.users()):
+    if any(user.name != "cell.set" for user in op.result.users()):
         return False
     for user in op.result.users():
         rw.erase_unused(user)
@@ -304,10 +309,9 @@ def _keeps_length(xs: Value, since: Op, until: Op) -> bool:
     return not any(may_write(writer, xs) for writer in changes)
 
 
+@on("list.get")
 def get_at_counter(op: Op, rw: Rewriter) -> bool:
     """Drop the bounds check of a loop counter that runs up to the length of a list that keeps its length."""
-    if op.name != "list.get":
-        return False
     xs, index = op.operands
 
     def is_length(o: Op) -> bool:
@@ -324,9 +328,10 @@ def _only_read(xs: Value) -> bool:
     return all(user.name in ("list.len", "list.get", "list.at") for user in xs.users())
 
 
+@on("list.len", "list.get", "list.at")
 def read_unbind(op: Op, rw: Rewriter) -> bool:
     """Read an element of `unbind` by a select, and their number by a size, if the list is only read."""
-    made = _made_by(op.operands[0], "unbind") if op.operands else None
+    made = _made_by(op.operands[0], "unbind")
     if made is None or not _only_read(made.result):
         return False
     (x,), dim = made.operands, made.attrs["dim"]
@@ -351,9 +356,10 @@ def _part_size(op: Op) -> tuple[int, int] | None:
     return size, number if op.name == "split" else -(-size // number)
 
 
+@on("list.get", "list.at")
 def read_part(op: Op, rw: Rewriter) -> bool:
     """Read a constant part of a `split` or `chunk` of a constant dim by a slice, if the list is only read."""
-    made = op.operands[0].op if op.name in ("list.get", "list.at") else None
+    made = op.operands[0].op
     sizes, index = _part_size(made) if made is not None else None, constant_int(op.operands[-1]) if op.operands else None
     if made is None or sizes is None or index is None or not _only_read(made.result) or escapes(op.result):
         return False
@@ -367,6 +373,7 @@ def read_part(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on("chunk", "split")
 def drop_parts(op: Op, rw: Rewriter) -> bool:
     """Drop an unused list of parts of a dim that can be divided."""
     if _part_size(op) is None or op.result.uses:
@@ -375,9 +382,10 @@ def drop_parts(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on("list.get", "list.at")
 def get_of_new(op: Op, rw: Rewriter) -> bool:
     """Replace an element of an unchanged list by the value in its display."""
-    made = _made_by(op.operands[0], "list.new") if op.name in ("list.get", "list.at") else None
+    made = _made_by(op.operands[0], "list.new")
     index = constant_int(op.operands[1]) if made is not None else None
     if made is None or index is None or not -len(made.operands) <= index < len(made.operands):
         return False
