@@ -19,6 +19,7 @@ from scriptc.backend_c.writer import comment, wrap
 from scriptc.ir.core import Func, Module
 from scriptc.ir.loc import Loc
 
+MANY_WEIGHTS = 50  # more are copied one by one: GCC would look for vectors in them
 HEADERS = ("sc.h", "sc_ops.h", "sc_element.h", "sc_math.h", "sc_special.h", "sc_scalar.h", "sc_str.h")
 
 # For programs that access memory as elements of several types: C compilers assume that such accesses do not alias.
@@ -141,7 +142,8 @@ def _weights(module: Module, names: ProgramNames) -> str:
 def _entry(module: Module, func: Func, names: ProgramNames, *, n_locs: int, flush: bool) -> str:
     """Return the C of the function that callers reach, which unpacks arguments and weights and boxes results."""
     n = len(func.body.args)
-    lines = [f"static int {names.entries[func.name]}(sc_ctx *cx, const sc_value *args, sc_value *results) {{"]
+    straight = "SC_STRAIGHT " if len(module.params) > MANY_WEIGHTS else ""
+    lines = [f"{straight}static int {names.entries[func.name]}(sc_ctx *cx, const sc_value *args, sc_value *results) {{"]
     used = [f"args[{i}].{list_member(a.type)}" for i, a in enumerate(func.body.args)]
     if names.weights:
         weights = ", ".join(f"args[{n + i}].t" for i in range(len(module.params)))

@@ -18,9 +18,10 @@ typedef uint16_t sc_f16, sc_bf16; /* bits */
 #endif
 /* The attribute of functions with such loops, which are optimized on their own. */
 #define SC_NOINLINE __attribute__((noinline))
-/* The attribute of long functions that run each line once: to optimize these takes longer than it saves. */
+/* The attribute of long functions that run each line once: to optimize these takes longer than it saves. The analysis of
+ * pointers takes more than linear time. */
 #if defined __OPTIMIZE__ && !defined __clang__
-#define SC_STRAIGHT __attribute__((optimize("O1")))
+#define SC_STRAIGHT __attribute__((optimize("Og", "no-tree-pta")))
 #else
 #define SC_STRAIGHT
 #endif
