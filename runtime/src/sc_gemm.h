@@ -10,8 +10,8 @@ enum {
     GEMM_FEW_NV = 4,      /* ... vectors of up to GEMM_FEW rows */
     GEMM_KC = 512,        /* rows of a block of a panel: 128 KB, half of a small L2 */
     GEMM_FAR = 5 << 18,   /* bytes: a larger b is not in the second cache from one product to the next, so that it is asked ... */
-    GEMM_AHEAD = SC_VL == 64 ? 2048 : 0, /* ... for early, by one row so many bytes ahead; where it is, or where two loads or
-                                          * four make a line, that only takes loads away */
+    GEMM_STREAMS = SC_VL == 64 ? 4 : 1, /* ... for early: by one row, so many panels at a time, ... */
+    GEMM_AHEAD = 2048,                  /* ... and so many bytes ahead */
     GEMM_TURN = 1 << 15,  /* bytes: a b as large as an L1 cache is read in alternating directions */
     GEMM_DOT_M = 12,      /* up to so many rows of a, packing b costs more than it brings: rows of b^T, ... */
     GEMM_DIRECT_M = 48,   /* ... rows of b */
