@@ -75,8 +75,9 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         return torch.conv_transpose2d(x, w if arranged is None else arranged, bias, *how)
 
     def conv2d_packed(
-        x: Any, packed: Any, add: Any, channels_last: bool, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int,
-        low: float, high: float, add_first: bool = False, in_place: bool = False,
+        x: Any, packed: Any, add: Any, channels_last: bool, *where: Any, weight: Any, stride: Any, padding: Any,
+        dilation: Any, groups: int, low: float, high: float, add_first: bool = False, in_place: bool = False, room: int = 0,
+        at: int = 0,
     ) -> Any:  # fmt: skip
         made = torch.conv2d(x, *packed, stride, padding, dilation, groups)
         if add is not None:
@@ -220,7 +221,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "select": select, "empty": empty, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
-        "cat_items": lambda *tensors, dim: torch.cat(tensors, dim),
+        "cat_items": lambda *tensors, dim, in_place=False: torch.cat(tensors, dim),
         "outer_sum_new": lambda matrices: [], "outer_sum_add": outer_sum_add, "outer_sum_part": outer_sum_part,
         "linked": lambda x, sources: x,
         "requires_grad": lambda x: bool(x.requires_grad),
@@ -228,6 +229,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "size_or_zero": lambda x, dim: x.size(dim) if isinstance(x, torch.Tensor) else 0,
         "topk": topk, "kthvalue": kthvalue, "resample": resample, "conv_transpose2d": conv_transpose2d,
         "pack_conv": lambda w, bias, depthwise: (w.clone(), bias), "conv2d_packed": conv2d_packed,
+        "place": lambda x, *where, room, at: x.clone(),
         "suggests_channels_last": suggests_channels_last,
         "arrange_transposed": lambda w, *how: w.clone(),
         "stacked_put": stacked_put, "stacked_join": stacked_join,

@@ -158,6 +158,50 @@ class Sums(nn.Module):
         return z.clamp(-1.0, 2.0)
 
 
+class Joined(nn.Module):
+    """Convolutions whose results `cat` joins: of growing lists, beside pools and sums, in one another, and twice."""
+
+    def __init__(self, seen: str) -> None:
+        super().__init__()
+        self.seen = seen
+        self.first = nn.Conv2d(3, 16, 3, padding=1)
+        self.growing = nn.ModuleList(nn.Conv2d(16 + 8 * i, 8, 3, padding=1) for i in range(3))
+        self.narrow, self.wide, self.last = nn.Conv2d(40, 20, 1), nn.Conv2d(40, 17, 1), nn.Conv2d(77, 16, 1)
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        features = [F.relu(self.first(x))]
+        for layer in self.growing:
+            features.append(F.relu(layer(torch.cat(features, 1))))
+        joined = torch.cat(features, 1)
+        a, b = self.narrow(joined), F.relu(self.wide(joined))
+        both = torch.cat([torch.cat([a, b], 1), F.max_pool2d(joined, 3, 1, 1)], 1)
+        again = torch.cat([b, a, F.avg_pool2d(b, 3, 1, 1)], 1)
+        y = self.last(both) + features[0]
+        z = torch.tanh(again)
+        found = {"features": features, "joined": [joined], "both": [both, again], "b": [b], "none": []}
+        return [y, z, *found[self.seen]]
+
+
+@pytest.mark.parametrize("seen", ["features", "joined", "both", "b", "none"])
+def test_what_is_joined_in_place_has_the_strides_of_eager(seen: str) -> None:
+    for images in FORMATS:
+        for weights in FORMATS:
+            model = filled(Joined(seen)).to(memory_format=weights)
+            compiled = scriptc.compile(model, freeze=True)
+            for size in [(1, 3, 8, 9), (2, 3, 1, 1), (1, 3, 1, 1), (1, 3, 1, 5), (3, 3, 7, 1), (0, 3, 4, 4)]:
+                agree(compiled, model, whole(*size).to(memory_format=images))
+
+
+@torch.no_grad()
+def test_results_that_are_joined_in_place_have_memory_of_their_own() -> None:
+    for size in [(1, 3, 8, 9), (2, 3, 1, 1), (1, 3, 1, 1), (1, 3, 1, 5)]:
+        results = scriptc.compile(filled(Joined("both")), freeze=True)(torch.ones(size))
+        kept = [r.clone() for r in results]
+        for i, result in enumerate(results):
+            result.fill_(-77)
+            assert all(torch.equal(r, k) for r, k in zip(results[i + 1 :], kept[i + 1 :], strict=True))
+
+
 @pytest.mark.parametrize("kind", [0, 1, 2])
 def test_what_is_added_broadcasts(kind: int) -> None:
     model = filled(Sums())

@@ -63,7 +63,15 @@ def view_dtype(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, "sc_view_dtype", Args(low.one(op.operands[0]), _dtype(op)), op.result.type)
 
 
-EMITTERS |= {name: view for name in ("parts", "conv2d", "conv_transpose2d", "conv2d_packed", "max_pool2d", "avg_pool2d")}
+EMITTERS |= {name: view for name in ("parts", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d")}
+
+
+@emitter
+def placed(low: Lowerer, op: Op) -> Sequence[Shape]:
+    fixed = [a for a in op.defn.args if a.name != "where"]
+    where = [low.one(v) for v in op.operands[sum(a.is_operand for a in fixed) :]]
+    args = low.schema_args(op, fixed).add(where[0] if where else False, where[1] if len(where) > 1 else None)
+    return low.call(op, f"sc_{op.name}", args, op.result.type)
 
 
 @emitter
@@ -73,7 +81,8 @@ def join(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def cat_items(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return low.call(op, "sc_cat_items", _tensors(low, op).add(op.attrs["dim"]).add(_dtype(op)), op.result.type)
+    kernel = "sc_cat_channels" if op.attrs.get("in_place") else "sc_cat_items"
+    return low.call(op, kernel, _tensors(low, op).add(op.attrs["dim"]).add(_dtype(op)), op.result.type)
 
 
 @emitter

@@ -48,6 +48,10 @@ def _conv2d_packed(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType(x.dtype, broadcast_dims([sizes, tensor(operands[2]).dims])),)
 
 
+def _as_input(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (operands[0].type,)
+
+
 def _conv_transpose2d(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     x, w = tensor(operands[0]), tensor(operands[1])
     dims = _image(x, "conv_transpose2d")
@@ -98,11 +102,16 @@ ROWS = [
           ref="pack_conv", kernel="sc_pack_conv", phases=MADE_BY_PASSES),
     # clamp(conv2d(input) + add, low, high), which keeps NaN. `weight` is the size of the packed weight. The result has the
     # strides of a new tensor, or channels-last ones. Errors are those of add + conv2d(input) if add_first, of an in-place
-    # sum if in_place.
-    OpDef("conv2d_packed", "(Tensor input, Value packed, Tensor? add, Value channels_last, *, int[4] weight, int[2] stride, "
-          "int[2] padding, int[2] dilation, int groups, float low, float high, bool add_first=False, "
-          "bool in_place=False) -> Tensor", _conv2d_packed, _PURE,
-          ref="conv2d_packed", reads=_TENSOR, raises=True, emit="conv2d_packed", tolerance_ulp=128, phases=MADE_BY_PASSES),
+    # sum if in_place. room: see `place`.
+    OpDef("conv2d_packed", "(Tensor input, Value packed, Tensor? add, Value channels_last, Value[] where, *, "
+          "int[4] weight, int[2] stride, int[2] padding, int[2] dilation, int groups, float low, float high, "
+          "bool add_first=False, bool in_place=False, int room=0, int at=0) -> Tensor", _conv2d_packed, _PURE,
+          ref="conv2d_packed", reads=_TENSOR, raises=True, emit="placed", tolerance_ulp=128, phases=MADE_BY_PASSES),
+    # Copies an image that is channels last to a part of an image of `room` channels: of a new one, from channel `at` on, or of
+    # the one that has the second of `where`, from whose first channel `at` counts then. If the first of `where` is false, and
+    # for other images, the result is the input.
+    OpDef("place", "(Tensor input, Value[] where, *, int room, int at) -> Tensor", _as_input, _PURE, ref="place",
+          reads=_TENSOR, emit="placed", phases=MADE_BY_PASSES),
     # Whether eager's suggest_memory_format() of one of the tensors is channels last.
     OpDef("suggests_channels_last", "(Value[] tensors) -> bool", fixed(BOOL), _PURE, reads=_TENSOR,
           ref="suggests_channels_last", emit="suggests_channels_last", phases=MADE_BY_PASSES),

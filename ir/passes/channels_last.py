@@ -17,6 +17,8 @@ strides between are free, and an image is made plain where its strides can be se
 
 If one of them does suggest it, all ops compute eager's strides from those of their operands.
 
+A `cat` of free images may be a view of them: see `join_in_place`.
+
 An image is free if it is the result of a convolution, of pooling or `cat` of free images, or of pointwise ops on free images
 and on what cannot decide the order of strides. Not inside of loops, where pointwise ops need plain tensors
 (backend_c/emitters/nests.py).
@@ -115,6 +117,9 @@ class _Chain:
             _set_layout(conv, "bool.or_", free)
         for conv in self.behind:
             _set_layout(conv, "bool.and_", own)
+        for op in self.ops:
+            if op.name == "cat.items":
+                op.attrs["in_place"] = True
         return True
 
     def _sources(self) -> list[Value]:

@@ -88,6 +88,8 @@ SC_KERNEL sc_tensor *sc_view_as_complex(sc_ctx *cx, const sc_tensor *x);
 SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
 /* sc_cat of at most 256 tensors */
 SC_KERNEL sc_tensor *sc_cat_items(sc_ctx *cx, sc_tensor *const *tensors, int n, int64_t dim, int dtype);
+/* the same along dim 1, a view where the tensors are images whose channels lie side by side */
+SC_KERNEL sc_tensor *sc_cat_channels(sc_ctx *cx, sc_tensor *const *tensors, int n, int64_t dim, int dtype);
 SC_KERNEL sc_tensor *sc_stack(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
 /* along the first dim, for tensors of one dtype whose other sizes are equal */
 SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n);
@@ -362,11 +364,15 @@ SC_KERNEL bool sc_suggests_channels_last(sc_tensor *const *tensors, int count);
 /* w: float32, of one group, or [C, 1, h, w] of a depthwise convolution of at least 16 channels */
 SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise);
 /* clamp(conv(x) + add, low, high) of float32 images [N, C, H, W]; weight: the sizes of the packed weight; add may be NULL,
- * and broadcasts; add_first: errors are those of add + conv(x), in_place: of conv(x) += add */
+ * and broadcasts; add_first: errors are those of add + conv(x), in_place: of conv(x) += add; placed: the result, if channels
+ * last, is a part of an image of `room` channels, of a new one from channel `at` on, or of that of `beside`, from whose
+ * first channel `at` counts */
 SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,
                                       const int64_t *weight, const int64_t *stride, const int64_t *padding,
                                       const int64_t *dilation, int64_t groups, double low, double high, bool add_first,
-                                      bool in_place);
+                                      bool in_place, int64_t room, int64_t at, bool placed, const sc_tensor *beside);
+/* copies a channels-last float32 image x to such a part, or returns x where it is none, or not placed */
+SC_KERNEL sc_tensor *sc_place(sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside);
 
 /* ---- sc_pool.c: pooling of images, NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,

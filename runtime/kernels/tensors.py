@@ -139,6 +139,9 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_tensor *", "sc_cat", "sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype"),
         kernel("sc_tensor *", "sc_cat_items",
                "sc_ctx *cx, sc_tensor *const *tensors, int n, int64_t dim, int dtype", "sc_cat of at most 256 tensors"),
+        kernel("sc_tensor *", "sc_cat_channels",
+               "sc_ctx *cx, sc_tensor *const *tensors, int n, int64_t dim, int dtype",
+               "the same along dim 1, a view where the tensors are images whose channels lie side by side"),
         kernel("sc_tensor *", "sc_stack", "sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype"),
         kernel("sc_tensor *", "sc_concat", "sc_ctx *cx, sc_tensor *const *tensors, int n",
                "along the first dim, for tensors of one dtype whose other sizes are equal"),
@@ -353,9 +356,15 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_tensor *", "sc_conv2d_packed",
                "sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last, "
                "const int64_t *weight, const int64_t *stride, const int64_t *padding, const int64_t *dilation, "
-               "int64_t groups, double low, double high, bool add_first, bool in_place",
+               "int64_t groups, double low, double high, bool add_first, bool in_place, int64_t room, int64_t at, "
+               "bool placed, const sc_tensor *beside",
                "clamp(conv(x) + add, low, high) of float32 images [N, C, H, W]; weight: the sizes of the packed weight; add "
-               "may be NULL, and broadcasts; add_first: errors are those of add + conv(x), in_place: of conv(x) += add"),
+               "may be NULL, and broadcasts; add_first: errors are those of add + conv(x), in_place: of conv(x) += add; "
+               "placed: the result, if channels last, is a part of an image of `room` channels, of a new one from channel `at` "
+               "on, or of that of `beside`, from whose first channel `at` counts"),
+        kernel("sc_tensor *", "sc_place",
+               "sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside",
+               "copies a channels-last float32 image x to such a part, or returns x where it is none, or not placed"),
         about="convolutions of images, NCHW or CHW; arrays are (h, w)",
         needs="sc_check sc_core sc_copy sc_gemm sc_conv_direct sc_conv_packed sc_iter sc_iter_staging sc_slots sc_view",
         unless="SC_WITHOUT_IMAGES",

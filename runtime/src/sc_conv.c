@@ -321,6 +321,19 @@ static sc_conv_images conv_images(const sc_tensor *t) {
     return (sc_conv_images){t->data, s[0], s[1], s[2], s[3]};
 }
 
+/* Return whether a channels-last image of these sizes is contiguous. */
+static bool is_also_contiguous(const int64_t *size) {
+    return size[1] == 1 || (size[2] == 1 && size[3] == 1) || size[0] * size[1] * size[2] * size[3] == 0;
+}
+
+/* Return whether x + add has the strides of x, in eager too, whose strides of a sum follow from both. */
+static bool conv_adds_at_once(const sc_tensor *x, const sc_tensor *add) {
+    if (add->rank != 4 || !sc_same_sizes(add->size, x->size, 4)) return false;
+    if (sc_same_sizes(add->stride, x->stride, 4)) return true;
+    const int64_t *size = x->size; /* with more than one element in each dim, both have one order of dims */
+    return size[1] > 1 && size[2] > 1 && size[3] > 1 && sc_is_channels_last(x) && add->stride[1] == 1 && image_channels_last(add);
+}
+
 /* Return clamp(x + add), which are broadcast. Takes over the reference to x. add_first: errors are those of add + x. */
 static sc_tensor *conv_add(sc_ctx *cx, sc_tensor *x, sc_tensor *add, bool add_first, float low, float high) {
     sc_iter it;
@@ -339,7 +352,7 @@ static sc_tensor *conv_add(sc_ctx *cx, sc_tensor *x, sc_tensor *add, bool add_fi
 }
 
 static sc_tensor *conv_new_result(sc_ctx *cx, const sc_conv *c, bool channels_last) {
-    int64_t size[4] = {c->images, c->filters, c->out[0], c->out[1]};
+    const int64_t size[4] = {c->images, c->filters, c->out[0], c->out[1]};
     const int64_t stride[4] = {size[1] * size[2] * size[3], 1, size[1] * size[3], size[1]};
     return channels_last ? sc_empty_strided(cx, SC_F32, 4, size, stride) : sc_empty(cx, SC_F32, 4, size);
 }
@@ -361,7 +374,8 @@ static int conv_packed_depthwise(sc_ctx *cx, const sc_conv *c, sc_tensor *x, sc_
 
 SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,
                                       const int64_t *weight, const int64_t *stride, const int64_t *padding, const int64_t *dilation,
-                                      int64_t groups, double low, double high, bool add_first, bool in_place) {
+                                      int64_t groups, double low, double high, bool add_first, bool in_place, int64_t room, int64_t at,
+                                      bool placed, const sc_tensor *beside) {
     sc_tensor like = {.dtype = SC_F32, .rank = 4, .size = {weight[0], weight[1], weight[2], weight[3]}};
     if (conv_check_numbers(cx, x, &like, stride, padding, dilation, groups) < 0 ||
         conv_check_shapes(cx, x, &like, NULL, padding, dilation, groups) < 0)
@@ -372,10 +386,12 @@ SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed 
         c.in[i] = x->size[2 + i], c.stride[i] = stride[i], c.padding[i] = padding[i], c.dilation[i] = dilation[i];
         c.out[i] = (c.in[i] + 2 * padding[i] - dilation[i] * (c.kernel[i] - 1) - 1) / stride[i] + 1;
     }
-    sc_tensor *out = conv_new_result(cx, &c, channels_last);
-    /* eager's strides of the sum follow from both, so that it is computed at once where they are those of both */
-    bool fused = out && add && add->rank == 4 && sc_same_sizes(add->size, out->size, 4) &&
-                 sc_same_sizes(add->stride, out->stride, 4) && (groups == 1 || channels_last);
+    const int64_t size[4] = {c.images, c.filters, c.out[0], c.out[1]};
+    /* the op that clamps makes results contiguous that are both */
+    if ((low > -INFINITY || high < INFINITY) && is_also_contiguous(size)) channels_last = false;
+    placed = placed && channels_last && !add && image_has_room(size, beside, room);
+    sc_tensor *out = placed ? image_part(cx, size, beside, room, at) : conv_new_result(cx, &c, channels_last);
+    bool fused = out && add && conv_adds_at_once(out, add) && (groups == 1 || channels_last);
     if (add && !fused) c.low = -INFINITY, c.high = INFINITY;
     sc_conv_images sum = fused ? conv_images(add) : (sc_conv_images){0};
     int status = out ? 0 : -1;
@@ -388,4 +404,17 @@ SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed 
         return NULL;
     }
     return add && !fused ? conv_add(cx, out, add, add_first, (float)low, (float)high) : out;
+}
+
+SC_KERNEL sc_tensor *sc_place(sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside) {
+    if (!placed || x->rank != 4 || x->dtype != SC_F32 || !sc_is_channels_last(x) || !image_has_room(x->size, beside, room)) {
+        sc_retain(x);
+        return x;
+    }
+    sc_tensor *part = image_part(cx, x->size, beside, room, at);
+    if (part && sc_copy_into(cx, part, x) < 0) {
+        sc_release(cx, part);
+        return NULL;
+    }
+    return part;
 }

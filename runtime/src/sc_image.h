@@ -29,6 +29,26 @@ static SC_UNUSED sc_tensor *image_to_channels_last(sc_ctx *cx, sc_tensor *x) {
     return out;
 }
 
+/* Whether a part of a channels-last image of `room` channels can hold an image of these sizes beside another part, unless that is
+ * NULL. Images of one pixel cannot: their parts would be contiguous, so that nothing would tell them from new tensors. */
+static SC_UNUSED bool image_has_room(const int64_t *size, const sc_tensor *beside, int64_t room) {
+    int64_t pixels = size[0] * size[2] * size[3];
+    if (room < size[1] || pixels < 2 || size[1] == 0) return false;
+    if (!beside) return true;
+    const int64_t *n = beside->size, *s = beside->stride;
+    return beside->rank == 4 && beside->dtype == SC_F32 && n[0] == size[0] && n[2] == size[2] && n[3] == size[3] && s[1] == 1 &&
+           s[3] == room && s[2] == n[3] * room && s[0] == n[2] * n[3] * room;
+}
+/* Return the part from channel `at` on, counted from the first channel of `beside`, or of a new image if that is NULL. */
+static SC_UNUSED sc_tensor *image_part(sc_ctx *cx, const int64_t *size, const sc_tensor *beside, int64_t room, int64_t at) {
+    const int64_t whole[4] = {size[0], room, size[2], size[3]}, line = size[3] * room, stride[4] = {size[2] * line, 1, line, room};
+    if (beside) return sc_view_of(cx, beside, at, 4, size, stride);
+    sc_tensor *image = sc_empty_strided(cx, SC_F32, 4, whole, stride), *part = NULL;
+    if (image) part = sc_view_of(cx, image, at, 4, size, stride);
+    sc_release(cx, image);
+    return part;
+}
+
 /* Return x as [N, C, H, W]. N is 1 if x has no batch. */
 static SC_UNUSED sc_tensor *image_batched(sc_ctx *cx, const sc_tensor *x) {
     return x->rank == 3 ? sc_unsqueeze(cx, x, 0) : sc_alias(cx, x);

@@ -183,6 +183,26 @@ SC_KERNEL sc_tensor *sc_cat_items(sc_ctx *cx, sc_tensor *const *tensors, int n, 
     return sc_cat(cx, &list, dim, dtype);
 }
 
+/* Return how many channels images have together that lie side by side in memory; 0 if they do not. */
+static int64_t channels_side_by_side(sc_tensor *const *tensors, int n, int dtype) {
+    const sc_tensor *first = tensors[0];
+    int64_t channels = 0;
+    for (int i = 0; i < n; i++) {
+        const sc_tensor *t = tensors[i];
+        if (t->rank != 4 || t->dtype != dtype || t->storage != first->storage || t->numel == 0 || t->stride[1] != 1) return 0;
+        if (!sc_same_sizes(t->stride, first->stride, 4) || t->data != sc_address(first, channels)) return 0;
+        if (t->size[0] != first->size[0] || !sc_same_sizes(t->size + 2, first->size + 2, 2)) return 0;
+        channels += t->size[1];
+    }
+    return channels <= first->stride[3] ? channels : 0;
+}
+
+SC_KERNEL sc_tensor *sc_cat_channels(sc_ctx *cx, sc_tensor *const *tensors, int n, int64_t dim, int dtype) {
+    const sc_tensor *first = tensors[0];
+    int64_t size[4] = {first->size[0], channels_side_by_side(tensors, n, dtype), first->size[2], first->size[3]};
+    return size[1] ? sc_view_of(cx, first, 0, 4, size, first->stride) : sc_cat_items(cx, tensors, n, dim, dtype);
+}
+
 SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n) {
     int64_t size[SC_MAX_RANK], at = 0;
     memcpy(size, tensors[0]->size, sizeof size);

@@ -102,10 +102,17 @@ static void pool_plane(const pool_shape *s, int dtype, const void *x, void *out)
     else s->max ? pool_max_i64(s, x, out) : pool_average_i64(s, x, out);
 }
 
-static void pool_image(const pool_shape *s, int dtype, int64_t channels, const void *x, void *out) {
-    if (dtype == SC_F32) s->max ? pool_max_channels_f32(s, channels, x, out) : pool_average_channels_f32(s, channels, x, out);
-    else if (dtype == SC_F64) s->max ? pool_max_channels_f64(s, channels, x, out) : pool_average_channels_f64(s, channels, x, out);
-    else s->max ? pool_max_channels_i64(s, channels, x, out) : pool_average_channels_i64(s, channels, x, out);
+static void pool_image(const pool_shape *s, int dtype, int64_t channels, int64_t apart, const void *x, void *out) {
+    if (dtype == SC_F32) s->max ? pool_max_channels_f32(s, channels, apart, x, out) : pool_average_channels_f32(s, channels, apart, x, out);
+    else if (dtype == SC_F64)
+        s->max ? pool_max_channels_f64(s, channels, apart, x, out) : pool_average_channels_f64(s, channels, apart, x, out);
+    else s->max ? pool_max_channels_i64(s, channels, apart, x, out) : pool_average_channels_i64(s, channels, apart, x, out);
+}
+
+/* Return whether images have their channels side by side, and rows without gaps. */
+static bool pool_takes_channels(const sc_tensor *x) {
+    if (x->rank != 4 || !image_channels_last(x)) return false;
+    return sc_is_channels_last(x) || (x->stride[1] == 1 && x->stride[2] == sc_wrapped_product(x->size[3], x->stride[3]));
 }
 
 /* Pool images whose channels are side by side, as those of the result then are. */
@@ -114,15 +121,16 @@ static sc_tensor *pool_channels_last(sc_ctx *cx, const sc_tensor *x, const pool_
     int64_t area = s->out[0] * s->out[1] * channels, stride[4] = {area, 1, s->out[1] * channels, channels};
     sc_tensor *out = sc_empty_strided(cx, x->dtype, 4, size, stride);
     size_t item = sc_dtype_size(x->dtype);
+    int64_t apart = sc_is_channels_last(x) ? channels : x->stride[3];
     for (int64_t i = 0; out && i < size[0]; i++)
-        pool_image(s, x->dtype, channels, (const char *)x->data + (size_t)(i * x->stride[0]) * item,
+        pool_image(s, x->dtype, channels, apart, (const char *)x->data + (size_t)(i * x->stride[0]) * item,
                    (char *)out->data + (size_t)(i * area) * item);
     return out;
 }
 
 static sc_tensor *pool_run(sc_ctx *cx, const sc_tensor *x, const pool_shape *s) {
     int dtype = x->dtype == SC_F64 ? SC_F64 : x->dtype >= SC_F16 ? SC_F32 : SC_I64;
-    if (dtype == x->dtype && x->rank == 4 && sc_is_channels_last(x) && image_channels_last(x)) return pool_channels_last(cx, x, s);
+    if (dtype == x->dtype && pool_takes_channels(x)) return pool_channels_last(cx, x, s);
     int64_t size[4];
     for (int d = 0; d < x->rank; d++) size[d] = d < x->rank - 2 ? x->size[d] : s->out[d - x->rank + 2];
     sc_tensor *in = image_prepared(cx, x, dtype), *wide = in ? sc_empty(cx, dtype, x->rank, size) : NULL, *out = NULL;

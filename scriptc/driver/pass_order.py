@@ -38,6 +38,7 @@ FULL = (
     PipelinePass("clean", "indices and lengths of removed lists are left"),
     PipelinePass("fuse_epilogues", "it matches single pointwise ops behind packed convolutions"),
     PipelinePass("channels_last", "no later pass makes or moves a convolution; fuse needs all pointwise ops that it adds"),
+    PipelinePass("join_in_place", "channels_last says which images may be views"),
     PipelinePass("drop_contiguous", "fuse needs tensors whose strides no result depends on"),
     PipelinePass("fuse", "after every pass that matches a single pointwise op"),
     PipelinePass("make_contiguous", "it needs to know what the fused loops read"),
