@@ -228,7 +228,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "is_defined": lambda x: x is not None,
         "size_or_zero": lambda x, dim: x.size(dim) if isinstance(x, torch.Tensor) else 0,
         "topk": topk, "kthvalue": kthvalue, "resample": resample, "conv_transpose2d": conv_transpose2d,
-        "pack_conv": lambda w, bias, depthwise: (w.clone(), bias), "conv2d_packed": conv2d_packed,
+        "pack_conv": lambda w, bias, depthwise, dense=False: (w.clone(), bias), "conv2d_packed": conv2d_packed,
         "place": lambda x, *where, room, at: x.clone(),
         "suggests_channels_last": suggests_channels_last,
         "arrange_transposed": lambda w, *how: w.clone(),

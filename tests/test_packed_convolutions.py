@@ -158,6 +158,51 @@ class Sums(nn.Module):
         return z.clamp(-1.0, 2.0)
 
 
+class Transformed(nn.Module):
+    """Convolutions whose weights are worth transforming (sc_conv_winograd.c)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plain, self.wide = nn.Conv2d(48, 64, 3), nn.Conv2d(64, 68, 3, padding=2, bias=False)
+        self.same, self.uneven = nn.Conv2d(68, 68, 3, padding=1), nn.Conv2d(48, 83, 3, padding=(0, 1))
+        self.strided, self.dilated = nn.Conv2d(48, 64, 3, stride=2), nn.Conv2d(48, 64, 3, dilation=2)
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        a = F.relu(self.wide(self.plain(x)))
+        return [a, F.relu(self.same(a) + a), self.uneven(x), self.strided(x), self.dilated(x)]
+
+
+@pytest.mark.parametrize("images", FORMATS)
+@pytest.mark.parametrize("weights", FORMATS)
+def test_transformed_weights(images, weights) -> None:
+    model = filled(Transformed()).to(memory_format=weights)
+    compiled = scriptc.compile(model, freeze=True)
+    for size in [(1, 9, 8), (2, 5, 6), (1, 21, 40), (3, 5, 5), (0, 6, 6), (1, 7, 90)]:
+        agree(compiled, model, whole(size[0], 48, *size[1:]).to(memory_format=images))
+
+
+class One(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Conv2d(50, 70, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu(self.layer(x))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 3e38])
+def test_numbers_that_are_not_finite_stay_in_their_windows(value: float) -> None:
+    model = filled(One())
+    compiled = scriptc.compile(model, freeze=True)
+    for row, column in [(0, 0), (3, 4), (8, 9)]:
+        x = whole(2, 50, 9, 10)
+        x[1, 7, row, column] = value
+        torch.testing.assert_close(compiled(x), model(x), rtol=1e-5, atol=1e-4, equal_nan=True)
+    model.layer.weight[3, 2, 1, 1] = value  # then the weight is not transformed
+    torch.testing.assert_close(scriptc.compile(model, freeze=True)(x), model(x), rtol=1e-5, atol=1e-4, equal_nan=True)
+
+
 class Joined(nn.Module):
     """Convolutions whose results `cat` joins: of growing lists, beside pools and sums, in one another, and twice."""
 

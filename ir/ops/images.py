@@ -97,9 +97,9 @@ ROWS = [
                          "elements, but got bias of size [5] instead", shapes=((2, 4, 9, 8), (6, 4, 3, 3), (5,)),
                          extra=_ONES))),
     # Packs a float32 weight and bias for conv2d_packed. depthwise: for a convolution of at least 16 groups of one channel, with
-    # a filter each; else for one without groups.
-    OpDef("pack_conv", "(Tensor weight, Tensor? bias, *, bool depthwise) -> Value", fixed(PACKED), _PURE, reads=_TENSOR,
-          ref="pack_conv", kernel="sc_pack_conv", phases=MADE_BY_PASSES),
+    # a filter each; else for one without groups. dense: the strides and dilations of the convolution are 1.
+    OpDef("pack_conv", "(Tensor weight, Tensor? bias, *, bool depthwise, bool dense=False) -> Value", fixed(PACKED), _PURE,
+          reads=_TENSOR, ref="pack_conv", kernel="sc_pack_conv", phases=MADE_BY_PASSES),
     # clamp(conv2d(input) + add, low, high), which keeps NaN. `weight` is the size of the packed weight. The result has the
     # strides of a new tensor, or channels-last ones. Errors are those of add + conv2d(input) if add_first, of an in-place
     # sum if in_place. room: see `place`.

@@ -131,7 +131,8 @@ def _laid_out_as(weight: Value) -> Value:
 def _use_packed_image(op: Op, rw: Rewriter) -> bool:
     x, weight, bias, groups = op.operands
     count = constant_int(groups)
-    packed = rw.insert_before(op, "pack_conv", [weight, bias], hint="packed", depthwise=count != 1)
+    dense = set(op.attrs["stride"]) | set(op.attrs["dilation"]) == {1}
+    packed = rw.insert_before(op, "pack_conv", [weight, bias], hint="packed", depthwise=count != 1, dense=dense)
     follows = rw.insert_before(op, "suggests_channels_last", [x, _laid_out_as(weight)])
     product = rw.insert_before(
         op, "conv2d_packed", [x, packed, rw.const_before(op, None), follows], hint=op.result.name, weight=known_sizes(weight),

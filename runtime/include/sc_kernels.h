@@ -361,8 +361,9 @@ SC_KERNEL sc_packed *sc_arrange_transposed_kept(sc_ctx *cx, const sc_tensor *w, 
                                                 int64_t groups, const int64_t *dilation, int64_t slot);
 /* whether eager's suggest_memory_format() of one of them is channels last */
 SC_KERNEL bool sc_suggests_channels_last(sc_tensor *const *tensors, int count);
-/* w: float32, of one group, or [C, 1, h, w] of a depthwise convolution of at least 16 channels */
-SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise);
+/* w: float32, of one group, or [C, 1, h, w] of a depthwise convolution of at least 16 channels; dense: for strides and
+ * dilations of 1, for which the weight may be transformed */
+SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise, bool dense);
 /* clamp(conv(x) + add, low, high) of float32 images [N, C, H, W]; weight: the sizes of the packed weight; add may be NULL,
  * and broadcasts; add_first: errors are those of add + conv(x), in_place: of conv(x) += add; placed: the result, if channels
  * last, is a part of an image of `room` channels, of a new one from channel `at` on, or of that of `beside`, from whose

@@ -332,6 +332,7 @@ SOURCES: tuple[Source, ...] = (
     ),
     source("sc_conv_direct", needs="sc_core sc_copy sc_team sc_view", hot=4, unless="SC_WITHOUT_IMAGES"),
     source("sc_conv_packed", needs="sc_core sc_copy sc_team sc_view", unless="SC_WITHOUT_IMAGES"),
+    source("sc_conv_winograd", needs="sc_core sc_team sc_conv_packed", unless="SC_WITHOUT_IMAGES"),
     source(
         "sc_conv",
         kernel("sc_tensor *", "sc_conv2d",
@@ -351,8 +352,10 @@ SOURCES: tuple[Source, ...] = (
                "const int64_t *dilation, int64_t slot"),
         kernel("bool", "sc_suggests_channels_last", "sc_tensor *const *tensors, int count",
                "whether eager's suggest_memory_format() of one of them is channels last"),
-        kernel("sc_packed *", "sc_pack_conv", "sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise",
-               "w: float32, of one group, or [C, 1, h, w] of a depthwise convolution of at least 16 channels"),
+        kernel("sc_packed *", "sc_pack_conv",
+               "sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise, bool dense",
+               "w: float32, of one group, or [C, 1, h, w] of a depthwise convolution of at least 16 channels; dense: for "
+               "strides and dilations of 1, for which the weight may be transformed"),
         kernel("sc_tensor *", "sc_conv2d_packed",
                "sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last, "
                "const int64_t *weight, const int64_t *stride, const int64_t *padding, const int64_t *dilation, "
@@ -366,7 +369,8 @@ SOURCES: tuple[Source, ...] = (
                "sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside",
                "copies a channels-last float32 image x to such a part, or returns x where it is none, or not placed"),
         about="convolutions of images, NCHW or CHW; arrays are (h, w)",
-        needs="sc_check sc_core sc_copy sc_gemm sc_conv_direct sc_conv_packed sc_iter sc_iter_staging sc_slots sc_view",
+        needs="sc_check sc_core sc_copy sc_gemm sc_conv_direct sc_conv_packed sc_conv_winograd sc_iter sc_iter_staging "
+              "sc_slots sc_view",
         unless="SC_WITHOUT_IMAGES",
     ),
     source(

@@ -4,6 +4,7 @@
 #include "sc_image.h"
 #include "sc_conv_direct.h"
 #include "sc_conv_packed.h"
+#include "sc_conv_winograd.h"
 #include <math.h>
 
 static void conv_image_i64(const conv_shape *s, const int64_t *x, const int64_t *w, const int64_t *bias, int64_t *out) {
@@ -305,15 +306,23 @@ static sc_conv conv_packed_sizes(const int64_t *weight) {
     return (sc_conv){.filters = weight[0], .channels = weight[1], .kernel = {weight[2], weight[3]}};
 }
 
-SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise) {
+enum { CONV_AS_IT_IS, CONV_TRANSFORMED }; /* `k` of a packed weight; transformed: see sc_conv_winograd.h */
+
+SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise, bool dense) {
     sc_conv c = conv_packed_sizes(w->size);
     sc_tensor *weight = sc_contiguous(cx, w), *b = bias ? sc_contiguous(cx, bias) : NULL, *out = NULL;
-    int64_t floats = sc_conv_packed_floats(&c, depthwise);
-    if (weight && (!bias || b) && (out = sc_empty(cx, SC_F32, 1, &floats)))
-        sc_conv_pack(&c, depthwise, weight->data, b ? b->data : NULL, out->data);
+    bool there = weight && (!bias || b), transformed = there && dense && !depthwise && sc_conv_winograd_pays(&c);
+    int64_t floats = transformed ? sc_conv_winograd_floats(&c) : sc_conv_packed_floats(&c, depthwise);
+    if (there) out = sc_empty(cx, SC_F32, 1, &floats);
+    if (out && transformed && !sc_conv_winograd_pack(&c, weight->data, b ? b->data : NULL, out->data)) {
+        sc_release(cx, out);
+        floats = sc_conv_packed_floats(&c, depthwise), transformed = false;
+        out = sc_empty(cx, SC_F32, 1, &floats);
+    }
+    if (out && !transformed) sc_conv_pack(&c, depthwise, weight->data, b ? b->data : NULL, out->data);
     sc_release(cx, weight);
     sc_release(cx, b);
-    return out ? gemm_packed_from(out, SC_F32, c.filters, c.channels) : NULL;
+    return out ? gemm_packed_from(out, SC_F32, c.filters, transformed ? CONV_TRANSFORMED : CONV_AS_IT_IS) : NULL;
 }
 
 static sc_conv_images conv_images(const sc_tensor *t) {
@@ -323,7 +332,7 @@ static sc_conv_images conv_images(const sc_tensor *t) {
 
 /* Return whether a channels-last image of these sizes is contiguous. */
 static bool is_also_contiguous(const int64_t *size) {
-    return size[1] == 1 || (size[2] == 1 && size[3] == 1) || size[0] * size[1] * size[2] * size[3] == 0;
+    return size[1] == 1 || (size[2] == 1 && size[3] == 1);
 }
 
 /* Return whether x + add has the strides of x, in eager too, whose strides of a sum follow from both. */
@@ -387,8 +396,8 @@ SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed 
         c.out[i] = (c.in[i] + 2 * padding[i] - dilation[i] * (c.kernel[i] - 1) - 1) / stride[i] + 1;
     }
     const int64_t size[4] = {c.images, c.filters, c.out[0], c.out[1]};
-    /* the op that clamps makes results contiguous that are both */
-    if ((low > -INFINITY || high < INFINITY) && is_also_contiguous(size)) channels_last = false;
+    /* eager makes no images contiguous, and the op that clamps those that are both */
+    if (size[0] == 0 || ((low > -INFINITY || high < INFINITY) && is_also_contiguous(size))) channels_last = false;
     placed = placed && channels_last && !add && image_has_room(size, beside, room);
     sc_tensor *out = placed ? image_part(cx, size, beside, room, at) : conv_new_result(cx, &c, channels_last);
     bool fused = out && add && conv_adds_at_once(out, add) && (groups == 1 || channels_last);
@@ -396,6 +405,8 @@ SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed 
     sc_conv_images sum = fused ? conv_images(add) : (sc_conv_images){0};
     int status = out ? 0 : -1;
     if (out && out->numel && groups > 1) status = conv_packed_depthwise(cx, &c, x, sum, out, packed->storage->data);
+    else if (out && out->numel && packed->k == CONV_TRANSFORMED)
+        status = sc_conv_winograd_run(cx, &c, conv_images(x), conv_images(out), sum, packed->storage->data);
     else if (out && out->numel)
         status = sc_conv_packed_run(cx, &c, conv_images(x), conv_images(out), sum, packed->storage->data);
     if (status == 0 && add && !fused && in_place) status = sc_check_broadcast_to(cx, add, out);

@@ -9,65 +9,23 @@
 #include "sc_conv_packed.h"
 
 #include "../include/sc_team.h"
-#include "../include/sc_vector.h"
+#include "sc_conv_tile.h"
 #include "sc_gemm.h"
 #include "sc_image.h"
 
-#define PACKED_LANES (SC_VL / 4)
-typedef float packed_vec __attribute__((vector_size(SC_VL)));
-typedef int32_t packed_ints __attribute__((vector_size(SC_VL)));
-typedef float packed_vec_at __attribute__((vector_size(SC_VL), aligned(4), may_alias));
-
 enum {
-    PACKED_BLOCK = 16,                       /* filters, and channels, of a block on every level */
-    PACKED_NV = PACKED_BLOCK / PACKED_LANES, /* vectors of a block */
-    PACKED_MOST_BLOCKS = SC_VL == 64 ? 4 : 1,
-    PACKED_MOST_PIXELS = SC_VL == 64 ? 14 : SC_VL == 32 ? 6 : 2, /* of a tile */
-    PACKED_UNROLL = 4,                 /* channels of an iteration; blocks are filled up to a multiple */
-    PACKED_RUN = 512,                  /* channels of the terms of a run */
-    PACKED_SOON = 4,                   /* tiles that ask for the next panels */
-    PACKED_SCRATCH_BYTES = 1 << 18,    /* of a chunk, beside weights in the second cache */
-    PACKED_POINTWISE_BYTES = 1 << 16,  /* of 1 x 1 convolutions, so that results stay in the second cache for all filters */
-    PACKED_KEPT_BYTES = 1 << 20,       /* of their weights; more come from the third cache for each chunk */
+    PACKED_SCRATCH_BYTES = 1 << 18,   /* of a chunk, beside weights in the second cache */
+    PACKED_POINTWISE_BYTES = 1 << 16, /* of 1 x 1 convolutions, so that results stay in the second cache for all filters */
+    PACKED_KEPT_BYTES = 1 << 20,      /* of their weights; more come from the third cache for each chunk */
     DEPTHWISE_PIXELS = 8,
 };
 
-SC_INLINE packed_vec packed_load(const float *p) { return *(const packed_vec_at *)p; }
-SC_INLINE packed_vec packed_load_once(const float *p) { return *(const volatile packed_vec_at *)p; } /* see sc_gemm_tile.inc */
-/* Load a number into all lanes. GCC must not know the address: it would load neighboring numbers as a vector, and shuffle. */
-SC_INLINE packed_vec packed_load_one(const float *p) {
-    __asm__("" : "+r"(p));
-    return *p - (packed_vec){0};
-}
-SC_INLINE void packed_store(float *p, packed_vec x) { *(packed_vec_at *)p = x; }
-SC_INLINE packed_vec packed_clamp(packed_vec x, float low, float high) { /* keeps NaN and -0 */
-    packed_ints below = x < low, above = x > high;
-    packed_vec l = low - (packed_vec){0}, h = high - (packed_vec){0};
-    return (packed_vec)(((packed_ints)x & ~below & ~above) | ((packed_ints)l & below) | ((packed_ints)h & above));
-}
-static int64_t packed_divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* ---- packed weights: a bias for each filter of each block, then panels [blocks][terms' channels][PACKED_BLOCK] ---- */
 
-static int64_t packed_block_of(int64_t channels) { return channels < PACKED_BLOCK ? 1 : PACKED_BLOCK; }
-
-/* Return the channels that block i has in a panel: 0 where there is none. */
-static int64_t packed_channels_of_block(int64_t channels, int64_t i) {
-    int64_t block = packed_block_of(channels), left = channels - i * block;
-    if (left >= block) return block;
-    return left > 0 ? packed_divide_up(left, PACKED_UNROLL) * PACKED_UNROLL : 0;
-}
 static int64_t packed_panel_rows(const sc_conv *c) {
     int64_t block = packed_block_of(c->channels), whole = c->channels / block;
     return (whole * block + packed_channels_of_block(c->channels, whole)) * c->kernel[0] * c->kernel[1];
 }
-/* Return the first filter of a block. The last block is whole where there are enough filters, so that it shares some with the one
- * before. */
-static int64_t packed_first_filter(int64_t filters, int64_t block) {
-    int64_t first = block * PACKED_BLOCK;
-    return first + PACKED_BLOCK <= filters || filters < PACKED_BLOCK ? first : filters - PACKED_BLOCK;
-}
-
 static void packed_pack_dense(const sc_conv *c, const float *weight, float *to) {
     int64_t area = c->kernel[0] * c->kernel[1], block = packed_block_of(c->channels);
     for (int64_t b = 0; b < packed_divide_up(c->filters, PACKED_BLOCK); b++) {
@@ -102,22 +60,6 @@ SC_KERNEL void sc_conv_pack(const sc_conv *c, bool depthwise, const float *weigh
 }
 
 /* ---- tiles ---- */
-
-/* What all tiles of a chunk share. offset: of each term in the scratch. The first `whole` terms have as many channels as a block,
- * the others `rest`. run: terms whose sums are added up before they are added to others. */
-typedef struct packed_walk {
-    const int64_t *offset;
-    int64_t terms, whole, rest, run, panel; /* panel: floats of the weights of a block */
-    float low, high;
-} packed_walk;
-
-/* Where a tile's results go: pixel p of filter f is at p * pixel + f * filter. The last block has `n` filters from the filter
- * `last` on. add: NULL, or what is added, with strides of its own. */
-typedef struct packed_target {
-    float *out;
-    const float *add;
-    int64_t pixel, filter, add_pixel, add_filter, last, n;
-} packed_target;
 
 /* Finish and store the sums of `n` filters of a block where they are not whole vectors side by side. */
 static void packed_store_apart(int64_t px, int64_t n, const float *sums, const packed_target *t, float low, float high) {
@@ -223,9 +165,6 @@ SC_INLINE void packed_tile(const int block, const int fb, const int px, const pa
     }
 }
 
-typedef void packed_tile_of(const packed_walk *k, const float *x, const float *bias, const float *w, const float *soon,
-                            const packed_target *t);
-
 #define PACKED_TILE_OF(block, fb, px) \
     static void packed_tile_##block##_##fb##_##px(const packed_walk *k, const float *x, const float *bias, const float *w, \
                                                   const float *soon, const packed_target *t) { \
@@ -248,7 +187,6 @@ typedef void packed_tile_of(const packed_walk *k, const float *x, const float *b
 #endif
 PACKED_TILES(PACKED_TILE_OF)
 
-typedef struct packed_kind { int block, blocks, pixels; packed_tile_of *compute; } packed_kind;
 #define PACKED_KIND_OF(block, fb, px) {block, fb, px, packed_tile_##block##_##fb##_##px},
 static const packed_kind packed_kinds[] = {PACKED_TILES(PACKED_KIND_OF)};
 
@@ -260,8 +198,7 @@ static int64_t packed_row_time(const packed_kind *t, int64_t columns) {
     return packed_divide_up(columns, t->pixels) * (busy > 8 ? busy : 8);
 }
 
-/* Return the kind of tile, of at most so many blocks and no more pixels than columns, that is cheapest for each block. */
-static const packed_kind *packed_choose_tile(int64_t block, int64_t blocks, int64_t columns) {
+SC_KERNEL const packed_kind *sc_conv_choose_tile(int64_t block, int64_t blocks, int64_t columns) {
     const packed_kind *best = NULL;
     for (const packed_kind *t = packed_kinds; t < packed_kinds + sizeof packed_kinds / sizeof *packed_kinds; t++) {
         if (t->block != block || t->blocks > blocks || t->pixels > columns) continue;
@@ -354,7 +291,7 @@ static void packed_compute_chunk(const packed_plan *p, int64_t image, int64_t ro
     int64_t n = c->filters < PACKED_BLOCK ? c->filters : PACKED_BLOCK;
     const packed_kind *kind;
     for (int64_t b = begin; b < end; b += kind->blocks) {
-        kind = packed_choose_tile(p->block, end - b, columns);
+        kind = sc_conv_choose_tile(p->block, end - b, columns);
         int64_t f = packed_first_filter(c->filters, b), px = kind->pixels;
         int64_t last = packed_first_filter(c->filters, b + kind->blocks - 1);
         const float *w = p->packed + padded + b * p->walk.panel, *next = w + kind->blocks * p->walk.panel;
