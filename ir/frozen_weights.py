@@ -20,7 +20,8 @@ class FrozenWeights:
     """Answer questions about a module, while the uses and writes of its weights do not change."""
 
     def __init__(self, module: Module):
-        self._writers = [op for func in module.funcs.values() for op in writers(func.body)]
+        found = (op for func in module.funcs.values() for op in writers(func.body))
+        self._writers = [op for op in found if op.name != "call"]  # which writes what those in its function write
         self._origins = Origins()
         self._derived: dict[Value, bool] = {}
 
