@@ -85,7 +85,7 @@ def _measure(case: Any, size: Any, options: argparse.Namespace, *, everything: b
     row += comparing.inside(compiled, frozen, *inputs)
     if case.floor is None:
         return comparing.timed(row, options.samples)
-    with floor(case.floor, size, _weights(model), inputs[0], expected) as plans:
+    with floor(case.floor, size.macros, _weights(model), inputs[0], expected) as plans:
         times = comparing.timed([*row, *plans], options.samples)
     by_hand = fastest(times)
     return {**times, comparing.BY_HAND: by_hand}

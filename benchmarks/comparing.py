@@ -63,13 +63,13 @@ def _compare(result: Any, expected: Any, tolerance: float) -> None:
 
 
 def inside(compiled: Any, frozen: Any, *inputs: Any) -> list[Candidate]:
-    """Return candidates that measure the time between entry and return of the compiled C."""
+    return [entered(INSIDE, compiled, *inputs), entered(INSIDE_FROZEN, frozen, *inputs)]
 
-    def candidate(name: str, target: Any) -> Candidate:
-        clock = target._dispatcher.callable
-        return Candidate(name, lambda: target(*inputs), lambda: clock.last_call_seconds)
 
-    return [candidate(INSIDE, compiled), candidate(INSIDE_FROZEN, frozen)]
+def entered(name: str, compiled: Any, *inputs: Any) -> Candidate:
+    """Return a candidate that measures the time between entry and return of the compiled C."""
+    clock = compiled._dispatcher.callable
+    return Candidate(name, lambda: compiled(*inputs), lambda: clock.last_call_seconds)
 
 
 def timed(row: Sequence[Candidate], samples: int, *, rounds: int = 5, more: Callable[[], Times] = dict) -> Times:

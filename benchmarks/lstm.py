@@ -65,7 +65,7 @@ def _measure(size: Any, options: argparse.Namespace) -> dict[str, float]:
         )
     row = comparing.candidates(makers, states(inputs), str(size))
     row += comparing.inside(compiled, frozen, inputs)
-    with floor("lstm", size, list(model.parameters()), inputs, states(inputs)) as plans:
+    with floor("lstm", size.macros, list(model.parameters()), inputs, states(inputs)) as plans:
         times = comparing.timed([*row, *plans], options.samples)
     by_hand = fastest(times)
     return {**times, comparing.BY_HAND: by_hand}

@@ -21,6 +21,11 @@ class Size:
     def __str__(self) -> str:
         return f"batch {self.batch}, {self.input} to {self.hidden}, {self.steps} steps"
 
+    @property
+    def macros(self) -> dict[str, int]:
+        """Return the macros that programs by hand are compiled with."""
+        return {"BATCH": self.batch, "INPUT": self.input, "HIDDEN": self.hidden, "STEPS": self.steps}
+
 
 ELMAN = (Size(4, 16, 32, 10), Size(1, 64, 128, 100), Size(1, 256, 512, 100), Size(32, 256, 512, 100))
 LAYERS = ELMAN[1:]  # of nn.LSTM
