@@ -9,6 +9,7 @@ BENCHMARKS = {
     "rnn": "recurrent nets: eager, torch.jit, torch.compile, JAX, ONNX Runtime, scriptc, and C written by hand",
     "lstm": "nn.LSTM: eager, torch.compile, JAX, ONNX Runtime, scriptc, and C written by hand",
     "cells": "recurrent cells as users write them, a selective scan and decoding, beside eager, torch.jit and C by hand",
+    "decoders": "decoding word by word: greedy, beam search, RNN-T, CTC, a transformer; beside eager, torch.jit and C by hand",
     "training": "forward and backward of recurrent cells and layers: eager, torch.jit, torch.compile, JAX, scriptc; memory",
     "scalar": "programs of numbers, lists and strings, beside CPython and C by hand",
     "compiling": "time to compile against the size of the source",

@@ -7,7 +7,11 @@ from pathlib import Path
 
 import fresh_python
 import pytest
+import torch
 from settings import without_asan
+
+import scriptc
+from benchmarks.decoder_models import CASES
 
 ROOT = Path(__file__).parent.parent
 
@@ -38,6 +42,25 @@ def test_cells(tmp_path: Path) -> None:
     saved = tmp_path / "cells.json"
     bench("cells", "--hidden", "64", "--steps", "10", "--samples", "3", "--json", str(saved))
     assert len(json.loads(saved.read_text())["results"]) == 10
+
+
+@pytest.mark.parametrize("name", CASES)
+@torch.no_grad()
+def test_a_decoder_gives_eagers_result(name: str) -> None:
+    model, inputs, _ = CASES[name].build(tiny=True)
+    result = scriptc.compile(model, freeze=True)(*inputs)
+    torch.testing.assert_close(result, model(*inputs), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.slow
+def test_decoders(tmp_path: Path) -> None:
+    """Each compares eager, torch.jit, scriptc and the decoder by hand before it measures."""
+    saved = tmp_path / "decoders.json"
+    bench("decoders", "--tiny", "--no-compile", "--samples", "1", "--json", str(saved))
+    rows = json.loads(saved.read_text())["results"]
+    assert len(rows) == 5
+    for times in rows.values():
+        assert {"eager", "scriptc frozen", "frozen in C", "by hand"} <= set(times)
 
 
 @pytest.mark.slow
