@@ -369,8 +369,8 @@ SOURCES: tuple[Source, ...] = (
                "sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside",
                "copies a channels-last float32 image x to such a part, or returns x where it is none, or not placed"),
         about="convolutions of images, NCHW or CHW; arrays are (h, w)",
-        needs="sc_check sc_core sc_copy sc_gemm sc_conv_direct sc_conv_packed sc_conv_winograd sc_iter sc_iter_staging "
-              "sc_slots sc_view",
+        needs="sc_check sc_core sc_copy sc_gemm sc_conv_direct sc_conv_packed sc_conv_winograd sc_iter "
+              "sc_iter_staging sc_layout sc_slots sc_view",
         unless="SC_WITHOUT_IMAGES",
     ),
     source(
