@@ -237,6 +237,26 @@ def test_what_is_joined_in_place_has_the_strides_of_eager(seen: str) -> None:
                 agree(compiled, model, whole(*size).to(memory_format=images))
 
 
+class Alone(nn.Module):
+    """`cat` of one image, and of the same ones twice; all results leave."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 16, 1), nn.Conv2d(3, 20, 1)
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        a, b = self.a(x), self.b(x)
+        return [torch.cat([a], 1), torch.cat([a, b], 1), torch.cat([a, b], 1), a, b]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("images", FORMATS)
+def test_results_of_cat_have_memory_of_their_own(images) -> None:
+    for size in [(1, 3, 8, 9), (2, 3, 1, 1), (1, 3, 1, 1), (1, 3, 1, 5)]:
+        results = scriptc.compile(filled(Alone()), freeze=True)(torch.ones(size).to(memory_format=images))
+        assert len({r.untyped_storage().data_ptr() for r in results}) == len(results)
+
+
 @torch.no_grad()
 def test_results_that_are_joined_in_place_have_memory_of_their_own() -> None:
     for size in [(1, 3, 8, 9), (2, 3, 1, 1), (1, 3, 1, 1), (1, 3, 1, 5)]:
@@ -265,7 +285,7 @@ def test_what_is_added_broadcasts(kind: int) -> None:
 
 
 class Between(nn.Module):
-    """What is added is written between the convolution and the sum."""
+    """Another op writes the added tensor between the convolution and the sum."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -183,10 +183,12 @@ SC_KERNEL sc_tensor *sc_cat_items(sc_ctx *cx, sc_tensor *const *tensors, int n, 
     return sc_cat(cx, &list, dim, dtype);
 }
 
-/* Return how many channels images have together that lie side by side in memory; 0 if they do not. */
+/* Return how many channels images have together that lie side by side in a larger image; 0 if they do not. One whole image is
+ * copied, since a result may not share memory with an operand that leaves the function, too. */
 static int64_t channels_side_by_side(sc_tensor *const *tensors, int n, int dtype) {
     const sc_tensor *first = tensors[0];
     int64_t channels = 0;
+    if (first->rank != 4 || first->stride[3] <= first->size[1]) return 0;
     for (int i = 0; i < n; i++) {
         const sc_tensor *t = tensors[i];
         if (t->rank != 4 || t->dtype != dtype || t->storage != first->storage || t->numel == 0 || t->stride[1] != 1) return 0;
