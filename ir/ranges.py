@@ -22,6 +22,13 @@ def constant_int(value: Value) -> int | None:
     return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
+def iterations(loop: Op) -> int | None:
+    """Return the number of iterations of a loop over constant bounds, if it does not leave early; None for others."""
+    bounds = [constant_int(v) for v in loop.operands[:3]] if loop.attrs["counted"] else []
+    known = [b for b in bounds if b is not None]
+    return len(range(*known)) if len(known) == 3 and known[2] != 0 else None
+
+
 def upper_bounds(index: Value) -> Iterator[Value]:
     """Return values that `index` is below: its loop's stop, and the operands if that is a minimum.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scriptc.ir.opdef import MADE_BY_PASSES, OpDef, Raises, Samples, TypeRuleError
-from scriptc.ir.ops.rules import Attrs, Operands, broadcast_dims, fixed, tensor
+from scriptc.ir.ops.rules import Attrs, Operands, broadcast_dims, fixed, same_type, tensor
 from scriptc.ir.types import BOOL, NONE, PACKED, Dim, TensorType, Type
 
 _PURE = frozenset({"PURE"})
@@ -46,10 +46,6 @@ def _conv2d_packed(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     if operands[2].type == NONE:
         return (TensorType(x.dtype, sizes),)
     return (TensorType(x.dtype, broadcast_dims([sizes, tensor(operands[2]).dims])),)
-
-
-def _as_input(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
-    return (operands[0].type,)
 
 
 def _conv_transpose2d(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -110,7 +106,7 @@ ROWS = [
     # Copies an image that is channels last to a part of an image of `room` channels: of a new one, from channel `at` on, or of
     # the one that has the second of `where`, from whose first channel `at` counts then. If the first of `where` is false, and
     # for other images, the result is the input.
-    OpDef("place", "(Tensor input, Value[] where, *, int room, int at) -> Tensor", _as_input, _PURE, ref="place",
+    OpDef("place", "(Tensor input, Value[] where, *, int room, int at) -> Tensor", same_type, _PURE, ref="place",
           reads=_TENSOR, emit="placed", phases=MADE_BY_PASSES),
     # Whether eager's suggest_memory_format() of one of the tensors is channels last.
     OpDef("suggests_channels_last", "(Value[] tensors) -> bool", fixed(BOOL), _PURE, reads=_TENSOR,

@@ -21,8 +21,8 @@ from scriptc.ir.core import Module, Op
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
-from scriptc.ir.ranges import UNKNOWN, constant, constant_int, in_dim
-from scriptc.ir.regions import exits, is_loop, may_run_forever, target
+from scriptc.ir.ranges import UNKNOWN, constant, constant_int, in_dim, iterations
+from scriptc.ir.regions import exits, is_loop, target
 from scriptc.ir.rewrite import Rewriter, Rule, fits, inlines, on, rewrite
 from scriptc.ir.shapes import Shapes
 from scriptc.ir.types import ScalarType, TensorType, Type, join_dim
@@ -134,11 +134,7 @@ def fold_if(op: Op, rw: Rewriter) -> bool:
 
 def fold_loop(op: Op, rw: Rewriter) -> bool:
     """Replace a loop of zero iterations by its initial values."""
-    if not is_loop(op) or may_run_forever(op):
-        return False
-    bounds = [constant_int(v) for v in op.operands[:3]]
-    known = [b for b in bounds if b is not None]
-    if len(known) < 3 or known[2] == 0 or len(range(*known)) > 0 or not all(map(fits, op.operands[3:], op.results)):
+    if not is_loop(op) or iterations(op) != 0 or not all(map(fits, op.operands[3:], op.results)):
         return False
     rw.replace(op, op.operands[3:])
     return True

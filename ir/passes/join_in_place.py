@@ -16,7 +16,7 @@ copies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scriptc.ir.builder import Builder
@@ -94,16 +94,9 @@ def _fill(room: _Room, block: Block) -> None:
             first, start = part, room.places[op.results[0]]
 
 
-def _blocks(module: Module) -> Iterator[Block]:
-    for func in module.funcs.values():
-        yield func.body
-        for op in func.body.walk():
-            yield from op.regions
-
-
 def run(module: Module, options: Mapping[str, int]) -> bool:
     changed = False
-    for block in list(_blocks(module)):
+    for block in [*(f.body for f in module.funcs.values()), *(region for op in module.walk() for region in op.regions)]:
         taken: set[Value] = set()
         rooms = []
         for op in reversed(block.ops):

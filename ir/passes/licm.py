@@ -4,9 +4,9 @@
       %p = pack_linear(%w)                      =>    loop L %i = 0 to %n step 1 {
       %y = linear_packed(%x, %p, %b)                    %y = linear_packed(%x, %p, %b)
 
-The loop may have zero iterations, so only ops that cannot raise are hoisted; out of a loop that surely has one, checks are too
-if nothing happens in front of them. An op that reads memory stays if the loop may
-write that memory. A new object stays if it escapes or is written, since each iteration makes another one.
+The loop may have zero iterations, so only ops that cannot raise are hoisted. Out of a loop of constant bounds that has an
+iteration, checks are hoisted, too, if nothing happens in front of them. An op that reads memory stays if the loop may write
+that memory. A new object stays if it escapes or is written, since each iteration makes another one.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from scriptc.ir.analysis import (
     writers,
 )
 from scriptc.ir.core import Block, Module, Op, Value
-from scriptc.ir.ranges import constant_int
-from scriptc.ir.regions import is_loop, may_run_forever
+from scriptc.ir.ranges import iterations
+from scriptc.ir.regions import is_loop
 
 
 def _needs_own_object(op: Op, value: Value, loop: Op) -> bool:
@@ -45,18 +45,9 @@ def _may_leave(op: Op, loop: Op, passed: Collection[Value]) -> bool:
     return not any(_needs_own_object(op, r, loop) for r in op.results)
 
 
-def _surely_runs(loop: Op) -> bool:
-    """Return whether a loop has an iteration."""
-    if may_run_forever(loop):
-        return False
-    bounds = [constant_int(v) for v in loop.operands[:3]]
-    known = [b for b in bounds if b is not None]
-    return len(known) == 3 and known[2] != 0 and len(range(*known)) > 0
-
-
 def _hoist_from(loop: Op, passed: Collection[Value]) -> bool:
     changed = False
-    comes_first = _surely_runs(loop)  # what is raised is raised in front of anything else that the loop does
+    comes_first = bool(iterations(loop))  # an error of the op is the first thing that happens in the loop
     for op in list(loop.regions[0].ops):
         raises_first = comes_first and only_raises(op) and all(is_invariant(v, loop) for v in op.operands)
         if raises_first or _may_leave(op, loop, passed):

@@ -73,8 +73,11 @@ static inline const sc_value *item_leaves(const char *kind, const sc_list *l, in
 
 static uint64_t hash_items(const char *kind, const sc_list *l) {
     uint64_t sum = HASH_START;
-    for (int64_t i = 0; *kind == 'i' && i < l->len; i++) sum = hash_step(sum, hash_int(l->items[i].i)); /* most, at full speed */
-    for (int64_t i = 0; *kind != 'i' && i < l->len; i++) {
+    if (*kind == 'i') { /* most of them, without a call for each item */
+        for (int64_t i = 0; i < l->len; i++) sum = hash_step(sum, hash_int(l->items[i].i));
+        return hash_end(sum, (uint64_t)l->len);
+    }
+    for (int64_t i = 0; i < l->len; i++) {
         const char *form = kind;
         sc_value room;
         const sc_value *leaf = item_leaves(kind, l, i, &room);
@@ -130,10 +133,13 @@ static bool same_key(const char *kind, const sc_value *a, const sc_value *b) {
 static bool same_items(const char *kind, const sc_list *a, const sc_list *b) {
     if (a == b) return true;
     if (a->len != b->len) return false;
+    if (*kind == 'i') {
+        for (int64_t i = 0; i < a->len; i++)
+            if (a->items[i].i != b->items[i].i) return false;
+        return true;
+    }
     sc_value x, y;
-    for (int64_t i = 0; *kind == 'i' && i < a->len; i++)
-        if (a->items[i].i != b->items[i].i) return false;
-    for (int64_t i = 0; *kind != 'i' && i < a->len; i++)
+    for (int64_t i = 0; i < a->len; i++)
         if (!same_key(kind, item_leaves(kind, a, i, &x), item_leaves(kind, b, i, &y))) return false;
     return true;
 }

@@ -29,8 +29,8 @@ static SC_UNUSED sc_tensor *image_to_channels_last(sc_ctx *cx, sc_tensor *x) {
     return out;
 }
 
-/* Whether a part of a channels-last image of `room` channels can hold an image of these sizes beside another part, unless that is
- * NULL. Images of one pixel cannot: their parts would be contiguous, so that nothing would tell them from new tensors. */
+/* Return whether a part of a channels-last image of `room` channels can hold an image of these sizes, beside another part unless
+ * that is NULL. Images of one pixel cannot: their parts would be contiguous, so that nothing would tell them from new tensors. */
 static SC_UNUSED bool image_has_room(const int64_t *size, const sc_tensor *beside, int64_t room) {
     int64_t pixels = size[0] * size[2] * size[3];
     if (room < size[1] || pixels < 2 || size[1] == 0) return false;
