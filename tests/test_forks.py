@@ -10,8 +10,8 @@ import fresh_python
 import pytest
 
 HEAD = """
+import faulthandler
 import os
-import signal
 import sys
 import threading
 import time
@@ -43,7 +43,7 @@ def wait(condition):
 def child(work):
     pid = os.fork()
     if not pid:
-        signal.alarm(100)
+        faulthandler.dump_traceback_later(100, exit=True)
         try:
             work()
         except BaseException:
@@ -99,6 +99,24 @@ thread = threading.Thread(target=f, args=(x,), daemon=True)
 assert "scriptc.driver.pipeline" not in sys.modules
 thread.start()
 wait(lambda: "scriptc.driver.pipeline" in sys.modules)
+def work():
+    expect(g, 2)
+    expect(f, 2)
+end(child(work), thread)
+expect(f, 2)
+""",
+    "while the compiler imports a module of Python's": """
+asked = threading.Event()
+class SlowFinder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "sysconfig":
+            asked.set()
+            time.sleep(0.3)
+sys.modules.pop("sysconfig", None)
+sys.meta_path.insert(0, SlowFinder())
+thread = threading.Thread(target=f, args=(x,), daemon=True)
+thread.start()
+assert asked.wait(60)
 def work():
     expect(g, 2)
     expect(f, 2)
