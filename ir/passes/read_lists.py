@@ -1,4 +1,4 @@
-"""Read the items of a list that straight-line code makes and appends to.
+"""Read the items of lists that straight-line code makes and changes.
 
     %xs = list.new(%a)                                %c = cat.items(%a, %b) {dim = 1}
     list.append(%xs, %b)                        =>    %n = const() {value = 3}
@@ -6,8 +6,7 @@
     list.append(%xs, %d)
     %n = list.len(%xs)
 
-The sizes of joined tensors are then known. All uses of the list must be in the block that makes it. A list that only `append`
-still uses is dropped, since nothing observes it.
+The sizes of joined tensors are then known. A list that is only changed is dropped, since nothing observes it.
 """
 
 from __future__ import annotations
@@ -16,61 +15,100 @@ from collections.abc import Mapping
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op, Value
+from scriptc.ir.list_items import changed, changes, items_at
 from scriptc.ir.ranges import constant_int
-from scriptc.ir.rewrite import fits
+from scriptc.ir.regions import is_loop, target
+from scriptc.ir.rewrite import Rewriter, Rule, fits, on, rewrite
+from scriptc.ir.types import is_subtype
 
-_READERS = ("cat", "stack", "list.get", "list.at", "list.len")
 _MOST = 256  # items of cat.items
 
 
-def _is_followed(user: Op, index: int, made: Op) -> bool:
-    return index == 0 and user.parent is made.parent and user.name in (*_READERS, "list.append")
+def run(module: Module, options: Mapping[str, int]) -> bool:
+    found = rewrite(module, [*READING, join_items, stack_items])
+    return drop_unread(module) or found
 
 
-def _replace(user: Op, items: list[Value]) -> bool:
-    """Let an op use items in place of the list that holds them; return False if that is not possible."""
-    b = Builder.before(user)
-    if user.name == "stack" or (user.name == "cat" and not 0 < len(items) <= _MOST):
-        xs = user.operands[0]
-        user.set_operand(0, b.op("list.new", items, user.loc, types=[xs.type], names=[xs.name]).result)
-        return True
-    if user.name == "cat":
-        (made,) = user.results
-        joined = b.op("cat.items", items, user.loc, types=[made.type], names=[made.name], dim=user.attrs["dim"])
-        user.replace_with(joined.results)
-        return True
-    if user.name == "list.len":
-        user.replace_with([b.const(len(items), user.loc)])
-        return True
-    index = constant_int(user.operands[1])
-    if index is None or not -len(items) <= index < len(items) or not fits(items[index], user.result):
+@on("list.len")
+def read_length(op: Op, rw: Rewriter) -> bool:
+    items = items_at(op.operands[0], op)
+    if items is None:
         return False
-    user.replace_with([items[index]])
+    rw.replace(op, [rw.const_before(op, len(items))])
     return True
 
 
-def _read(made: Op) -> bool:
-    xs, block = made.result, made.parent
-    assert block is not None
-    if not all(_is_followed(user, i, made) for (_, i), user in xs.uses.items()):
+@on("list.get", "list.at")
+def read_item(op: Op, rw: Rewriter) -> bool:
+    xs, number = op.operands
+    index = constant_int(number)
+    items = items_at(xs, op) if index is not None else None
+    if index is None or items is None or not -len(items) <= index < len(items):
         return False
-    users = sorted(set(xs.users()), key=block.ops.index)
-    if {user.name for user in users}.isdisjoint(("cat", "list.append")):
+    item = items[index]
+    if not fits(item, op.result) and not (is_subtype(item.type, op.result.type) and all(map(_passes_on, op.result.users()))):
         return False
-    items, changed = list(made.operands), False
-    for user in users:
-        if user.name == "list.append":
-            items.append(user.operands[1])
-        else:
-            changed |= _replace(user, list(items))
-    if all(user.name == "list.append" for user in xs.users()):
-        for user in xs.users():
+    rw.replace(op, [item])
+    return True
+
+
+def _passes_on(user: Op) -> bool:
+    """Return whether an op makes its operands values of its region's or its target's types."""
+    return is_loop(user) or (user.has("TERMINATOR") and target(user) is not None)
+
+
+@on("list.slice")
+def read_slice(op: Op, rw: Rewriter) -> bool:
+    bounds = [constant_int(v) for v in op.operands[1:]]
+    items = items_at(op.operands[0], op) if None not in bounds and bounds[2] != 0 else None
+    if items is None:
+        return False
+    (old,) = op.results
+    new = Builder.before(op).op("list.new", items[slice(*bounds)], op.loc, types=[old.type], names=[old.name])
+    rw.replace(op, new.results)
+    return True
+
+
+READING: tuple[Rule, ...] = (read_length, read_item, read_slice)
+
+
+@on("cat")
+def join_items(op: Op, rw: Rewriter) -> bool:
+    items = items_at(op.operands[0], op)
+    if items is None or not 0 < len(items) <= _MOST:
+        return False
+    (old,) = op.results
+    new = Builder.before(op).op("cat.items", items, op.loc, types=[old.type], names=[old.name], dim=op.attrs["dim"])
+    rw.replace(op, new.results)
+    return True
+
+
+@on("cat", "stack")
+def stack_items(op: Op, rw: Rewriter) -> bool:
+    """Take a list that is not changed, in place of one that is."""
+    (xs,) = op.operands
+    items = items_at(xs, op) if any(changes(user, xs) for user in xs.users()) else None
+    if items is None:
+        return False
+    made = Builder.before(op).op("list.new", items, op.loc, types=[xs.type], names=[xs.name])
+    rw.set_operands(op, made.results)
+    return True
+
+
+def drop_unread(module: Module) -> bool:
+    """Drop lists that are only changed."""
+    made = [op for op in module.walk() if op.name == "list.new"]
+    unread = [op for op in made if all(_may_go(user, op.result) for user in op.result.users())]
+    for op in unread:
+        for user in op.result.users():
             user.erase()
-        made.erase()
-        changed = True
-    return changed
+        op.erase()
+    return bool(unread)
 
 
-def run(module: Module, options: Mapping[str, int]) -> bool:
-    made = [op for func in module.funcs.values() for op in func.body.walk() if op.name == "list.new"]
-    return any([_read(op) for op in made])
+def _may_go(user: Op, xs: Value) -> bool:
+    """Return whether an op only changes a list, and does not raise."""
+    if not changes(user, xs):
+        return False
+    items = items_at(xs, user) if user.name != "list.append" else []
+    return items is not None and changed(items, user) is not None
