@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.core import Block, Func, Op, Value
 from scriptc.ir.loc import Loc
 
 Mapping = dict[Value, Value]  # values of the original -> values of the copy
@@ -33,6 +34,11 @@ def clone_op(
     return new
 
 
+def clone_func(func: Func) -> Func:
+    """Return a copy of a function that shares no op with it."""
+    return replace(func, body=_clone_region(func.body, {}, None, None, {}))
+
+
 def _clone_region(
     region: Block, values: Mapping, loc: Loc | None, label: Callable[[], str] | None, labels: dict[str, str]
 ) -> Block:
@@ -50,7 +56,7 @@ def _clone_region(
 def inline(
     builder: Builder, body: Block, arguments: Sequence[Value], loc: Loc | None, label: Callable[[], str]
 ) -> tuple[Value, ...]:
-    """Build a copy of the body of a function that is left by its last op alone; return what the function returns.
+    """Build a copy of the body of a function or loop that is left by its last op alone; return what that passes on.
 
     loc: the place of the copies in the source, if not that of the originals.
     """
@@ -58,5 +64,5 @@ def inline(
     for op in body.ops[:-1]:
         clone_op(builder, op, values, loc=loc, label=label)
     last = body.ops[-1]
-    assert last.name == "return", "an inlined function ends in its only return"
+    assert last.name in ("return", "yield"), "an inlined body ends in its only exit"
     return tuple(values.get(v, v) for v in last.operands)

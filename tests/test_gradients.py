@@ -6,6 +6,7 @@ import gc
 import inspect
 from typing import Any
 
+import gradient_carried_programs as carried
 import gradient_list_programs as lists
 import gradient_programs as programs
 import gradient_try_programs as tries
@@ -224,7 +225,9 @@ def test_what_has_no_gradient_says_so_at_the_line():
 
 
 @pytest.mark.parametrize(
-    ("function", "line", "reason"), [*lists.REFUSED, *tries.REFUSED], ids=lambda case: getattr(case, "__name__", "")
+    ("function", "line", "reason"),
+    [*lists.REFUSED, *carried.REFUSED, *tries.REFUSED],
+    ids=lambda case: getattr(case, "__name__", ""),
 )
 def test_what_gradients_would_miss_is_refused(function, line, reason):
     x, w = torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from scriptc.ir.analysis import may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.activity import viewed
@@ -165,6 +166,8 @@ def bound(builder: Builder, index: Value, length: Value, loc: Loc) -> Value:
 def reverse_new(reversal: Reversal, level: Level, op: Op) -> None:
     items = level.shadows.get(op.result)
     if items is not None:
+        if any(may_be_undefined(operand, ()) for operand in op.operands):
+            raise not_differentiable(op, "a list of values that some paths leave undefined")
         for i, operand in enumerate(op.operands):
             take_item(reversal, level, operand, items, level.builder.const(i, op.loc), op.loc)
 

@@ -94,7 +94,7 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     body = module.funcs[name].body
     inside.refuse_freed(module.funcs[name], Flow([body]).sources(body.ops[-1].operands), freed)
     detached.run(module)
-    run_pipeline(module, "clean")
+    run_pipeline(module, "clean,split_lists,clean")
     names = list(module.params)
     made = differentiate(module, name, arguments, [names[i] for i in params], LibraryDerivatives(),
                          cuts_loops=variant.options.cuts_loops)  # fmt: skip

@@ -23,6 +23,7 @@ _DROP = PipelinePass("drop_gradient_marks", "the flow of gradients was found, an
 FULL = (
     _DROP,
     _CLEAN,
+    PipelinePass("split_lists", "it needs constant indices; lists that it makes in loops are read by the next pass"),
     PipelinePass("read_lists", "tensors that are joined from known items have known sizes, which prove checks"),
     _CLEAN,
     PipelinePass("batch_sums", "it takes sums of products, before others take the products"),

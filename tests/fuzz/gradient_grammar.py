@@ -1,7 +1,8 @@
 """The grammar of the fuzzer of gradients: programs over tensors of a few shapes, through most of which gradients flow.
 
-A `row` has three elements, a `mat` some rows, a `sq` three rows, a `vec` some elements and a `scalar` no dims. Values stay
-small: what could grow in a loop goes through `tanh`. No template has an infinite derivative at a finite value.
+A `row` has three elements, a `mat` some rows, a `sq` three rows, a `vec` some elements and a `scalar` no dims; `two` is a list
+of two rows. Values stay small: what could grow in a loop goes through `tanh`. No template has an infinite derivative at a
+finite value.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ PARAMETERS = {
 }  # fmt: skip
 
 KINDS = {
-    "row": 8, "mat": 5, "sq": 2, "vec": 2.5, "scalar": 3, "rows": 2, "maybe": 2, "parts": 1, "pair": 0.7, "state": 0.6,
-    "box": 0.4, "int": 1.5, "float": 1, "bool": 0.7, "ids": 0.7,
+    "row": 8, "mat": 5, "sq": 2, "vec": 2.5, "scalar": 3, "rows": 2, "two": 1.5, "maybe": 2, "parts": 1, "pair": 0.7,
+    "state": 0.6, "box": 0.4, "int": 1.5, "float": 1, "bool": 0.7, "ids": 0.7,
 }  # fmt: skip
 
 LEAVES = {
@@ -92,6 +93,7 @@ LEAVES = {
     "vec": ["torch.ones(2, dtype=torch.float64)", "torch.zeros(0, dtype=torch.float64)"],
     "scalar": ["torch.tensor(0.5, dtype=torch.float64)", "NET.s"],
     "rows": ["[torch.ones(3, dtype=torch.float64)]", "[NET.w]"],
+    "two": ["[torch.ones(3, dtype=torch.float64), NET.w]"],
     "maybe": ["None"],
     "parts": ["(NET.w, torch.ones(3, dtype=torch.float64))"],
     "pair": ["(NET.w, NET.s)"],
@@ -145,7 +147,8 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
         "(NET.fixed * $row)", "torch.cummax($row, 0)[0]", "$row.scatter(0, $ids, $row)", "$row.index_add(0, $ids, $row)",
         "torch.stack($parts)[$bit]", "$mat.narrow(0, $small, 1)[0]", "torch.zeros(3, dtype=torch.float64)",
         "torch.where($sq[0] > 0, $row, $scalar)", "$row.norm() * $row.tanh()", "F.normalize($row + 2, dim=0)",
-        "$row.cumprod(0).tanh()", "$sq.view(-1)[$bit:3 + $bit]", "torch.einsum('i,ij->j', $row, $sq).tanh()",
+        "$row.cumprod(0).tanh()", "$sq.view(-1)[$bit:3 + $bit]", "$two[$bit]", "$two[-1]", "torch.stack($two).sum(0)",
+        "torch.einsum('i,ij->j', $row, $sq).tanh()",
     ],
     "mat": [
         *_pointwise("mat"), "($mat + $row)", "($mat * $row).tanh()", "($mat @ $sq).tanh()", "$mat[$slice]", "$mat[$slice]",
@@ -191,6 +194,11 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
         "[$row for _ in range(n)]", "list($mat[:n].unbind(0))", "list($mat.unbind(0)[::-1])",
         "($rows + [$row] + $rows)[-5:]", "list((*$rows, $row))[:5]",
         "[q * $row for q in $rows[::-1]]", "(($rows if $bool else $rows[1:]) + [$row])[:5]",
+    ],
+    "two": [
+        "[$row, $row]", "[q.tanh() * $row for q in $two]", "$two[::-1]", "$two[:1] + [$row]", "list($two)", "$two",
+        "[torch.where($row > $float, q, r) for q, r in zip($two, $two)]", "[NET.lin(q).tanh() for q in $two]",
+        "($two if $bool else $two)",
     ],
     "maybe": ["None", "None", "$row", "($row if $bool else None)", "(None if $bool else $row)"],
     "parts": [
@@ -254,6 +262,10 @@ MUTATIONS = {
         "$me.extend($mat.unbind(0)[:2])", "$me[0], $me[-1] = $me[-1], $me[0] * $row", "$me[$small] = $me[$bit] * $row",
         "$me[:] = $me[$slice]", "$me.clear()", "$me.append($me.pop(0).tanh())", "$me += $me[:2]",
     ],
+    "two": [
+        "$me[$bit] = $row", "$me[0], $me[1] = $me[1], $me[0] * $row", "$me.append($me.pop(0).tanh())", "$me.reverse()",
+        "$me[$bit].mul_(0.5)", "$me[:] = [$row, $row]",
+    ],
     "box": ["$me.v = $row", "$me.v = $me.v * 0.5 + $row", "$me.n += 1"],
 }  # fmt: skip
 
@@ -267,6 +279,7 @@ AUGMENTED = {
     "scalar": ["$me = $me + $row.sum()", "$me = ($me * $scalar).tanh()"],
     "vec": ["$me = torch.cat([$me, $scalar.view(1)])[-4:]", "$me = $me[1:] * 0.5"],
     "maybe": ["$me = $row", "$me = None", "$me = $row if $me is None else $me * $row.tanh()"],
+    "two": ["$me = [q.tanh() + $row for q in $me]", "$me = [$me[1], $row * $me[0]]", "$me = $two"],
     "parts": ["$me = $me[1], $row", "$me = $me[1], $me[0].tanh()"],
     "state": ["$me = Step($me.h.tanh() * $row, $me.c + $me.h)", "$me = $me._replace(h=$row)"],
 }  # fmt: skip
@@ -278,6 +291,7 @@ LOOPS: list[tuple[str, list[str]]] = [
     ("$1 in $mat.unbind(0)", ["row"]), ("$1 in NET.ws", ["row"]), ("$1 in NET.layers", ["layer"]), ("$1 in $vec", ["scalar"]),
     ("$1 in $mat.split(2)", ["mat"]), ("$1 in reversed(range($positive))", ["int"]), ("$1 in range($mat.shape[0])", ["int"]),
     ("$1, $2 in enumerate($rows[:4], 1)", ["int", "row"]), ("$1 in $sq", ["row"]), ("$1 in $parts", ["row"]),
+    ("$1 in $two", ["row"]), ("$1, $2 in zip($two, $two)", ["row", "row"]),
 ]  # fmt: skip
 
 UNPACKINGS: list[tuple[str, dict[str, str]]] = [
@@ -326,6 +340,6 @@ GRAMMAR = Grammar(
         "managed": 2,
     },  # fmt: skip
     given=("n", "x", "w", "m", "s"),
-    results=("row", "row", "mat", "scalar", "vec", "sq", "rows", "maybe"),
+    results=("row", "row", "mat", "scalar", "vec", "sq", "rows", "two", "maybe"),
     copied=("row", "mat", "sq", "vec", "scalar"),
 )
