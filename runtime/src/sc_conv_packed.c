@@ -2,8 +2,9 @@
  *
  * A chunk of the input is copied to a scratch in blocks of channels, zeros around it, so that the pixels of neighboring results
  * are neighbors: [channels / 16][rows][phases][columns][16], where the columns of a phase are a stride apart. Images of fewer
- * channels than a block are copied to planes, whose block is 1. A tile of results, some pixels by some blocks of filters, stays
- * in registers while all terms, one for each block of channels and element of the kernel, are added.
+ * channels than a block are copied to planes, whose block is 1. 1 x 1 convolutions read channels-last images in place. A tile
+ * of results, some pixels by some blocks of filters, stays in registers while all terms, one for each block of channels and
+ * element of the kernel, are added.
  *
  * Depthwise convolutions multiply vectors of channels, without a scratch. */
 #include "sc_conv_packed.h"
@@ -99,7 +100,8 @@ SC_INLINE void packed_put_aside(const int fb, const int px, packed_sums *acc, fl
             }
 }
 
-/* Compute fb blocks of px pixels. The block of channels, fb and px are constants. soon: weights that are asked for early. */
+/* Compute fb blocks of px pixels. The block of channels, fb and px are constants. soon: weights that are asked for early. Loops
+ * over sums are unrolled here: GCC unrolls them after it has decided which variables lie in memory. */
 SC_INLINE void packed_tile(const int block, const int fb, const int px, const packed_walk *k, const float *x, const float *bias,
                            const float *w, const float *soon, const packed_target *t) {
     for (int p = 0; p < px && t->filter == 1; p++)
@@ -108,8 +110,11 @@ SC_INLINE void packed_tile(const int block, const int fb, const int px, const pa
             if (t->add) __builtin_prefetch(t->add + p * t->add_pixel + f * PACKED_BLOCK);
         }
     packed_sums acc[PACKED_MOST_BLOCKS];
+#pragma GCC unroll 4
     for (int f = 0; f < fb; f++)
+#pragma GCC unroll 4
         for (int v = 0; v < PACKED_NV; v++)
+#pragma GCC unroll 14
             for (int p = 0; p < px; p++) acc[f][v][p] = packed_load(bias + f * PACKED_BLOCK + v * PACKED_LANES);
     const int steps = block == 1 ? 1 : PACKED_UNROLL;
     float aside[PACKED_MOST_BLOCKS * PACKED_BLOCK * PACKED_MOST_PIXELS]; /* the sums of all runs of terms but the last */
@@ -119,8 +124,12 @@ SC_INLINE void packed_tile(const int block, const int fb, const int px, const pa
         stop = k->terms - i < k->run ? k->terms : i + k->run;
         for (int64_t j = i; j < stop; j++) {
             const float *at = x + k->offset[j];
-            int64_t count = block == 1 ? 1 : j < k->whole ? PACKED_BLOCK : k->rest;
-            for (const float *end = at + count; at != end; at += steps, w += steps * PACKED_BLOCK, soon += fb * PACKED_BLOCK) {
+            const int64_t count = block == 1 ? 1 : j < k->whole ? PACKED_BLOCK : k->rest;
+            const int64_t apart = block == PACKED_IN_PLACE ? k->pixel : block;
+            const float *of_three[(PACKED_MOST_PIXELS + 2) / 3]; /* x86 adds a register, or twice that, to a pointer */
+#pragma GCC unroll 5
+            for (int i = 0; i < (px + 2) / 3; i++) of_three[i] = at + 3 * i * apart;
+            for (const float *end = at + count; of_three[0] != end; w += steps * PACKED_BLOCK, soon += fb * PACKED_BLOCK) {
                 for (int f = 0; f < fb; f++) __builtin_prefetch(soon + f * PACKED_BLOCK, 0, 2);
 #pragma GCC unroll 4
                 for (int u = 0; u < steps; u++) {
@@ -132,19 +141,24 @@ SC_INLINE void packed_tile(const int block, const int fb, const int px, const pa
                     }
 #pragma GCC unroll 14
                     for (int p = 0; p < px; p++) {
-                        packed_vec s = packed_load_one(at + p * block + u);
+                        packed_vec s = packed_load_one(of_three[p / 3] + p % 3 * apart + u);
 #pragma GCC unroll 4
                         for (int f = 0; f < fb; f++)
                             for (int v = 0; v < PACKED_NV; v++) acc[f][v][p] += s * wv[f][v];
                     }
                 }
+#pragma GCC unroll 5
+                for (int i = 0; i < (px + 2) / 3; i++) of_three[i] += steps;
             }
         }
     }
     if (k->terms > k->run) packed_add_earlier(fb, px, acc, aside);
     if (t->filter == 1 && t->n == PACKED_BLOCK && (!t->add || t->add_filter == 1)) {
+#pragma GCC unroll 4
         for (int f = 0; f < fb; f++)
+#pragma GCC unroll 14
             for (int p = 0; p < px; p++)
+#pragma GCC unroll 4
                 for (int v = 0; v < PACKED_NV; v++) {
                     packed_vec s = acc[f][v][p];
                     int64_t at = (f < fb - 1 ? f * PACKED_BLOCK : t->last) + v * PACKED_LANES;
@@ -154,8 +168,11 @@ SC_INLINE void packed_tile(const int block, const int fb, const int px, const pa
         return;
     }
     float sums[PACKED_MOST_PIXELS * PACKED_BLOCK];
+#pragma GCC unroll 4
     for (int f = 0; f < fb; f++) {
+#pragma GCC unroll 14
         for (int p = 0; p < px; p++)
+#pragma GCC unroll 4
             for (int v = 0; v < PACKED_NV; v++) packed_store(sums + p * PACKED_BLOCK + v * PACKED_LANES, acc[f][v][p]);
         packed_target part = *t;
         int64_t first = f < fb - 1 ? f * PACKED_BLOCK : t->last;
@@ -177,13 +194,14 @@ SC_INLINE void packed_tile(const int block, const int fb, const int px, const pa
 #define PACKED_ALL(X, block, fb) \
     X(block, fb, 1) X(block, fb, 2) X(block, fb, 3) X(block, fb, 4) X(block, fb, 5) X(block, fb, 6) X(block, fb, 7) \
     X(block, fb, 8) X(block, fb, 10) X(block, fb, 12) X(block, fb, 14)
-#define PACKED_TILES(X) \
-    PACKED_FEW(X, 16, 4) X(16, 4, 3) X(16, 4, 5) PACKED_ALL(X, 16, 1) PACKED_ALL(X, 16, 2) \
-    PACKED_MORE(X, 1, 1) PACKED_MORE(X, 1, 2)
+#define PACKED_BLOCKS(X, block) \
+    PACKED_FEW(X, block, 4) X(block, 4, 3) X(block, 4, 5) PACKED_ALL(X, block, 1) PACKED_ALL(X, block, 2)
+#define PACKED_TILES(X) PACKED_BLOCKS(X, 16) PACKED_BLOCKS(X, 0) PACKED_MORE(X, 1, 1) PACKED_MORE(X, 1, 2)
 #elif SC_VL == 32
-#define PACKED_TILES(X) X(16, 1, 1) X(16, 1, 2) X(16, 1, 3) X(16, 1, 4) X(16, 1, 5) X(16, 1, 6) X(1, 1, 1) X(1, 1, 4) X(1, 1, 6)
+#define PACKED_BLOCKS(X, block) X(block, 1, 1) X(block, 1, 2) X(block, 1, 3) X(block, 1, 4) X(block, 1, 5) X(block, 1, 6)
+#define PACKED_TILES(X) PACKED_BLOCKS(X, 16) PACKED_BLOCKS(X, 0) X(1, 1, 1) X(1, 1, 4) X(1, 1, 6)
 #else
-#define PACKED_TILES(X) X(16, 1, 1) X(16, 1, 2) X(1, 1, 1) X(1, 1, 2)
+#define PACKED_TILES(X) X(16, 1, 1) X(16, 1, 2) X(0, 1, 1) X(0, 1, 2) X(1, 1, 1) X(1, 1, 2)
 #endif
 PACKED_TILES(PACKED_TILE_OF)
 
@@ -214,6 +232,7 @@ typedef struct packed_plan {
     sc_conv_images in, out, add;     /* of the whole batch; add.data is NULL if there is nothing to add */
     const float *packed;
     int64_t block, channel_blocks, rows, columns, row_chunks, column_chunks, filter_parts, filter_blocks;
+    bool in_place;                   /* the image is not copied */
     int64_t phases, before, width, row, plane; /* of the scratch: floats of a row, and of a block of channels */
     int64_t *offsets, scratch_floats;
     float *scratch;
@@ -283,29 +302,40 @@ static float *packed_at(const sc_conv_images *of, int64_t image, int64_t row, in
     return of->data ? of->data + image * of->image + row * of->row + column * of->column + channel * of->channel : NULL;
 }
 
-/* Compute the blocks of filters begin..end-1 of a chunk in the scratch. */
+/* Ask for the pixels from..end-1 of a line of an image that is read in place. */
+SC_INLINE void packed_ask_for_pixels(const packed_plan *p, const float *line, int64_t from, int64_t end) {
+    for (int64_t x = from; x < end; x++)
+        for (int64_t c = 0; c < p->c->channels; c += PACKED_BLOCK) __builtin_prefetch(line + x * p->in.column + c);
+}
+
+/* Compute the blocks of filters begin..end-1 of a chunk, whose first pixel is at `from`: in the scratch, or in the image. */
 static void packed_compute_chunk(const packed_plan *p, int64_t image, int64_t row, int64_t column, int64_t rows, int64_t columns,
-                                 int64_t begin, int64_t end, const float *scratch) {
+                                 int64_t begin, int64_t end, const float *from) {
     const sc_conv *c = p->c;
     int64_t padded = packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK;
-    int64_t n = c->filters < PACKED_BLOCK ? c->filters : PACKED_BLOCK;
+    int64_t n = c->filters < PACKED_BLOCK ? c->filters : PACKED_BLOCK, pixel = p->in_place ? p->in.column : p->block;
     const packed_kind *kind;
     for (int64_t b = begin; b < end; b += kind->blocks) {
-        kind = sc_conv_choose_tile(p->block, end - b, columns);
+        kind = sc_conv_choose_tile(p->in_place ? PACKED_IN_PLACE : p->block, end - b, columns);
         int64_t f = packed_first_filter(c->filters, b), px = kind->pixels;
         int64_t last = packed_first_filter(c->filters, b + kind->blocks - 1);
-        const float *w = p->packed + padded + b * p->walk.panel, *next = w + kind->blocks * p->walk.panel;
+        const float *bias = p->packed + b * PACKED_BLOCK, *w = p->packed + padded + b * p->walk.panel;
+        const float *next = w + kind->blocks * p->walk.panel;
         int64_t asked = 0, most = b + kind->blocks < end ? kind->blocks * p->walk.panel : 0; /* floats of the next panels */
-        for (int64_t r = 0; r < rows; r++)
+        packed_target t = {NULL, NULL, p->out.column, p->out.channel, p->add.column, p->add.channel, last - f, n};
+        for (int64_t r = 0; r < rows; r++) {
+            const float *line = from + r * c->stride[0] * p->row, *add = packed_at(&p->add, image, row + r, column, f);
+            float *out = packed_at(&p->out, image, row + r, column, f);
             for (int64_t x = 0; x < columns; x += px) {
                 if (x + px > columns) x = columns - px; /* some pixels are computed twice */
-                int64_t oy = row + r, ox = column + x;
-                packed_target t = {packed_at(&p->out, image, oy, ox, f), packed_at(&p->add, image, oy, ox, f),
-                                   p->out.column, p->out.channel, p->add.column, p->add.channel, last - f, n};
-                kind->compute(&p->walk, scratch + r * c->stride[0] * p->row + x * p->block, p->packed + b * PACKED_BLOCK, w,
-                              asked < most ? next + asked : w, &t);
+                if (p->in_place && b == begin)
+                    packed_ask_for_pixels(p, line, x + px, x + 2 * px < columns ? x + 2 * px : columns);
+                t.out = out + x * t.pixel;
+                if (add) t.add = add + x * t.add_pixel;
+                kind->compute(&p->walk, line + x * pixel, bias, w, asked < most ? next + asked : w, &t);
                 asked += most / PACKED_SOON;
             }
+        }
     }
 }
 
@@ -319,20 +349,22 @@ static void packed_compute_part(void *arg, int64_t begin, int64_t end, int worke
         int64_t image = at / p->column_chunks / p->row_chunks;
         int64_t rows = c->out[0] - row < p->rows ? c->out[0] - row : p->rows;
         int64_t columns = c->out[1] - column < p->columns ? c->out[1] - column : p->columns;
-        packed_fill_scratch(p, p->in.data + image * p->in.image, row, column, rows, columns, scratch);
+        const float *in = p->in.data + image * p->in.image;
+        if (!p->in_place) packed_fill_scratch(p, in, row, column, rows, columns, scratch);
         packed_compute_chunk(p, image, row, column, rows, columns, part * p->filter_blocks / p->filter_parts,
-                             (part + 1) * p->filter_blocks / p->filter_parts, scratch);
+                             (part + 1) * p->filter_blocks / p->filter_parts, p->in_place ? in + column * p->in.column : scratch);
     }
 }
 
-/* See 1 x 1 convolutions as those of one row, which leaves fewer tiles that are not full. */
-static void packed_flatten(sc_conv *c, sc_conv_images *in, sc_conv_images *out, sc_conv_images *add) {
+/* See 1 x 1 convolutions as those of one row, which leaves fewer tiles that are not full. Return whether that is possible. */
+static bool packed_flatten(sc_conv *c, sc_conv_images *in, sc_conv_images *out, sc_conv_images *add) {
     for (int i = 0; i < 2; i++)
-        if (c->kernel[i] != 1 || c->stride[i] != 1 || c->padding[i] != 0) return;
-    if (in->row != c->in[1] * in->column || out->row != c->out[1] * out->column) return;
-    if (add->data && add->row != c->out[1] * add->column) return;
+        if (c->kernel[i] != 1 || c->stride[i] != 1 || c->padding[i] != 0) return false;
+    if (in->row != c->in[1] * in->column || out->row != c->out[1] * out->column) return false;
+    if (add->data && add->row != c->out[1] * add->column) return false;
     c->in[1] *= c->in[0], c->out[1] *= c->out[0];
     c->in[0] = c->out[0] = 1;
+    return true;
 }
 
 /* Choose the size of chunks: whole rows, as many as fit, if not too wide. */
@@ -369,13 +401,28 @@ static void packed_cut(packed_plan *p, int64_t workers) {
     if (p->filter_parts > p->filter_blocks) p->filter_parts = p->filter_blocks;
 }
 
+/* Find where the terms of a result lie, from its first pixel on: in the scratch, or in the image. */
+static void packed_find_offsets(const packed_plan *p) {
+    const sc_conv *c = p->c;
+    int64_t *offset = p->offsets;
+    for (int64_t b = 0; b < p->channel_blocks; b++)
+        for (int64_t k = 0; k < c->kernel[0] * c->kernel[1]; k++) {
+            int64_t at = k % c->kernel[1] * c->dilation[1] - c->padding[1], column = packed_floor_divide(at, c->stride[1]);
+            int64_t in_row = (at - column * c->stride[1]) * p->width + column - p->before; /* pixels */
+            *offset++ = b * p->plane + k / c->kernel[1] * c->dilation[0] * p->row + in_row * p->block;
+        }
+    for (int64_t b = 0; p->in_place && b < p->channel_blocks; b++) p->offsets[b] = b * PACKED_BLOCK;
+}
+
 SC_KERNEL int sc_conv_packed_run(sc_ctx *cx, const sc_conv *conv, sc_conv_images in, sc_conv_images out, sc_conv_images add,
                                  const float *packed) {
     sc_conv c = *conv;
-    packed_flatten(&c, &in, &out, &add);
+    bool flat = packed_flatten(&c, &in, &out, &add);
     int64_t area = c.kernel[0] * c.kernel[1], block = packed_block_of(c.channels), blocks = packed_divide_up(c.channels, block);
     packed_plan p = {.c = &c, .in = in, .out = out, .add = add, .packed = packed, .block = block, .channel_blocks = blocks};
     packed_cut(&p, sc_workers(cx));
+    p.in_place = flat && in.channel == 1 && block == PACKED_BLOCK && c.channels % PACKED_UNROLL == 0;
+    if (p.in_place) p.scratch_floats = 0;
     int64_t chunks = c.images * p.row_chunks * p.column_chunks * p.filter_parts;
     int64_t workers = sc_workers(cx) < chunks ? sc_workers(cx) : chunks;
     int64_t bytes = workers * p.scratch_floats * 4 + blocks * area * 8;
@@ -383,15 +430,10 @@ SC_KERNEL int sc_conv_packed_run(sc_ctx *cx, const sc_conv *conv, sc_conv_images
     if (!memory) return -1;
     p.scratch = memory->data;
     p.offsets = (int64_t *)(void *)(p.scratch + workers * p.scratch_floats);
-    int64_t *offset = p.offsets;
-    for (int64_t b = 0; b < blocks; b++)
-        for (int64_t k = 0; k < area; k++) {
-            int64_t at = k % c.kernel[1] * c.dilation[1] - c.padding[1], column = packed_floor_divide(at, c.stride[1]);
-            *offset++ = b * p.plane + k / c.kernel[1] * c.dilation[0] * p.row + (at - column * c.stride[1]) * p.width * block +
-                        (column - p.before) * block;
-        }
+    packed_find_offsets(&p);
     int64_t rest = packed_channels_of_block(c.channels, c.channels / block), panel = packed_panel_rows(&c) * PACKED_BLOCK;
-    p.walk = (packed_walk){p.offsets, blocks * area, c.channels / block * area, rest, PACKED_RUN / block, panel, c.low, c.high};
+    p.walk = (packed_walk){.offset = p.offsets, .terms = blocks * area, .whole = c.channels / block * area, .rest = rest,
+                           .run = PACKED_RUN / block, .panel = panel, .pixel = in.column, .low = c.low, .high = c.high};
     sc_parallel(cx, chunks, 1, gemm_ns(c.filters, c.images * c.out[0] * c.out[1], c.channels * area, 4), packed_compute_part, &p);
     sc_release(cx, memory);
     return 0;

@@ -17,6 +17,7 @@ enum {
     PACKED_UNROLL = 4,                 /* channels of an iteration; blocks are filled up to a multiple */
     PACKED_RUN = 512,                  /* channels of the terms of a run */
     PACKED_SOON = 4,                   /* tiles that ask for the next panels */
+    PACKED_IN_PLACE = 0,               /* stands for the block of tiles that read an image which was not copied */
 };
 
 SC_INLINE packed_vec packed_load(const float *p) { return *(const packed_vec_at *)p; }
@@ -50,10 +51,11 @@ static inline int64_t packed_first_filter(int64_t filters, int64_t block) {
 }
 
 /* What all tiles of a chunk share. offset: of each term in the scratch. The first `whole` terms have as many channels as a block,
- * the others `rest`. run: terms whose sums are added up before they are added to others. */
+ * the others `rest`. run: terms whose sums are added up before they are added to others. panel: floats of the weights of a
+ * block. pixel: floats from a pixel to the next where an image is read in place. */
 typedef struct packed_walk {
     const int64_t *offset;
-    int64_t terms, whole, rest, run, panel; /* panel: floats of the weights of a block */
+    int64_t terms, whole, rest, run, panel, pixel;
     float low, high;
 } packed_walk;
 
@@ -70,7 +72,7 @@ typedef void packed_tile_of(const packed_walk *k, const float *x, const float *b
 typedef struct packed_kind { int block, blocks, pixels; packed_tile_of *compute; } packed_kind;
 
 /* Return the kind of tile, of at most so many blocks and no more pixels than columns, that is cheapest for each block. block:
- * the channels of a block. */
+ * the channels of a block, or PACKED_IN_PLACE. */
 SC_KERNEL const packed_kind *sc_conv_choose_tile(int64_t block, int64_t blocks, int64_t columns);
 
 #endif

@@ -311,8 +311,8 @@ SC_KERNEL int sc_conv_winograd_run(sc_ctx *cx, const sc_conv *c, sc_conv_images 
     int64_t *offsets = (int64_t *)(void *)(p.scratch + workers * p.scratch_floats);
     for (int64_t b = 0; b < blocks; b++) offsets[b] = b * p.capacity * PACKED_BLOCK;
     int64_t rest = packed_channels_of_block(c->channels, c->channels / PACKED_BLOCK);
-    p.walk = (packed_walk){offsets, blocks, c->channels / PACKED_BLOCK, rest, PACKED_RUN / PACKED_BLOCK, rows * PACKED_BLOCK,
-                           -INFINITY, INFINITY};
+    p.walk = (packed_walk){.offset = offsets, .terms = blocks, .whole = c->channels / PACKED_BLOCK, .rest = rest,
+                           .run = PACKED_RUN / PACKED_BLOCK, .panel = rows * PACKED_BLOCK, .low = -INFINITY, .high = INFINITY};
     double ns = gemm_ns(c->filters, c->images * p.windows * POSITIONS, c->channels, 4);
     sc_parallel(cx, pieces, 1, ns, winograd_part, &p);
     sc_release(cx, memory);
