@@ -73,6 +73,28 @@ def test_products(images, weights) -> None:
     agree(made, model, whole(1, 20, 8, 20)[:, :, :, 3:])
 
 
+class Pointwise(nn.Module):
+    """1 x 1 convolutions of some channels of a wider image: read in place or copied, in one run of terms or in more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            nn.Conv2d(channels, filters, 1) for channels, filters in [(16, 16), (28, 40), (27, 100), (576, 24), (590, 7)]
+        )
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        return [layer(x[:, 3 : 3 + layer.in_channels]) for layer in self.layers]
+
+
+@pytest.mark.parametrize("images", FORMATS)
+def test_pointwise_of_a_slice(images) -> None:
+    model = filled(Pointwise())
+    made = scriptc.compile(model, freeze=True, optimize=2)
+    for size in ((1, 600, 1, 1), (2, 600, 3, 5), (1, 600, 17, 13)):
+        agree(made, model, whole(*size).contiguous(memory_format=images))
+    agree(made, model, whole(1, 600, 1, 1).expand(1, 600, 4, 9))
+
+
 class Block(nn.Module):
     def __init__(self, channels: int, inplace: bool) -> None:
         super().__init__()

@@ -126,7 +126,7 @@ SC_INLINE void packed_tile(const int block, const int fb, const int px, const pa
             const float *at = x + k->offset[j];
             const int64_t count = block == 1 ? 1 : j < k->whole ? PACKED_BLOCK : k->rest;
             const int64_t apart = block == PACKED_IN_PLACE ? k->pixel : block;
-            const float *of_three[(PACKED_MOST_PIXELS + 2) / 3]; /* x86 adds a register, or twice that, to a pointer */
+            const float *of_three[(PACKED_MOST_PIXELS + 2) / 3]; /* x86 reaches the two pixels after one by its pointer */
 #pragma GCC unroll 5
             for (int i = 0; i < (px + 2) / 3; i++) of_three[i] = at + 3 * i * apart;
             for (const float *end = at + count; of_three[0] != end; w += steps * PACKED_BLOCK, soon += fb * PACKED_BLOCK) {
@@ -187,7 +187,8 @@ SC_INLINE void packed_tile(const int block, const int fb, const int px, const pa
                                                   const float *soon, const packed_target *t) { \
         packed_tile(block, fb, px, k, x, bias, w, soon, t); \
     }
-/* The tiles; of two that cost the same the later one is taken. Smaller ones, which overlap, do for those that are missing. */
+/* The tiles, those of PACKED_IN_PLACE as block 0; of two that cost the same the later one is taken. Smaller ones, which overlap,
+ * do for those that are missing. */
 #if SC_VL == 64
 #define PACKED_FEW(X, block, fb) X(block, fb, 1) X(block, fb, 2) X(block, fb, 4) X(block, fb, 6)
 #define PACKED_MORE(X, block, fb) PACKED_FEW(X, block, fb) X(block, fb, 14)
@@ -411,7 +412,6 @@ static void packed_find_offsets(const packed_plan *p) {
             int64_t in_row = (at - column * c->stride[1]) * p->width + column - p->before; /* pixels */
             *offset++ = b * p->plane + k / c->kernel[1] * c->dilation[0] * p->row + in_row * p->block;
         }
-    for (int64_t b = 0; p->in_place && b < p->channel_blocks; b++) p->offsets[b] = b * PACKED_BLOCK;
 }
 
 SC_KERNEL int sc_conv_packed_run(sc_ctx *cx, const sc_conv *conv, sc_conv_images in, sc_conv_images out, sc_conv_images add,
@@ -422,7 +422,7 @@ SC_KERNEL int sc_conv_packed_run(sc_ctx *cx, const sc_conv *conv, sc_conv_images
     packed_plan p = {.c = &c, .in = in, .out = out, .add = add, .packed = packed, .block = block, .channel_blocks = blocks};
     packed_cut(&p, sc_workers(cx));
     p.in_place = flat && in.channel == 1 && block == PACKED_BLOCK && c.channels % PACKED_UNROLL == 0;
-    if (p.in_place) p.scratch_floats = 0;
+    if (p.in_place) p.plane = PACKED_BLOCK, p.scratch_floats = 0;
     int64_t chunks = c.images * p.row_chunks * p.column_chunks * p.filter_parts;
     int64_t workers = sc_workers(cx) < chunks ? sc_workers(cx) : chunks;
     int64_t bytes = workers * p.scratch_floats * 4 + blocks * area * 8;

@@ -50,7 +50,7 @@ static inline int64_t packed_first_filter(int64_t filters, int64_t block) {
     return first + PACKED_BLOCK <= filters || filters < PACKED_BLOCK ? first : filters - PACKED_BLOCK;
 }
 
-/* What all tiles of a chunk share. offset: of each term in the scratch. The first `whole` terms have as many channels as a block,
+/* What all tiles of a chunk share. offset: of each term, from a pixel on. The first `whole` terms have as many channels as a block,
  * the others `rest`. run: terms whose sums are added up before they are added to others. panel: floats of the weights of a
  * block. pixel: floats from a pixel to the next where an image is read in place. */
 typedef struct packed_walk {
