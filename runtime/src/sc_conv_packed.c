@@ -100,6 +100,29 @@ SC_INLINE void packed_put_aside(const int fb, const int px, packed_sums *acc, fl
             }
 }
 
+/* Add what lies in memory, with filters side by side, to sums. The last block's filters begin at `last`. */
+SC_INLINE void packed_add_pixels(const int fb, const int px, packed_sums *acc, const float *from, int64_t pixel, int64_t last) {
+#pragma GCC unroll 14
+    for (int p = 0; p < px; p++, from += pixel)
+#pragma GCC unroll 4
+        for (int f = 0; f < fb; f++)
+#pragma GCC unroll 4
+            for (int v = 0; v < PACKED_NV; v++)
+                acc[f][v][p] += packed_load(from + (f < fb - 1 ? f * PACKED_BLOCK : last) + v * PACKED_LANES);
+}
+
+/* Bound and store sums, whose filters become side by side. */
+SC_INLINE void packed_store_pixels(const int fb, const int px, packed_sums *acc, float low, float high, float *to, int64_t pixel,
+                                   int64_t last) {
+#pragma GCC unroll 14
+    for (int p = 0; p < px; p++, to += pixel)
+#pragma GCC unroll 4
+        for (int f = 0; f < fb; f++)
+#pragma GCC unroll 4
+            for (int v = 0; v < PACKED_NV; v++)
+                packed_store(to + (f < fb - 1 ? f * PACKED_BLOCK : last) + v * PACKED_LANES, packed_clamp(acc[f][v][p], low, high));
+}
+
 /* Compute fb blocks of px pixels. The block of channels, fb and px are constants. soon: weights that are asked for early. Loops
  * over sums are unrolled here: GCC unrolls them after it has decided which variables lie in memory. */
 SC_INLINE void packed_tile(const int block, const int fb, const int px, const packed_walk *k, const float *x, const float *bias,
@@ -154,17 +177,8 @@ SC_INLINE void packed_tile(const int block, const int fb, const int px, const pa
     }
     if (k->terms > k->run) packed_add_earlier(fb, px, acc, aside);
     if (t->filter == 1 && t->n == PACKED_BLOCK && (!t->add || t->add_filter == 1)) {
-#pragma GCC unroll 4
-        for (int f = 0; f < fb; f++)
-#pragma GCC unroll 14
-            for (int p = 0; p < px; p++)
-#pragma GCC unroll 4
-                for (int v = 0; v < PACKED_NV; v++) {
-                    packed_vec s = acc[f][v][p];
-                    int64_t at = (f < fb - 1 ? f * PACKED_BLOCK : t->last) + v * PACKED_LANES;
-                    if (t->add) s += packed_load(t->add + p * t->add_pixel + at);
-                    packed_store(t->out + p * t->pixel + at, packed_clamp(s, k->low, k->high));
-                }
+        if (t->add) packed_add_pixels(fb, px, acc, t->add, t->add_pixel, t->last);
+        packed_store_pixels(fb, px, acc, k->low, k->high, t->out, t->pixel, t->last);
         return;
     }
     float sums[PACKED_MOST_PIXELS * PACKED_BLOCK];
