@@ -332,6 +332,7 @@ SOURCES: tuple[Source, ...] = (
     ),
     source("sc_conv_direct", needs="sc_core sc_copy sc_team sc_view", hot=4, unless="SC_WITHOUT_IMAGES"),
     source("sc_conv_packed", needs="sc_core sc_copy sc_team sc_view", unless="SC_WITHOUT_IMAGES"),
+    source("sc_conv_depthwise", needs="sc_conv_packed sc_copy sc_core sc_team sc_view", unless="SC_WITHOUT_IMAGES"),
     source("sc_conv_winograd", needs="sc_core sc_team sc_conv_packed", unless="SC_WITHOUT_IMAGES"),
     source(
         "sc_conv",
@@ -369,7 +370,7 @@ SOURCES: tuple[Source, ...] = (
                "sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside",
                "copies a channels-last float32 image x to such a part, or returns x where it is none, or not placed"),
         about="convolutions of images, NCHW or CHW; arrays are (h, w)",
-        needs="sc_check sc_core sc_copy sc_gemm sc_conv_direct sc_conv_packed sc_conv_winograd sc_iter "
+        needs="sc_check sc_core sc_copy sc_gemm sc_conv_depthwise sc_conv_direct sc_conv_packed sc_conv_winograd sc_iter "
               "sc_iter_staging sc_layout sc_slots sc_view",
         unless="SC_WITHOUT_IMAGES",
     ),

@@ -41,6 +41,7 @@
 #ifndef SC_WITHOUT_IMAGES /* set by tests of the files above alone */
 #include "sc_conv_direct.c"
 #include "sc_conv_packed.c"
+#include "sc_conv_depthwise.c"
 #include "sc_conv_winograd.c"
 #include "sc_conv.c"
 #include "sc_pool.c"

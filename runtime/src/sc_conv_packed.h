@@ -1,4 +1,4 @@
-/* sc_conv_packed.h - what sc_conv_packed.c has for sc_conv.c. */
+/* sc_conv_packed.h - what sc_conv_packed.c and sc_conv_depthwise.c have for sc_conv.c. */
 #ifndef SC_CONV_PACKED_H
 #define SC_CONV_PACKED_H
 #include "sc_internal.h"
@@ -12,6 +12,9 @@ typedef struct sc_conv {
 
 /* Floats of images, with strides in floats. */
 typedef struct sc_conv_images { float *data; int64_t image, channel, row, column; } sc_conv_images;
+static inline float *packed_at(const sc_conv_images *of, int64_t image, int64_t row, int64_t column, int64_t channel) {
+    return of->data ? of->data + image * of->image + row * of->row + column * of->column + channel * of->channel : NULL;
+}
 
 /* Return the number of floats that the packed weight and bias take. */
 SC_KERNEL int64_t sc_conv_packed_floats(const sc_conv *c, bool depthwise);

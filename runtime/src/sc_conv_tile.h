@@ -2,7 +2,7 @@
 #ifndef SC_CONV_TILE_H
 #define SC_CONV_TILE_H
 #include "../include/sc_vector.h"
-#include "sc_internal.h"
+#include "sc_conv_packed.h"
 
 #define PACKED_LANES (SC_VL / 4)
 typedef float packed_vec __attribute__((vector_size(SC_VL)));
@@ -41,6 +41,7 @@ SC_INLINE packed_vec packed_clamp(packed_vec x, float low, float high) {
 #endif
 }
 static inline int64_t packed_divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t packed_floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 static inline int64_t packed_block_of(int64_t channels) { return channels < PACKED_BLOCK ? 1 : PACKED_BLOCK; }
 
