@@ -6,9 +6,13 @@
 #include "sc_gemm.h"
 #include "sc_image.h"
 
-enum { DEPTHWISE_PIXELS = 8 };
+enum {
+    DEPTHWISE_PIXELS = 8,  /* of a tile, at most */
+    DEPTHWISE_VECTORS = 4, /* of channels of a tile, at most */
+    DEPTHWISE_WIDTH = 5,   /* of the widest kernel whose pixels are loaded once */
+};
+typedef packed_vec depthwise_sums[DEPTHWISE_PIXELS][DEPTHWISE_VECTORS];
 
-typedef struct depthwise_plan { const sc_conv *c; sc_conv_images in, out, add; const float *packed; } depthwise_plan;
 
 /* Some neighboring results: the elements of the kernel that lie inside of the image, and where the window of the first one, the
  * result and what is added to it begin. */
@@ -18,36 +22,111 @@ typedef struct depthwise_place {
     float *to;
 } depthwise_place;
 
-/* Compute px results of a vector of channels. px is a constant. */
-SC_INLINE void depthwise_tile(const int px, const depthwise_plan *p, const depthwise_place *at, int64_t channel) {
+typedef struct depthwise_plan depthwise_plan;
+typedef void depthwise_pixels_of(const depthwise_plan *p, const depthwise_place *at);
+struct depthwise_plan {
+    const sc_conv *c;
+    sc_conv_images in, out, add;
+    const float *packed, *weights;   /* a bias for each filter, and [elements of the kernel][filters] */
+    depthwise_pixels_of *eight, *four;
+};
+
+/* Add the terms of all elements of the kernel that lie inside, one by one. px and nv are constants. */
+SC_INLINE void depthwise_add(const int px, const int nv, const depthwise_plan *p, const depthwise_place *at, int64_t channel,
+                             depthwise_sums acc) {
     const sc_conv *c = p->c;
-    const float *w = p->packed + packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK + channel;
-    packed_vec acc[DEPTHWISE_PIXELS];
     int64_t apart = c->stride[1] * p->in.column;
-#pragma GCC unroll 8
-    for (int i = 0; i < px; i++) acc[i] = packed_load(p->packed + channel);
     for (int64_t k = at->rows[0]; k < at->rows[1]; k++) {
         const float *x = at->from + k * c->dilation[0] * p->in.row + at->columns[0] * c->dilation[1] * p->in.column + channel;
-        const float *weights = w + (k * c->kernel[1] + at->columns[0]) * c->filters;
-        for (int64_t l = at->columns[0]; l < at->columns[1]; l++, x += c->dilation[1] * p->in.column, weights += c->filters) {
-            packed_vec weight = packed_load(weights);
+        const float *weights = p->weights + (k * c->kernel[1] + at->columns[0]) * c->filters + channel;
+        for (int64_t l = at->columns[0]; l < at->columns[1]; l++, x += c->dilation[1] * p->in.column, weights += c->filters)
+#pragma GCC unroll 4
+            for (int v = 0; v < nv; v++) {
+                packed_vec weight = packed_load(weights + v * PACKED_LANES);
 #pragma GCC unroll 8
-            for (int i = 0; i < px; i++) acc[i] += packed_load(x + i * apart) * weight;
-        }
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < px; i++) {
-        if (at->add) acc[i] += packed_load(at->add + i * p->add.column + channel);
-        packed_store(at->to + i * p->out.column + channel, packed_clamp(acc[i], c->low, c->high));
+                for (int i = 0; i < px; i++) acc[i][v] += packed_load(x + i * apart + v * PACKED_LANES) * weight;
+            }
     }
 }
 
+/* Add the terms of whole rows of a kernel of `width` columns to sums whose windows overlap: each pixel is loaded once. px, width
+ * and stride are constants. */
+SC_INLINE void depthwise_add_rows(const int px, const int width, const int stride, const depthwise_plan *p,
+                                  const depthwise_place *at, int64_t channel, depthwise_sums acc) {
+    const sc_conv *c = p->c;
+    for (int64_t k = at->rows[0]; k < at->rows[1]; k++) {
+        const float *x = at->from + k * c->dilation[0] * p->in.row + channel;
+        const float *weights = p->weights + k * width * c->filters + channel;
+        packed_vec weight[DEPTHWISE_WIDTH];
+#pragma GCC unroll 8
+        for (int l = 0; l < width; l++) weight[l] = packed_load(weights + l * c->filters);
+#pragma GCC unroll 24
+        for (int j = 0; j < (px - 1) * stride + width; j++, x += p->in.column) {
+            packed_vec pixel = packed_load_once(x);
+#pragma GCC unroll 8
+            for (int l = 0; l < width; l++)
+                if (j >= l && (j - l) % stride == 0 && (j - l) / stride < px) acc[(j - l) / stride][0] += pixel * weight[l];
+        }
+    }
+}
+
+/* Compute px results of nv vectors of channels. px, nv and width are constants. width: of the kernel, or 0 for any. */
+SC_INLINE void depthwise_tile(const int px, const int nv, const int width, const int stride, const depthwise_plan *p,
+                              const depthwise_place *at, int64_t channel) {
+    depthwise_sums acc;
+#pragma GCC unroll 8
+    for (int i = 0; i < px; i++)
+#pragma GCC unroll 4
+        for (int v = 0; v < nv; v++) acc[i][v] = packed_load(p->packed + channel + v * PACKED_LANES);
+    if (width == 0) depthwise_add(px, nv, p, at, channel, acc);
+    else depthwise_add_rows(px, width, stride, p, at, channel, acc);
+    const float low = p->c->low, high = p->c->high, *add = at->add; /* stores would make them be loaded again */
+    const int64_t out_column = p->out.column, add_column = p->add.column;
+    if (add)
+#pragma GCC unroll 8
+        for (int i = 0; i < px; i++)
+#pragma GCC unroll 4
+            for (int v = 0; v < nv; v++) acc[i][v] += packed_load(add + i * add_column + channel + v * PACKED_LANES);
+    float *to = at->to + channel;
+#pragma GCC unroll 8
+    for (int i = 0; i < px; i++, to += out_column)
+#pragma GCC unroll 4
+        for (int v = 0; v < nv; v++) packed_store(to + v * PACKED_LANES, packed_clamp(acc[i][v], low, high));
+}
+
 /* Compute px results of all channels, which lie side by side in memory: by columns of one vector, each line would be asked for
- * when it is needed. */
-SC_INLINE void depthwise_pixels(const int px, const depthwise_plan *p, const depthwise_place *at) {
-    int64_t filters = p->c->filters;
-    for (int64_t f = 0; f < filters; f += PACKED_LANES)
-        depthwise_tile(px, p, at, f + PACKED_LANES <= filters ? f : filters - PACKED_LANES);
+ * when it is needed. The last vectors overlap those before. */
+SC_INLINE void depthwise_pixels(const int px, const int nv, const int width, const int stride, const depthwise_plan *p,
+                                const depthwise_place *at) {
+    int64_t filters = p->c->filters, f = 0;
+    for (; f + nv * PACKED_LANES <= filters; f += nv * PACKED_LANES) depthwise_tile(px, nv, width, stride, p, at, f);
+    for (; f < filters; f += PACKED_LANES)
+        depthwise_tile(px, 1, width, stride, p, at, f + PACKED_LANES <= filters ? f : filters - PACKED_LANES);
+}
+
+#define DEPTHWISE_PIXELS_OF(px, nv, width, stride) \
+    static void depthwise_##px##_##width##_##stride(const depthwise_plan *p, const depthwise_place *at) { \
+        depthwise_pixels(px, nv, width, stride, p, at); \
+    }
+#define DEPTHWISE_KINDS(X, width, stride) X(8, 1, width, stride) X(4, 1, width, stride)
+DEPTHWISE_KINDS(DEPTHWISE_PIXELS_OF, 3, 1)
+DEPTHWISE_KINDS(DEPTHWISE_PIXELS_OF, 3, 2)
+DEPTHWISE_KINDS(DEPTHWISE_PIXELS_OF, 5, 1)
+DEPTHWISE_KINDS(DEPTHWISE_PIXELS_OF, 5, 2)
+DEPTHWISE_KINDS(DEPTHWISE_PIXELS_OF, 0, 0)
+DEPTHWISE_PIXELS_OF(2, 2, 0, 0)
+DEPTHWISE_PIXELS_OF(1, 4, 0, 0)
+
+/* Return the function that computes 8, or 4, pixels whose windows lie inside of the image. */
+static depthwise_pixels_of *depthwise_choose(const sc_conv *c, bool eight) {
+#define DEPTHWISE_IS(width, stride_) \
+    if (c->kernel[1] == width && c->stride[1] == stride_ && c->dilation[1] == 1) \
+        return eight ? depthwise_8_##width##_##stride_ : depthwise_4_##width##_##stride_
+    DEPTHWISE_IS(3, 1);
+    DEPTHWISE_IS(3, 2);
+    DEPTHWISE_IS(5, 1);
+    DEPTHWISE_IS(5, 2);
+    return eight ? depthwise_8_0_0 : depthwise_4_0_0;
 }
 
 static void depthwise_row(const depthwise_plan *p, int64_t image, int64_t y) {
@@ -63,12 +142,7 @@ static void depthwise_row(const depthwise_plan *p, int64_t image, int64_t y) {
         at.from = p->in.data + image * p->in.image + top * p->in.row + left * p->in.column;
         at.to = packed_at(&p->out, image, y, x, 0), at.add = packed_at(&p->add, image, y, x, 0);
         px = whole >= 8 ? 8 : whole >= 4 ? 4 : whole >= 2 ? 2 : 1;
-        switch (px) {
-        case 8: depthwise_pixels(8, p, &at); break;
-        case 4: depthwise_pixels(4, p, &at); break;
-        case 2: depthwise_pixels(2, p, &at); break;
-        default: depthwise_pixels(1, p, &at);
-        }
+        (px == 8 ? p->eight : px == 4 ? p->four : px == 2 ? depthwise_2_0_0 : depthwise_1_0_0)(p, &at);
     }
 }
 
@@ -81,7 +155,8 @@ static void depthwise_part(void *arg, int64_t begin, int64_t end, int worker) {
 
 SC_KERNEL void sc_conv_depthwise_run(sc_ctx *cx, const sc_conv *c, sc_conv_images in, sc_conv_images out, sc_conv_images add,
                                      const float *packed) {
-    depthwise_plan p = {c, in, out, add, packed};
+    const float *weights = packed + packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK;
+    depthwise_plan p = {c, in, out, add, packed, weights, depthwise_choose(c, true), depthwise_choose(c, false)};
     double ns = 2 * gemm_ns(c->filters, c->images * c->out[0] * c->out[1], c->kernel[0] * c->kernel[1], 4);
     sc_parallel(cx, c->images * c->out[0], 1, ns, depthwise_part, &p);
 }
