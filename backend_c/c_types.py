@@ -5,6 +5,7 @@ from __future__ import annotations
 from scriptc.ir.dtypes import C_TYPES
 from scriptc.ir.errors import InternalError
 from scriptc.ir.types import (
+    ACTIVATION,
     BOOL,
     COMPLEX,
     EXC,
@@ -27,7 +28,7 @@ from scriptc.ir.types import (
 
 _SCALARS: dict[Type, str] = {
     INT: "int64_t", FLOAT: "double", BOOL: "bool", COMPLEX: "sc_c128", STR: "sc_str *", PACKED: "sc_packed *",
-    ROWS: "sc_list *", EXC: "sc_exc *", NEVER: "void *",
+    ACTIVATION: "sc_activation *", ROWS: "sc_list *", EXC: "sc_exc *", NEVER: "void *",
 }  # fmt: skip
 _MEMBERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b", STR: "s", NEVER: "p"}
 

@@ -22,7 +22,9 @@ from scriptc.ir.ops import OPS
 from scriptc.ir.types import FLOAT, ElemType, PtrType
 
 # Ops that print no statement of their own that takes time.
-_SILENT = frozenset("const undef c.weight c.view c.retain c.release c.cell c.stop loop if scope try unreachable".split())
+_SILENT = frozenset(
+    "const undef c.weight c.activation c.view c.retain c.release c.cell c.stop loop if scope try unreachable".split()
+)
 _LOOPS = frozenset({"c.rows", "c.for"})
 
 
@@ -55,6 +57,7 @@ def _block(block: Block, sites: dict[Site, int]) -> None:
         block.append(op)
         if op.name in _LOOPS:
             _report_loop(block, op)
+        if op.name in _LOOPS or op.name == "c.activation":
             continue
         for region in op.regions:
             _block(region, sites)

@@ -148,6 +148,15 @@ def _rows(op: Op) -> Iterator[str]:
         yield f"{len(op.attrs['dtypes'])} dtypes for {len(op.results)} results"
 
 
+@checks("c.activation")
+def _activation(op: Op) -> Iterator[str]:
+    region = op.regions[0]
+    if [type(a.type) for a in region.args] != [PtrType, type(INT)]:
+        yield "an activation takes a pointer and the number of elements"
+    if any(not region.encloses(v.block) for inner in region.walk() for v in inner.operands):
+        yield "an activation uses nothing of the function around it"
+
+
 @checks("c.new")
 def _new(op: Op) -> Iterator[str]:
     numbers = {i for entry in op.attrs["sizes"] for i in operands_of(entry)}

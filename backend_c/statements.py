@@ -191,11 +191,7 @@ def _print_in_place_or_apart(printer: FunctionPrinter, op: Op, body: Callable[[F
     if not printer.splits:
         body(printer, op)
         return
-    inner = copy.copy(printer)
-    inner.writer = Writer(debug=printer.writer.debug, path=printer.locs.path)
-    inner.declared, inner.read, inner.fixed = {}, {}, set()
-    inner.line = inner.writer.line
-    inner.writer.source(op.loc)
+    inner = _apart(printer, op)
     body(inner, op)
     inner.mark_unread()
     given = [v for v in inner.read if not any(region.encloses(v.block) for region in op.regions)]
@@ -208,15 +204,38 @@ def _print_in_place_or_apart(printer: FunctionPrinter, op: Op, body: Callable[[F
     parameters = {name: text for name, text in fixed.items() if name in inner.fixed}
     parameters |= {printer.variables[v]: printer.spell_declaration(v) for v in given}
     made = next((v for v in (*op.results, *op.operands) if v.op is op or (v.op and v.op.name == "c.new")), None)
-    wish = printer.variables[made] if made else "loop"
-    lines = inner.writer.lines
-    key = _renamed([*parameters.values(), *lines], set(map(printer.variables.__getitem__, [*inner.declared, *inner.read])))
-    name = printer.program.loops.get(key)
-    if name is None:  # equal loops share a function
-        name = printer.program.loops[key] = printer.program.fresh(f"{printer.program.functions[printer.func.name]}_{wish}")
-        head = wrap(f"static SC_NOINLINE void {name}({', '.join(parameters.values())}) {{")
-        printer.loops += [*head, *lines, "}", ""]
+    name = _function_of(inner, printer.variables[made] if made else "loop", list(parameters.values()))
     printer.line(f"{name}({', '.join(parameters)});")
+
+
+def _apart(printer: FunctionPrinter, op: Op) -> FunctionPrinter:
+    """Return a printer of lines of a C function of its own, which an op becomes."""
+    inner = copy.copy(printer)
+    inner.writer = Writer(debug=printer.writer.debug, path=printer.locs.path)
+    inner.declared, inner.read, inner.fixed = {}, {}, set()
+    inner.line = inner.writer.line
+    inner.writer.source(op.loc)
+    return inner
+
+
+def _function_of(inner: FunctionPrinter, wish: str, parameters: list[str]) -> str:
+    """Return the name of a C function with the lines that were printed apart. Equal lines share a function."""
+    program, lines = inner.program, inner.writer.lines
+    key = _renamed([*parameters, *lines], set(map(inner.variables.__getitem__, [*inner.declared, *inner.read])))
+    name = program.loops.get(key)
+    if name is None:
+        name = program.loops[key] = program.fresh(f"{program.functions[inner.func.name]}_{wish}")
+        inner.loops += [*wrap(f"static SC_NOINLINE void {name}({', '.join(parameters)}) {{"), *lines, "}", ""]
+    return name
+
+
+@prints("c.activation")
+def print_activation(printer: FunctionPrinter, op: Op) -> None:
+    inner = _apart(printer, op)
+    inner.print_block(op.regions[0])
+    inner.mark_unread()
+    name = _function_of(inner, printer.variables[op.result], [printer.spell_declaration(a) for a in op.regions[0].args])
+    printer.assign(op.result, Expression(name))
 
 
 def _renamed(lines: Sequence[str], names: set[str]) -> tuple[str, ...]:
@@ -230,5 +249,6 @@ def _renamed(lines: Sequence[str], names: set[str]) -> tuple[str, ...]:
 
 
 def is_element_loop(op: Op) -> bool:
-    """Return whether an op is a loop over elements, and not a part of one."""
-    return op.name == "c.rows" or (op.name == "c.for" and op.enclosing(lambda o: o.name in ("c.rows", "c.for")) is None)
+    """Return whether an op is a loop over elements, and not a part of one, or of a function of its own."""
+    around = ("c.rows", "c.for", "c.activation")
+    return op.name == "c.rows" or (op.name == "c.for" and op.enclosing(lambda o: o.name in around) is None)

@@ -273,6 +273,11 @@ class Interpreter:
     def do_fuse(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         return self.block(op.regions[0], dict(zip(op.regions[0].args, operands, strict=True)))
 
+    @runs("activation")
+    def do_activation(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        body = op.regions[0]
+        return (lambda x: self.block(body, {**env, body.args[0]: x})[0],)
+
     @runs("checkpoint")
     def do_checkpoint(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         return self.block(op.regions[0], env)

@@ -75,15 +75,16 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         return torch.conv_transpose2d(x, w if arranged is None else arranged, bias, *how)
 
     def conv2d_packed(
-        x: Any, packed: Any, add: Any, channels_last: bool, *where: Any, weight: Any, stride: Any, padding: Any,
-        dilation: Any, groups: int, low: float, high: float, add_first: bool = False, in_place: bool = False, room: int = 0,
-        at: int = 0,
+        x: Any, packed: Any, add: Any, channels_last: bool, activation: Any, *where: Any, weight: Any, stride: Any,
+        padding: Any, dilation: Any, groups: int, low: float, high: float, add_first: bool = False, in_place: bool = False,
+        room: int = 0, at: int = 0,
     ) -> Any:  # fmt: skip
         made = torch.conv2d(x, *packed, stride, padding, dilation, groups)
         if add is not None:
             made = made.add_(add) if in_place else add + made if add_first else made + add
         order = torch.channels_last if channels_last else torch.contiguous_format
-        return made.clamp(low, high).contiguous(memory_format=order)
+        made = made.clamp(low, high)
+        return (made if activation is None else activation(made)).contiguous(memory_format=order)
 
     def suggests_channels_last(*tensors: Any) -> bool:
         return any(suggests(x.shape, x.stride()) for x in tensors if x.dim() == 4)

@@ -13,6 +13,7 @@ from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import (
+    ACTIVATION,
     BOOL,
     COMPLEX,
     EXC,
@@ -41,7 +42,7 @@ from scriptc.ir.types import (
 )
 
 _NAMED_TYPES: dict[str, Type] = {
-    str(t): t for t in (INT, FLOAT, BOOL, COMPLEX, STR, NONE, NEVER, PACKED, ROWS, EXC, ITER)
+    str(t): t for t in (INT, FLOAT, BOOL, COMPLEX, STR, NONE, NEVER, PACKED, ACTIVATION, ROWS, EXC, ITER)
 }  # fmt: skip
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 

@@ -14,6 +14,7 @@ from scriptc.ir.core import Op, Value
 from scriptc.ir.handlers import handlers
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import (
+    ACTIVATION,
     ITER,
     NONE,
     PACKED,
@@ -76,7 +77,7 @@ def _in_loop_ir(t: Type) -> bool:
 
 
 def _as_read(t: Type) -> bool:
-    return _in_tensor_ir(t) and t not in (PACKED, ROWS)
+    return _in_tensor_ir(t) and t not in (PACKED, ACTIVATION, ROWS)
 
 
 def _ops(phase: str) -> frozenset[str]:
@@ -90,6 +91,8 @@ OF_PASSES, checks = handlers()
 def _packed_weight(op: Op) -> Iterator[str]:
     if op.operands[1].type != PACKED:
         yield f"{op.name} multiplies by a packed weight, not by {op.operands[1].type}"
+    if op.name == "conv2d_packed" and op.operands[4].type not in (ACTIVATION, NONE):
+        yield f"conv2d_packed applies an activation, not {op.operands[4].type}"
 
 
 @checks("linear_rows")

@@ -1,7 +1,8 @@
 """Values that enter and leave ops with regions. Only this module knows `if`, `loop`, `try`, `scope` and `checkpoint`.
 
 A region argument is one value that enters or leaves a region op: a carried argument of a loop with its result, a result
-of another op, or an argument of `fuse`. Its operands are all values that may become it.
+of another op, or an argument of `fuse`. Its operands are all values that may become it. An `activation`, whose region other
+ops run, has none.
 """
 
 from __future__ import annotations
@@ -78,6 +79,10 @@ def is_loop(op: Op) -> bool:
     return op.name == "loop"
 
 
+def is_constant(value: Value) -> bool:
+    return value.op is not None and value.op.name == "const"
+
+
 def may_raise(op: Op) -> bool:
     """Return whether an op may raise. Any loop may, since Ctrl-C ends it."""
     return op.defn.raises or is_loop(op)
@@ -101,7 +106,7 @@ def runs_to_its_end(loop: Op) -> bool:
 
 def region_arguments(op: Op) -> Iterator[RegionArgument]:
     """Yield the region arguments of an op; none if the op has no regions."""
-    if not op.regions:
+    if not op.regions or op.name == "activation":
         return
     leaving = exits(op)
     if not is_loop(op):

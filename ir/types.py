@@ -264,8 +264,8 @@ class CellType(Type):
 class OpaqueType(Type):
     """A value of which the IR only knows its use.
 
-    `packed` is a weight in the layout of the kernels, `rows` are products computed ahead of a loop, `exc` is a caught
-    exception, and `iter` is a running pointwise iteration.
+    `packed` is a weight in the layout of the kernels, `activation` a function of one element, `rows` are products computed
+    ahead of a loop, `exc` is a caught exception, and `iter` is a running pointwise iteration.
     """
 
     name: str
@@ -274,7 +274,7 @@ class OpaqueType(Type):
         return self.name
 
 
-PACKED, ROWS, EXC, ITER = map(OpaqueType, ("packed", "rows", "exc", "iter"))
+PACKED, ACTIVATION, ROWS, EXC, ITER = map(OpaqueType, ("packed", "activation", "rows", "exc", "iter"))
 
 
 @dataclass(frozen=True, slots=True)

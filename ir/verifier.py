@@ -9,6 +9,7 @@ from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops.rules import given
 from scriptc.ir.phases import Phase
 from scriptc.ir.printer import print_func
+from scriptc.ir.regions import is_constant
 from scriptc.ir.types import BOOL, EXC, INT, CellType, JoinError, Type, is_subtype, join
 
 CHECKS, checks = handlers()
@@ -215,6 +216,17 @@ class _Checker:
                 self.note(inner, "only elementwise ops stand in a fuse")
             if any(v.block is not body for v in inner.operands):
                 self.note(inner, "a fuse takes what it uses as inputs")
+
+    @checks("activation")
+    def check_activation(self, op: Op) -> None:
+        body = op.regions[0]
+        if len(body.args) != 1 or body.terminator is None or [v.type for v in body.terminator.operands] != [body.args[0].type]:
+            self.note(op, "an activation yields one value of the type that it takes")
+        for inner in body.ops:
+            if not inner.has("ELEMENTWISE") and inner.name != "yield":
+                self.note(inner, "only elementwise ops stand in an activation")
+            if any(v.block is not body and not is_constant(v) for v in inner.operands):
+                self.note(inner, "an activation uses its argument and constants alone")
 
 
 def verify_func(func: Func, module: Module | None = None, phase: Phase | None = None) -> None:

@@ -402,3 +402,56 @@ def test_nan_and_infinity_stay() -> None:
     x = whole(1, 16, 6, 6)
     x[0, 3, 2, 2], x[0, 5, 4, 4], x[0, 6, 0, 5] = float("nan"), float("inf"), -float("inf")
     torch.testing.assert_close(made(x), model(x), rtol=0, atol=0, equal_nan=True)
+
+
+class Activated(nn.Module):
+    """Functions of one element behind convolutions of each kernel, whose sums take the way of `Products`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide, self.both = nn.Conv2d(20, 70, 1), nn.Conv2d(20, 70, 1)
+        self.padded = nn.ModuleList(nn.Conv2d(20, 37, 3, padding=1) for _ in range(5))
+        self.transformed = nn.Conv2d(48, 71, 3, padding=1)
+        self.image = nn.Conv2d(20, 48, 1)
+        windows = [(3, 1, 1, 1), (3, 2, 1, 1), (5, 1, 2, 1), (5, 2, 4, 1), (3, 1, 2, 2), (2, 1, 0, 1)]
+        self.depthwise = nn.ModuleList(nn.Conv2d(20, 20, *window, groups=20) for window in windows)
+        self.few = nn.Conv2d(3, 33, (3, 5), stride=2, padding=1)
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        wide = F.silu(self.wide(x))
+        swish, one, other, mish, tanh = self.padded
+        sums = F.hardswish(swish(x)), F.gelu(F.relu6(one(x)) + other(x))
+        deep = [torch.where(y > 1, y, torch.sigmoid(y)) for y in (layer(x) for layer in self.depthwise)]
+        both = self.both(x)
+        joined = torch.cat([F.mish(mish(x)), tanh(x).tanh(), x], 1)
+        transformed = F.silu(self.transformed(F.relu6(self.image(x))))
+        return [wide, *sums, *deep, both, both.exp(), joined, transformed, F.elu(self.few(x[:, 2:5]))]
+
+
+@pytest.mark.parametrize("images", FORMATS)
+@pytest.mark.parametrize("weights", FORMATS)
+def test_activations(images, weights) -> None:
+    model = filled(Activated()).to(memory_format=weights)
+    for weight in model.parameters():
+        weight /= 16
+    made = scriptc.compile(model, freeze=True, optimize=2)
+    for size in ((1, 20, 9, 31), (2, 20, 11, 7), (1, 20, 5, 5), (1, 20, 4, 3), (1, 20, 70, 38)):
+        agree(made, model, whole(*size).contiguous(memory_format=images))
+    assert made.ir().count(" = activation()") == 13
+
+
+def test_activations_do_not_depend_on_threads() -> None:
+    """The last block of filters shares some with the one before, which another thread might compute."""
+    model = nn.Sequential(nn.Conv2d(64, 71, 1), nn.SiLU(), nn.Conv2d(71, 87, 3, padding=1), nn.Mish())
+    model.eval().requires_grad_(False)
+    made = scriptc.compile(model, freeze=True)
+    x = torch.randn(1, 64, 6, 6)
+    with torch.no_grad():
+        expected = made(x)
+        before = torch.get_num_threads()
+        try:
+            torch.set_num_threads(4)
+            for _ in range(50):
+                assert torch.equal(made(x), expected)
+        finally:
+            torch.set_num_threads(before)

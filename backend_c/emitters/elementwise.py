@@ -24,7 +24,7 @@ from scriptc.ir.dtypes import compute_dtype
 from scriptc.ir.errors import InternalError
 from scriptc.ir.ops.rules import tensor
 from scriptc.ir.regions import is_loop
-from scriptc.ir.types import INT, ITER, ElemType, PtrType, TensorType
+from scriptc.ir.types import ACTIVATION, INT, ITER, ElemType, PtrType, TensorType
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
@@ -105,8 +105,10 @@ class Kernel:
     def number(self, op: Op, value: Value, dtype: str, round_first: bool) -> Value:
         """Return a number in the compute dtype."""
         to = compute_dtype(dtype)
-        if value.op is not None and value.op.name == "const" and dtype not in NO_LITERALS:
-            return self.low.build("const", (), (ElemType(to),), op.loc, value=value.op.attrs["value"]).result
+        if value.op is not None and value.op.name == "const":
+            if dtype not in NO_LITERALS:
+                return self.low.build("const", (), (ElemType(to),), op.loc, value=value.op.attrs["value"]).result
+            value = self.low.const(value.op.attrs["value"], op.loc)  # inside of the function of an activation
         if round_first and dtype in HALF:
             value = self.cast(value, dtype, op)
         return self.cast(value, to, op)
@@ -123,11 +125,16 @@ class Kernel:
         for i, v in enumerate([*op.results, *self.inputs]):
             pointers.append(low.expr("c.row", [it], PtrType(tensor(v).dtype), op, operand=i))
             pointers[i].name = f"{names[i]}_p"
+        self.run_over(pointers, n)
+
+    def run_over(self, pointers: list[Value], n: Value) -> None:
+        """Compute n elements behind pointers to the results and inputs, and end the region."""
+        low, loc = self.low, self.at.loc
         with low.builder.at(body := Block([(INT, "k")])):
             self.row(pointers).elements(body.args[0])
-            low.build("yield", (), (), op.loc)
-        low.build("c.for", [n], (), op.loc, regions=[body])
-        low.build("yield", (), (), op.loc)
+            low.build("yield", (), (), loc)
+        low.build("c.for", [n], (), loc, regions=[body])
+        low.build("yield", (), (), loc)
 
     def used(self, op: Op) -> list[Value]:
         """Return the operands that an element of the result depends on."""
@@ -205,3 +212,16 @@ def fuse(low: Lowerer, op: Op) -> Sequence[Shape]:
     last = body.ops[-1]
     given = dict(zip(body.args, op.operands, strict=True))
     return Kernel(low, op, given, body.ops[:-1], list(last.operands)).lower()
+
+
+@emitter
+def activation(low: Lowerer, op: Op) -> Sequence[Shape]:
+    body, last = op.regions[0], op.regions[0].ops[-1]
+    given = {v: v for inner in body.ops for v in inner.operands if v in body.args or v.block is not body}
+    kernel = Kernel(low, op, given, body.ops[:-1], list(last.operands))
+    with low.builder.at(region := Block([(PtrType(tensor(body.args[0]).dtype), "x"), (INT, "n")])):
+        kernel.convert_numbers()
+        elements, n = region.args
+        kernel.run_over([elements, elements], n)
+    names = [op.result.name or "activation"]
+    return [low.build("c.activation", (), (ACTIVATION,), op.loc, regions=[region], names=names).result]

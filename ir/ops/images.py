@@ -96,11 +96,11 @@ ROWS = [
     # a filter each; else for one without groups. dense: the strides and dilations of the convolution are 1.
     OpDef("pack_conv", "(Tensor weight, Tensor? bias, *, bool depthwise, bool dense=False) -> Value", fixed(PACKED), _PURE,
           reads=_TENSOR, ref="pack_conv", kernel="sc_pack_conv", phases=MADE_BY_PASSES),
-    # clamp(conv2d(input) + add, low, high), which keeps NaN. `weight` is the size of the packed weight. The result has the
-    # strides of a new tensor, or channels-last ones. Errors are those of add + conv2d(input) if add_first, of an in-place
-    # sum if in_place. room: see `place`.
-    OpDef("conv2d_packed", "(Tensor input, Value packed, Tensor? add, Value channels_last, Value[] where, *, "
-          "int[4] weight, int[2] stride, int[2] padding, int[2] dilation, int groups, float low, float high, "
+    # activation(clamp(conv2d(input) + add, low, high)), where clamp keeps NaN. `weight` is the size of the packed weight. The
+    # result has the strides of a new tensor, or channels-last ones. Errors are those of add + conv2d(input) if add_first, of
+    # an in-place sum if in_place. room: see `place`.
+    OpDef("conv2d_packed", "(Tensor input, Value packed, Tensor? add, Value channels_last, Value? activation, "
+          "Value[] where, *, int[4] weight, int[2] stride, int[2] padding, int[2] dilation, int groups, float low, float high, "
           "bool add_first=False, bool in_place=False, int room=0, int at=0) -> Tensor", _conv2d_packed, _PURE,
           ref="conv2d_packed", reads=_TENSOR, raises=True, emit="placed", tolerance_ulp=128, phases=MADE_BY_PASSES),
     # Copies an image that is channels last to a part of an image of `room` channels: of a new one, from channel `at` on, or of

@@ -101,6 +101,9 @@ STATEMENTS = [
     # Runs its region for 0 <= k < n. Iterations are independent, so an innermost loop may be vectorized. Pointers into
     # the `kept` objects are used in the region.
     OpDef("c.for", "(SymInt n, Value[] kept) -> ()", fixed(), reads=_MEMORY, writes=_MEMORY),
+    # A function of one element, as one of `n` elements behind a pointer, which its region takes and changes in place. It is a
+    # C function of its own, so that the region uses nothing of the function around it.
+    OpDef("c.activation", "() -> Value", given, _PURE),
     OpDef("c.store", "(Value pointer, Value index, Value element) -> ()", fixed(), writes=_MEMORY),
     OpDef("c.retain", "(Value object) -> ()", fixed(), writes=_MEMORY),
     OpDef("c.release", "(Value object) -> ()", fixed(), writes=_MEMORY),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from scriptc.ir.opdef import ALL_PHASES, MADE_BY_PASSES, OUT_OF_MEMORY, READ_ONLY, OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, fixed, given
-from scriptc.ir.types import BOOL, Type
+from scriptc.ir.types import ACTIVATION, BOOL, Type
 
 _CONTROL = frozenset({"CONTROL"})
 _LEAVES = frozenset({"TERMINATOR"})
@@ -57,6 +57,8 @@ ROWS = [
           reads=frozenset({"tensor"}), phases=READ_ONLY),
     OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse",
           phases=MADE_BY_PASSES),
+    # A function of one element, which its region computes by elementwise ops of the argument and constants.
+    OpDef("activation", "() -> Value", fixed(ACTIVATION), frozenset({"PURE"}), emit="activation", phases=MADE_BY_PASSES),
     # The front end marks the first and the last op of a function that `checkpoint` was called with. preserve: the state of
     # the generator of random numbers is restored for backward code.
     OpDef("checkpoint.begin", "(*, bool preserve) -> ()", fixed(), writes=frozenset({"io"}), emit="checkpoint_mark"),

@@ -1,12 +1,12 @@
 """Hand images from one packed convolution to the next in channels-last strides, which its kernel reads and writes fastest.
 
     %l = suggests_channels_last(%x, %w)                   %own = suggests_channels_last(%x, %w, %v)
-    %a = conv2d_packed(%x, %p, %none, %l)                 %free = bool.not(%own)
+    %a = conv2d_packed(%x, %p, %none, %l, %none)          %free = bool.not(%own)
     %b = relu(%a)                                         %l = suggests_channels_last(%x, %w)
-    %m = suggests_channels_last(%b, %v)             =>    %a = conv2d_packed(%x, %p, %none, bool.or_(%l, %free))
-    %c = conv2d_packed(%b, %q, %none, %m)                 %b = relu(%a)
+    %m = suggests_channels_last(%b, %v)             =>    %a = conv2d_packed(%x, %p, %none, bool.or_(%l, %free), %none)
+    %c = conv2d_packed(%b, %q, %none, %m, %none)          %b = relu(%a)
     return(%c)                                            %m = suggests_channels_last(%b, %v)
-                                                          %c = conv2d_packed(%b, %q, %none, bool.and_(%m, %own))
+                                                          %c = conv2d_packed(%b, %q, %none, bool.and_(%m, %own), %none)
                                                           return(%c)
 
 If neither the images that come in nor the weights suggest channels last, eager's images are all plain (contiguous), so the

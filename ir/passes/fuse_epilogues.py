@@ -1,8 +1,8 @@
 """Add to the results of a convolution, and bound them, before they are stored.
 
-    %y = conv2d_packed(%x, %p, %none, %l) {low = -inf, high = inf}
+    %y = conv2d_packed(%x, %p, %none, %l, %none) {low = -inf, high = inf}
     check(%y, %r) {of = "add"}
-    %s = add(%y, %r)                                      =>    %z = conv2d_packed(%x, %p, %r, %l) {low = 0.0, high = inf}
+    %s = add(%y, %r)                                =>    %z = conv2d_packed(%x, %p, %r, %l, %none) {low = 0.0, high = inf}
     %z = relu(%s)
 
 `relu` and `clamp` by numbers become bounds. An added tensor must be there before the convolution, which broadcasts the tensor
@@ -21,19 +21,23 @@ from scriptc.ir.regions import may_raise, precedes
 from scriptc.ir.rewrite import Rewriter, rewrite
 from scriptc.ir.types import NONE, TensorType
 
-_SIZES = ("check", "size")  # ops that ask for the sizes of a result alone
+
+def asks_for_sizes(op: Op) -> bool:
+    """Return whether an op asks for the sizes of a result alone."""
+    return op.name in ("check", "size")
 
 
 def _convolution(value: Value) -> Op | None:
+    """Return the convolution whose sums a value is."""
     op = value.op
-    return op if op is not None and op.name == "conv2d_packed" else None
+    return op if op is not None and op.name == "conv2d_packed" and op.operands[4].type == NONE else None
 
 
 def _replace(conv: Op, op: Op, added: Value, rw: Rewriter, **changed: Attr) -> bool:
     """Let a convolution compute the result of the only op that uses its elements."""
-    x, packed, _, layout = conv.operands
+    x, packed, _, layout, activation = conv.operands
     attrs: dict[str, Attr] = {**conv.attrs, **changed}
-    new = rw.insert_before(conv, "conv2d_packed", [x, packed, added, layout], hint=op.result.name, **attrs)
+    new = rw.insert_before(conv, "conv2d_packed", [x, packed, added, layout, activation], hint=op.result.name, **attrs)
     new.type = op.result.type
     rw.replace(op, [new])
     rw.replace(conv, [new])
@@ -56,7 +60,7 @@ def _bounds(op: Op) -> tuple[float, float] | None:
 def fuse_bounds(op: Op, rw: Rewriter) -> bool:
     if (bounds := _bounds(op)) is None or (conv := _convolution(op.operands[0])) is None:
         return False
-    if any(user is not op and user.name not in _SIZES for user in conv.result.users()):
+    if any(user is not op and not asks_for_sizes(user) for user in conv.result.users()):
         return False
     low, high = max(bounds[0], conv.attrs["low"]), min(bounds[1], conv.attrs["high"])
     return low <= high and op.result.type == conv.result.type and _replace(conv, op, conv.operands[2], rw, low=low, high=high)
@@ -97,7 +101,7 @@ def fuse_add(op: Op, rw: Rewriter) -> bool:
         in_place = any(_keeps_sizes(user, op) for user in dropped)
         if tensor(op.result) != tensor(conv.result) or (len(dropped) < len(others) and not in_place):
             continue
-        if any(user.name not in _SIZES for user in others if user not in dropped):
+        if any(not asks_for_sizes(user) for user in others if user not in dropped):
             continue
         if precedes(added, conv) and _may_be_one(conv, op, dropped):
             for check in dropped:

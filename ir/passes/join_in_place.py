@@ -1,11 +1,11 @@
 """Let convolutions store their results side by side in one image, so that `cat` has nothing to copy.
 
-    %l = bool.or_(%k, %free)                              %l = bool.or_(%k, %free)
-    %a = conv2d_packed(%x, %p, %none, %l)                 %a = conv2d_packed(%x, %p, %none, %l, %free) {room = 12, at = 0}
-    %b = conv2d_packed(%x, %q, %none, %l)         =>      %b = conv2d_packed(%x, %q, %none, %l, %free, %a) {room = 12, at = 4}
-    %c = max_pool2d(%x)                                   %c = max_pool2d(%x)
-    %y = cat.items(%a, %b, %c) {in_place}                 %d = place(%c, %free, %a) {room = 12, at = 8}
-                                                          %y = cat.items(%a, %b, %d) {in_place}
+    %l = bool.or_(%k, %free)                         %l = bool.or_(%k, %free)
+    %a = conv2d_packed(%x, %p, %none, %l, %f)        %a = conv2d_packed(%x, %p, %none, %l, %f, %free) {room = 12, at = 0}
+    %b = conv2d_packed(%x, %q, %none, %l, %f)   =>   %b = conv2d_packed(%x, %q, %none, %l, %f, %free, %a) {room = 12, at = 4}
+    %c = max_pool2d(%x)                              %c = max_pool2d(%x)
+    %y = cat.items(%a, %b, %c) {in_place}            %d = place(%c, %free, %a) {room = 12, at = 8}
+                                                     %y = cat.items(%a, %b, %d) {in_place}
 
 `room` is the number of channels of the image, `at` the first channel of the part, counted from that of the last operand, if
 there is one behind %free. Where %free is false, images have the strides of eager, and no room (channels_last.py). Images

@@ -25,7 +25,7 @@ So are frozen weights of float32 convolutions without groups, and of depthwise o
 
     %y = conv2d(%x, %w, %b, %one)                   =>      %p = pack_conv(%w, %b) {depthwise = false}
                                                             %l = suggests_channels_last(%x, %w)
-                                                            %y = conv2d_packed(%x, %p, %none, %l) {...}
+                                                            %y = conv2d_packed(%x, %p, %none, %l, %none) {...}
 """
 
 from __future__ import annotations
@@ -134,8 +134,9 @@ def _use_packed_image(op: Op, rw: Rewriter) -> bool:
     dense = set(op.attrs["stride"]) | set(op.attrs["dilation"]) == {1}
     packed = rw.insert_before(op, "pack_conv", [weight, bias], hint="packed", depthwise=count != 1, dense=dense)
     follows = rw.insert_before(op, "suggests_channels_last", [x, _laid_out_as(weight)])
+    none = rw.const_before(op, None)
     product = rw.insert_before(
-        op, "conv2d_packed", [x, packed, rw.const_before(op, None), follows], hint=op.result.name, weight=known_sizes(weight),
+        op, "conv2d_packed", [x, packed, none, follows, none], hint=op.result.name, weight=known_sizes(weight),
         groups=count, low=-inf, high=inf, **op.attrs,
     )  # fmt: skip
     product.type = op.result.type

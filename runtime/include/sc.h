@@ -207,6 +207,9 @@ typedef struct sc_rng {
     bool next_float_is_valid;
 } sc_rng;
 
+/* A function of one element, which replaces n elements by its values. */
+typedef void sc_activation(float *x, int64_t n);
+
 enum { SC_UNSET = -2, SC_DELETED = -1 };
 typedef struct sc_target { /* state outside the call, and the value last assigned to it */
     int form;              /* the form of the value, SC_UNSET or SC_DELETED */

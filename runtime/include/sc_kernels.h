@@ -364,14 +364,15 @@ SC_KERNEL bool sc_suggests_channels_last(sc_tensor *const *tensors, int count);
 /* w: float32, of one group, or [C, 1, h, w] of a depthwise convolution of at least 16 channels; dense: for strides and
  * dilations of 1, for which the weight may be transformed */
 SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise, bool dense);
-/* clamp(conv(x) + add, low, high) of float32 images [N, C, H, W]; weight: the sizes of the packed weight; add may be NULL,
- * and broadcasts; add_first: errors are those of add + conv(x), in_place: of conv(x) += add; placed: the result, if channels
- * last, is a part of an image of `room` channels, of a new one from channel `at` on, or of that of `beside`, from whose
- * first channel `at` counts */
+/* activation(clamp(conv(x) + add, low, high)) of float32 images [N, C, H, W]; weight: the sizes of the packed weight; add
+ * may be NULL, and broadcasts; activation may be NULL; add_first: errors are those of add + conv(x), in_place: of conv(x) +=
+ * add; placed: the result, if channels last, is a part of an image of `room` channels, of a new one from channel `at` on, or
+ * of that of `beside`, from whose first channel `at` counts */
 SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,
-                                      const int64_t *weight, const int64_t *stride, const int64_t *padding,
-                                      const int64_t *dilation, int64_t groups, double low, double high, bool add_first,
-                                      bool in_place, int64_t room, int64_t at, bool placed, const sc_tensor *beside);
+                                      sc_activation *activation, const int64_t *weight, const int64_t *stride,
+                                      const int64_t *padding, const int64_t *dilation, int64_t groups, double low, double high,
+                                      bool add_first, bool in_place, int64_t room, int64_t at, bool placed,
+                                      const sc_tensor *beside);
 /* copies a channels-last float32 image x to such a part, or returns x where it is none, or not placed */
 SC_KERNEL sc_tensor *sc_place(sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside);
 

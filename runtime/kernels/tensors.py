@@ -359,19 +359,20 @@ SOURCES: tuple[Source, ...] = (
                "strides and dilations of 1, for which the weight may be transformed"),
         kernel("sc_tensor *", "sc_conv2d_packed",
                "sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last, "
-               "const int64_t *weight, const int64_t *stride, const int64_t *padding, const int64_t *dilation, "
-               "int64_t groups, double low, double high, bool add_first, bool in_place, int64_t room, int64_t at, "
-               "bool placed, const sc_tensor *beside",
-               "clamp(conv(x) + add, low, high) of float32 images [N, C, H, W]; weight: the sizes of the packed weight; add "
-               "may be NULL, and broadcasts; add_first: errors are those of add + conv(x), in_place: of conv(x) += add; "
-               "placed: the result, if channels last, is a part of an image of `room` channels, of a new one from channel `at` "
-               "on, or of that of `beside`, from whose first channel `at` counts"),
+               "sc_activation *activation, const int64_t *weight, const int64_t *stride, const int64_t *padding, "
+               "const int64_t *dilation, int64_t groups, double low, double high, bool add_first, bool in_place, "
+               "int64_t room, int64_t at, bool placed, const sc_tensor *beside",
+               "activation(clamp(conv(x) + add, low, high)) of float32 images [N, C, H, W]; weight: the sizes of the packed "
+               "weight; add may be NULL, and broadcasts; activation may be NULL; add_first: errors are those of "
+               "add + conv(x), in_place: of conv(x) += add; placed: the result, if channels last, is a part of an image of "
+               "`room` channels, of a new one from channel `at` on, or of that of `beside`, from whose first channel `at` "
+               "counts"),
         kernel("sc_tensor *", "sc_place",
                "sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside",
                "copies a channels-last float32 image x to such a part, or returns x where it is none, or not placed"),
         about="convolutions of images, NCHW or CHW; arrays are (h, w)",
         needs="sc_check sc_core sc_copy sc_gemm sc_conv_depthwise sc_conv_direct sc_conv_packed sc_conv_winograd sc_iter "
-              "sc_iter_staging sc_layout sc_slots sc_view",
+              "sc_iter_staging sc_layout sc_slots sc_team sc_view",
         unless="SC_WITHOUT_IMAGES",
     ),
     source(

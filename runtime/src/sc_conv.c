@@ -343,8 +343,10 @@ static bool conv_adds_at_once(const sc_tensor *x, const sc_tensor *add) {
     return size[1] > 1 && size[2] > 1 && size[3] > 1 && sc_is_channels_last(x) && add->stride[1] == 1 && image_channels_last(add);
 }
 
-/* Return clamp(x + add), which are broadcast. Takes over the reference to x. add_first: errors are those of add + x. */
-static sc_tensor *conv_add(sc_ctx *cx, sc_tensor *x, sc_tensor *add, bool add_first, float low, float high) {
+/* Return activation(clamp(x + add)), where both are broadcast. Takes over the reference to x. add_first: errors are those of
+ * add + x. activation: may be NULL. */
+static sc_tensor *conv_add(sc_ctx *cx, sc_tensor *x, sc_tensor *add, bool add_first, float low, float high,
+                           sc_activation *activation) {
     sc_iter it;
     sc_tensor *out = NULL, *in[2] = {add_first ? add : x, add_first ? x : add};
     if (sc_iter_begin(cx, &it, 1, (int[]){SC_F32}, &out, 2, in) == 0)
@@ -355,9 +357,24 @@ static sc_tensor *conv_add(sc_ctx *cx, sc_tensor *x, sc_tensor *add, bool add_fi
                 float sum = a[i] + b[i];
                 to[i] = sum < low ? low : sum > high ? high : sum;
             }
+            if (activation) activation(to, it.n);
         } while (sc_iter_next(&it));
     sc_release(cx, x);
     return out;
+}
+
+typedef struct conv_elements { sc_activation *activation; float *x; } conv_elements;
+static void conv_activate_part(void *arg, int64_t begin, int64_t end, int worker) {
+    const conv_elements *all = arg;
+    (void)worker;
+    all->activation(all->x + begin, end - begin);
+}
+
+/* Apply an activation to all elements of a result, whose channels are not side by side. */
+static void conv_activate(sc_ctx *cx, sc_activation *activation, sc_tensor *out) {
+    enum { NS = 1 }; /* of an element, about */
+    conv_elements all = {activation, out->data};
+    sc_parallel(cx, out->numel, SC_ALIGN, NS * (double)out->numel, conv_activate_part, &all);
 }
 
 static sc_tensor *conv_new_result(sc_ctx *cx, const sc_conv *c, bool channels_last) {
@@ -382,9 +399,10 @@ static int conv_packed_depthwise(sc_ctx *cx, const sc_conv *c, sc_tensor *x, sc_
 }
 
 SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,
-                                      const int64_t *weight, const int64_t *stride, const int64_t *padding, const int64_t *dilation,
-                                      int64_t groups, double low, double high, bool add_first, bool in_place, int64_t room, int64_t at,
-                                      bool placed, const sc_tensor *beside) {
+                                      sc_activation *activation, const int64_t *weight, const int64_t *stride,
+                                      const int64_t *padding, const int64_t *dilation, int64_t groups, double low, double high,
+                                      bool add_first, bool in_place, int64_t room, int64_t at, bool placed,
+                                      const sc_tensor *beside) {
     sc_tensor like = {.dtype = SC_F32, .rank = 4, .size = {weight[0], weight[1], weight[2], weight[3]}};
     if (conv_check_numbers(cx, x, &like, stride, padding, dilation, groups) < 0 ||
         conv_check_shapes(cx, x, &like, NULL, padding, dilation, groups) < 0)
@@ -396,12 +414,14 @@ SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed 
         c.out[i] = (c.in[i] + 2 * padding[i] - dilation[i] * (c.kernel[i] - 1) - 1) / stride[i] + 1;
     }
     const int64_t size[4] = {c.images, c.filters, c.out[0], c.out[1]};
-    /* eager makes no images contiguous, and the op that clamps those that are both */
-    if (size[0] == 0 || ((low > -INFINITY || high < INFINITY) && is_also_contiguous(size))) channels_last = false;
+    /* eager makes no images contiguous, and pointwise ops those that are both */
+    bool is_mapped = low > -INFINITY || high < INFINITY || activation;
+    if (size[0] == 0 || (is_mapped && is_also_contiguous(size))) channels_last = false;
     placed = placed && channels_last && !add && image_has_room(size, beside, room);
     sc_tensor *out = placed ? image_part(cx, size, beside, room, at) : conv_new_result(cx, &c, channels_last);
     bool fused = out && add && conv_adds_at_once(out, add) && (groups == 1 || channels_last);
     if (add && !fused) c.low = -INFINITY, c.high = INFINITY;
+    else c.activation = activation;
     sc_conv_images sum = fused ? conv_images(add) : (sc_conv_images){0};
     int status = out ? 0 : -1;
     if (out && out->numel && groups > 1) status = conv_packed_depthwise(cx, &c, x, sum, out, packed->storage->data);
@@ -409,12 +429,13 @@ SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed 
         status = sc_conv_winograd_run(cx, &c, conv_images(x), conv_images(out), sum, packed->storage->data);
     else if (out && out->numel)
         status = sc_conv_packed_run(cx, &c, conv_images(x), conv_images(out), sum, packed->storage->data);
+    if (status == 0 && c.activation && groups == 1 && out->stride[1] != 1) conv_activate(cx, c.activation, out);
     if (status == 0 && add && !fused && in_place) status = sc_check_broadcast_to(cx, add, out);
     if (status < 0) {
         sc_release(cx, out);
         return NULL;
     }
-    return add && !fused ? conv_add(cx, out, add, add_first, (float)low, (float)high) : out;
+    return add && !fused ? conv_add(cx, out, add, add_first, (float)low, (float)high, activation) : out;
 }
 
 SC_KERNEL sc_tensor *sc_place(sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside) {

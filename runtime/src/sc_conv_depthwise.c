@@ -143,6 +143,7 @@ static void depthwise_row(const depthwise_plan *p, int64_t image, int64_t y) {
         at.to = packed_at(&p->out, image, y, x, 0), at.add = packed_at(&p->add, image, y, x, 0);
         px = whole >= 8 ? 8 : whole >= 4 ? 4 : whole >= 2 ? 2 : 1;
         (px == 8 ? p->eight : px == 4 ? p->four : px == 2 ? depthwise_2_0_0 : depthwise_1_0_0)(p, &at);
+        if (c->activation) packed_activate(c->activation, at.to, p->out.column, px, c->filters);
     }
 }
 

@@ -345,6 +345,20 @@ static void packed_compute_chunk(const packed_plan *p, int64_t image, int64_t ro
     }
 }
 
+/* Return the first block of filters of a part. The last block, if it shares filters with the one before, is in the same part. */
+static int64_t packed_first_block(const packed_plan *p, int64_t part) {
+    int64_t shared = p->filter_blocks > 1 && p->c->filters % PACKED_BLOCK != 0;
+    return part == p->filter_parts ? p->filter_blocks : part * (p->filter_blocks - shared) / p->filter_parts;
+}
+
+/* Apply the activation to the filters of the blocks begin..end-1 of a chunk. */
+static void packed_activate_chunk(const packed_plan *p, int64_t image, int64_t row, int64_t column, int64_t rows,
+                                  int64_t columns, int64_t begin, int64_t end) {
+    int64_t first = begin * PACKED_BLOCK, stop = end * PACKED_BLOCK < p->c->filters ? end * PACKED_BLOCK : p->c->filters;
+    for (int64_t r = row; r < row + rows; r++)
+        packed_activate(p->c->activation, packed_at(&p->out, image, r, column, first), p->out.column, columns, stop - first);
+}
+
 static void packed_compute_part(void *arg, int64_t begin, int64_t end, int worker) {
     const packed_plan *p = arg;
     const sc_conv *c = p->c;
@@ -357,8 +371,10 @@ static void packed_compute_part(void *arg, int64_t begin, int64_t end, int worke
         int64_t columns = c->out[1] - column < p->columns ? c->out[1] - column : p->columns;
         const float *in = p->in.data + image * p->in.image;
         if (!p->in_place) packed_fill_scratch(p, in, row, column, rows, columns, scratch);
-        packed_compute_chunk(p, image, row, column, rows, columns, part * p->filter_blocks / p->filter_parts,
-                             (part + 1) * p->filter_blocks / p->filter_parts, p->in_place ? in + column * p->in.column : scratch);
+        int64_t first = packed_first_block(p, part), stop = packed_first_block(p, part + 1);
+        const float *from = p->in_place ? in + column * p->in.column : scratch;
+        packed_compute_chunk(p, image, row, column, rows, columns, first, stop, from);
+        if (c->activation && p->out.channel == 1) packed_activate_chunk(p, image, row, column, rows, columns, first, stop);
     }
 }
 

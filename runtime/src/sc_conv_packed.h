@@ -4,11 +4,19 @@
 #include "sc_internal.h"
 
 /* Sizes of a convolution without groups, or of a depthwise one, of which `filters` is the number of groups and `channels` is 1;
- * pairs are (h, w). Results are put between low and high. */
+ * pairs are (h, w). Results are put between low and high, then into the activation, if there is one and the channels of the
+ * result are side by side. */
 typedef struct sc_conv {
     int64_t images, channels, filters, in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
     float low, high;
+    sc_activation *activation;
 } sc_conv;
+/* Apply an activation to so many channels of pixels that are `column` apart. */
+static inline void packed_activate(sc_activation *activation, float *to, int64_t column, int64_t pixels, int64_t channels) {
+    if (column == channels) activation(to, pixels * channels);
+    else
+        for (int64_t i = 0; i < pixels; i++) activation(to + i * column, channels);
+}
 
 /* Floats of images, with strides in floats. */
 typedef struct sc_conv_images { float *data; int64_t image, channel, row, column; } sc_conv_images;

@@ -266,16 +266,32 @@ static void winograd_by_definition(const winograd_plan *p, int64_t image, int64_
     }
 }
 
+/* Return the first block of filters of a part. The last block, if it shares filters with the one before, is in the same part. */
+static int64_t winograd_first_block(const winograd_plan *p, int64_t part) {
+    int64_t shared = p->c->filters % PACKED_BLOCK != 0;
+    return part == p->filter_parts ? p->filter_blocks : part * (p->filter_blocks - shared) / p->filter_parts;
+}
+
+/* Apply the activation to the results of n windows, for the filters of the blocks begin..end-1. */
+static void winograd_activate(const winograd_plan *p, int64_t image, int64_t first, int64_t n, int64_t begin, int64_t end) {
+    int64_t filter = begin * PACKED_BLOCK, stop = end * PACKED_BLOCK < p->c->filters ? end * PACKED_BLOCK : p->c->filters;
+    for (int64_t i = first; i < first + n; i++) {
+        winograd_place at = winograd_place_of(p, image, i, filter);
+        for (int64_t y = 0; y < at.down; y++)
+            packed_activate(p->c->activation, at.out + y * p->out.row, p->out.column, at.across, stop - filter);
+    }
+}
+
 static void winograd_part(void *arg, int64_t begin, int64_t end, int worker) {
     const winograd_plan *p = arg;
     float *windows = p->scratch + worker * p->scratch_floats, *sums = windows + p->transformed_floats;
     for (int64_t i = begin; i < end; i++) {
         int64_t part = i % p->filter_parts, at = i / p->filter_parts, image = at / p->chunks, first = at % p->chunks * p->capacity;
         int64_t n = p->windows - first < p->capacity ? p->windows - first : p->capacity;
-        int64_t last = (part + 1) * p->filter_blocks / p->filter_parts;
+        int64_t begun = winograd_first_block(p, part), last = winograd_first_block(p, part + 1);
         winograd_transform_windows(p, p->in.data + image * p->in.image, first, n, windows);
         const packed_kind *kind;
-        for (int64_t block = part * p->filter_blocks / p->filter_parts; block < last; block += kind->blocks) {
+        for (int64_t block = begun; block < last; block += kind->blocks) {
             kind = sc_conv_choose_tile(PACKED_BLOCK, last - block, n);
             winograd_multiply(p, kind, n, block, windows, sums);
             int64_t width = kind->blocks * PACKED_BLOCK;
@@ -284,6 +300,7 @@ static void winograd_part(void *arg, int64_t begin, int64_t end, int worker) {
                 finite = winograd_finish(p, image, first, n, block + b, sums + b * PACKED_BLOCK, width) && finite;
             for (int64_t b = 0; !finite && b < kind->blocks; b++) winograd_by_definition(p, image, first, n, block + b, sums);
         }
+        if (p->c->activation && p->out.channel == 1) winograd_activate(p, image, first, n, begun, last);
     }
 }
 

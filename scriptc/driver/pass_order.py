@@ -38,6 +38,7 @@ FULL = (
     PipelinePass("stack_lists", "it needs the products in their final form, which decides what is appended"),
     PipelinePass("clean", "indices and lengths of removed lists are left"),
     PipelinePass("fuse_epilogues", "it matches single pointwise ops behind packed convolutions"),
+    PipelinePass("fuse_activations", "what fuse_epilogues takes costs less; fewer images are left to channels_last"),
     PipelinePass("channels_last", "no later pass makes or moves a convolution; fuse needs all pointwise ops that it adds"),
     PipelinePass("join_in_place", "channels_last says which images may be views"),
     PipelinePass("drop_contiguous", "fuse needs tensors whose strides no result depends on"),
