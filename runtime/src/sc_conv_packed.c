@@ -258,11 +258,20 @@ static bool packed_is_read(const sc_conv *c, int64_t row) {
     return false;
 }
 
+/* Copy n pixels of a plane that are `pixel` apart. */
+static void packed_copy_plane(int64_t n, const float *restrict from, int64_t pixel, float *restrict to) {
+    if (pixel == 1) memcpy(to, from, (size_t)n * 4);
+    else if (pixel == 2)
+        for (int64_t i = 0; i < n; i++) to[i] = from[2 * i];
+    else
+        for (int64_t i = 0; i < n; i++) to[i] = from[i * pixel];
+}
+
 /* Copy n pixels of a block, of which `there` channels exist, to the scratch; others are zero. */
 static void packed_copy_pixels(int64_t block, int64_t there, int64_t n, const float *from, int64_t pixel, int64_t channel,
                                float *to) {
-    if (block == 1 && pixel == 1) {
-        memcpy(to, from, (size_t)n * 4);
+    if (block == 1) {
+        packed_copy_plane(n, from, pixel, to);
         return;
     }
     if (block == PACKED_BLOCK && channel == 1 && there == PACKED_BLOCK) {
