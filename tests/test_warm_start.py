@@ -44,6 +44,12 @@ model = Net().requires_grad_(False)
 args = [torch.ones(2, 3) for _ in range(4)],
 compiled = scriptc.compile(model)
 """,
+    "function within a function of torch": """
+def model(x):
+    return nn.functional.max_pool2d(x, 2)
+args = torch.arange(16.0).reshape(1, 4, 4),
+compiled = scriptc.compile(model)
+""",
 }
 # Each takes milliseconds to import, and only reading source, running passes or emitting C needs it.
 COMPILER = {

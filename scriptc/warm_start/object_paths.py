@@ -26,7 +26,7 @@ from types import (
     ModuleType,
     WrapperDescriptorType,
 )
-from typing import Any
+from typing import Any, get_args, get_origin
 from weakref import ReferenceType
 
 import torch
@@ -172,7 +172,7 @@ def path_by_name(obj: Any) -> Steps:
     try:
         if resolve(path, None) is obj:
             return path
-    except (LookupError, AttributeError):
+    except (LookupError, AttributeError, ValueError):  # ValueError: a function within a function
         pass
     raise Nameless(obj.__qualname__)
 
@@ -246,6 +246,9 @@ def description(obj: Any) -> Any:
     if isinstance(obj, (tuple, frozenset)):
         items = sorted(obj, key=repr) if isinstance(obj, frozenset) else obj
         return "items", description(type(obj)), *map(description, items)
+    if (origin := get_origin(obj)) is not None:  # a generic alias or a union, such as `list[int]`
+        generic = description(origin) if isinstance(origin, type) else repr(origin)
+        return type(obj).__qualname__, generic, *map(description, get_args(obj))
     if isinstance(obj, type):
         return "class", obj.__module__, obj.__qualname__, *_names_of_class(obj)
     if isinstance(obj, ModuleType):
@@ -322,9 +325,10 @@ def _files_of(obj: Any) -> Iterator[str]:
     """Yield the source files that define an object or its class."""
     if type(obj) in _CONSTANTS or isinstance(obj, (*OF_C, list, dict, set, super)):
         return  # their items, and the two arguments of a super(), are dependencies themselves
-    if isinstance(obj, (tuple, frozenset)):
-        for item in obj:
-            yield from _files_of(item)
+    origin = get_origin(obj)
+    parts = obj if isinstance(obj, (tuple, frozenset)) else () if origin is None else (origin, *get_args(obj))
+    for part in parts:
+        yield from _files_of(part)
     if isinstance(obj, FunctionType):
         if not is_library(obj.__module__):
             yield obj.__code__.co_filename
