@@ -16,6 +16,7 @@ enum {
     PACKED_SCRATCH_BYTES = 1 << 18,   /* of a chunk, beside weights in the second cache */
     PACKED_POINTWISE_BYTES = 1 << 16, /* of 1 x 1 convolutions, so that results stay in the second cache for all filters */
     PACKED_KEPT_BYTES = 1 << 20,      /* of their weights; more come from the third cache for each chunk */
+    PACKED_MANY_COLUMNS = 1 << 20,    /* tiles are chosen for as many, if there are more */
 };
 
 /* ---- packed weights: a bias for each filter of each block, then panels [blocks][terms' channels][PACKED_BLOCK] ---- */
@@ -221,18 +222,21 @@ PACKED_TILES(PACKED_TILE_OF)
 static const packed_kind packed_kinds[] = {PACKED_TILES(PACKED_KIND_OF)};
 
 /* Estimate the time of a term of a row of so many columns: a multiply-add and the load of a vector take 1, and run side by
- * side; a sum can be added to again after 8. */
-static int64_t packed_row_time(const packed_kind *t, int64_t columns) {
-    int64_t sums = t->blocks * t->pixels * PACKED_NV, loads = t->blocks * PACKED_NV + t->pixels;
-    int64_t busy = sums > loads ? sums : loads;
-    return packed_divide_up(columns, t->pixels) * (busy > 8 ? busy : 8);
+ * side; a sum can be added to again after 8. Numbers are small: dividing 64 bits takes twice as long. */
+SC_INLINE uint32_t packed_row_time(const packed_kind *t, uint32_t columns) {
+    int sums = t->blocks * t->pixels * PACKED_NV, loads = t->blocks * PACKED_NV + t->pixels;
+    int busy = sums > loads ? sums : loads;
+    return (columns + (uint32_t)t->pixels - 1) / (uint32_t)t->pixels * (uint32_t)(busy > 8 ? busy : 8);
 }
 
 SC_KERNEL const packed_kind *sc_conv_choose_tile(int64_t block, int64_t blocks, int64_t columns) {
     const packed_kind *best = NULL;
+    uint64_t least = 0; /* the time of the best */
+    uint32_t some = columns < PACKED_MANY_COLUMNS ? (uint32_t)columns : PACKED_MANY_COLUMNS;
     for (const packed_kind *t = packed_kinds; t < packed_kinds + sizeof packed_kinds / sizeof *packed_kinds; t++) {
         if (t->block != block || t->blocks > blocks || t->pixels > columns) continue;
-        if (!best || packed_row_time(t, columns) * best->blocks <= packed_row_time(best, columns) * t->blocks) best = t;
+        uint64_t time = packed_row_time(t, some);
+        if (!best || time * (uint64_t)best->blocks <= least * (uint64_t)t->blocks) best = t, least = time;
     }
     return best;
 }
