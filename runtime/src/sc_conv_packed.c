@@ -2,9 +2,9 @@
  *
  * A chunk of the input is copied to a scratch in blocks of channels, zeros around it, so that the pixels of neighboring results
  * are neighbors: [channels / 16][rows][phases][columns][16], where the columns of a phase are a stride apart. Images of fewer
- * channels than a block are copied to planes, whose block is 1. 1 x 1 convolutions read channels-last images in place. A tile
- * of results, some pixels by some blocks of filters, stays in registers while all terms, one for each block of channels and
- * element of the kernel, are added. */
+ * channels than a block are copied to planes, whose block is 1. 1 x 1 convolutions read channels-last images in place, unless
+ * all pixels would take the same lines of the first cache. A tile of results, some pixels by some blocks of filters, stays in
+ * registers while all terms, one for each block of channels and element of the kernel, are added. */
 #include "sc_conv_packed.h"
 
 #include "../include/sc_team.h"
@@ -16,6 +16,7 @@ enum {
     PACKED_SCRATCH_BYTES = 1 << 18,   /* of a chunk, beside weights in the second cache */
     PACKED_POINTWISE_BYTES = 1 << 16, /* of 1 x 1 convolutions, so that results stay in the second cache for all filters */
     PACKED_KEPT_BYTES = 1 << 20,      /* of their weights; more come from the third cache for each chunk */
+    PACKED_SAME_SET = 1 << 12,        /* bytes, of which multiples fall into the same few lines of the first cache */
     PACKED_MANY_COLUMNS = 1 << 20,    /* tiles are chosen for as many, if there are more */
 };
 
@@ -455,7 +456,8 @@ SC_KERNEL int sc_conv_packed_run(sc_ctx *cx, const sc_conv *conv, sc_conv_images
     int64_t area = c.kernel[0] * c.kernel[1], block = packed_block_of(c.channels), blocks = packed_divide_up(c.channels, block);
     packed_plan p = {.c = &c, .in = in, .out = out, .add = add, .packed = packed, .block = block, .channel_blocks = blocks};
     packed_cut(&p, sc_workers(cx));
-    p.in_place = flat && in.channel == 1 && block == PACKED_BLOCK && c.channels % PACKED_UNROLL == 0;
+    p.in_place = flat && in.channel == 1 && block == PACKED_BLOCK && c.channels % PACKED_UNROLL == 0 &&
+                 in.column * 4 % PACKED_SAME_SET != 0;
     if (p.in_place) p.plane = PACKED_BLOCK, p.scratch_floats = 0;
     int64_t chunks = c.images * p.row_chunks * p.column_chunks * p.filter_parts;
     int64_t workers = sc_workers(cx) < chunks ? sc_workers(cx) : chunks;
