@@ -28,9 +28,8 @@ enum {
     POSITIONS = WINDOW * WINDOW,
     WINOGRAD_BYTES = 3 << 17,      /* of the transformed windows of a chunk, in the second cache */
     WINOGRAD_MOST_WINDOWS = 112,   /* of a chunk, whose sums are in the second cache too */
-    WINOGRAD_LEAST_CHANNELS = 48,  /* with fewer, or ... */
-    WINOGRAD_LEAST_FILTERS = 64,   /* ... fewer of these, transforming takes what multiplying saves */
-    WINOGRAD_MOST_BYTES = 9 << 20, /* of transformed weights; small images would wait for more */
+    WINOGRAD_LEAST = PACKED_BLOCK,  /* channels and filters: 1.2 times as fast for 16 of both, 1.9 times for 128 and 32 */
+    WINOGRAD_MOST_BYTES = 17 << 20, /* of transformed weights; small images would wait for more */
 };
 
 typedef struct winograd_plan {
@@ -53,7 +52,7 @@ static int64_t winograd_rows(const sc_conv *c) {
 static int64_t winograd_filter_blocks(const sc_conv *c) { return packed_divide_up(c->filters, PACKED_BLOCK); }
 
 SC_KERNEL bool sc_conv_winograd_pays(const sc_conv *c) {
-    return c->kernel[0] == 3 && c->kernel[1] == 3 && c->channels >= WINOGRAD_LEAST_CHANNELS && c->filters >= WINOGRAD_LEAST_FILTERS &&
+    return c->kernel[0] == 3 && c->kernel[1] == 3 && c->channels >= WINOGRAD_LEAST && c->filters >= WINOGRAD_LEAST &&
            c->filters * c->channels * POSITIONS * 4 <= WINOGRAD_MOST_BYTES;
 }
 
