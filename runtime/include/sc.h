@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 14
+#define SC_ABI_VERSION 15
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -228,6 +228,7 @@ typedef struct sc_ctx {
     sc_obj *free_tensors;     /* recycled sc_tensor structs, linked through next */
     sc_obj *free_strs;        /* recycled blocks of short strings */
     sc_storage *bin[SC_BINS]; /* recycled blocks by size class, linked through obj.next */
+    bool outlives[SC_BINS];   /* storages of the class have outlived calls */
     sc_allocator alloc;
     sc_error error;
     size_t bytes_live, bytes_peak, bytes_cached; /* bytes of blocks: in use, highest use, in bins */
@@ -268,9 +269,9 @@ void sc_ctx_trim(sc_ctx *cx, size_t keep);     /* frees cached blocks until at m
 int64_t sc_ctx_count_live(const sc_ctx *cx);
 /* (sc_slots.c) Objects that outlive the call, by the running program's numbers of slots. kept: the object of a slot,
  * retained, or NULL. keep: the object and its storage live until the context is freed; the caller keeps its reference.
- * -1: MemoryError. */
+ * storage, data: in the object; data may be NULL. They move to a block that fits. -1: MemoryError. */
 sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot);
-int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage);
+int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage **storage, void **data);
 bool sc_has_kept(const sc_ctx *cx, int slot);
 /* Assign to a target, which retains its leaves until the call's objects are freed. */
 int sc_state_set(sc_ctx *cx, int target, int form, int n, const sc_value *leaves, const char *kinds);
@@ -317,9 +318,11 @@ sc_tensor *sc_view_of(sc_ctx *cx, const sc_tensor *base, int64_t offset, int ran
 sc_tensor *sc_from_external(sc_ctx *cx, void *data, size_t nbytes, int dtype, int rank, const int64_t *size,
                             const int64_t *stride, uint32_t flags, int32_t index, void *owner);
 bool sc_is_contiguous(const sc_tensor *t);
-/* Detach a storage from the context. The caller frees it by sc_storage_free_detached. */
-void sc_storage_detach(sc_ctx *cx, sc_storage *s);
+/* Detach a storage, or a copy whose block fits, from the context. The caller frees it by sc_storage_free_detached. */
+sc_storage *sc_storage_detach(sc_ctx *cx, sc_storage *s);
 void sc_storage_free_detached(sc_storage *s); /* only for contexts that use the C library's allocator */
+/* Return a storage that may outlive the call: `s`, or a copy if its block is far larger than its data, and memory does not end. */
+sc_storage *sc_storage_fitting(sc_ctx *cx, sc_storage *s);
 
 /* Return a str of `len` code points. The caller fills them in before any other code sees the str. */
 sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len);

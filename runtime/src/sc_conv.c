@@ -291,7 +291,7 @@ SC_KERNEL sc_packed *sc_arrange_transposed_kept(sc_ctx *cx, const sc_tensor *w, 
     sc_packed *arranged = (sc_packed *)(void *)sc_ctx_kept(cx, (int)slot);
     if (arranged) return arranged;
     arranged = sc_arrange_transposed(cx, w, stride, padding, groups, dilation);
-    return arranged && sc_ctx_keep(cx, (int)slot, &arranged->obj, arranged->storage) == 0 ? arranged : NULL;
+    return arranged && sc_ctx_keep(cx, (int)slot, &arranged->obj, &arranged->storage, NULL) == 0 ? arranged : NULL;
 }
 
 /* ---- packed weights ---- */

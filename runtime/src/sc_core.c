@@ -65,8 +65,9 @@ void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes) {
 }
 
 /* Size class k holds blocks of (16 + k % 16) << k / 16 fours of bytes: 64, 68, 72, ... 128, 136, ...: at most a sixteenth more
- * than was asked for. A free block of the next few classes does too, so that sizes may change from call to call. */
-enum { NEAR_BINS = 4 };
+ * than was asked for. A free block of a larger class does too, up to four times as large: a net then uses few blocks, which stay in
+ * the caches. What outlives the call gets a block that fits, and later storages of its size only a block that fits. */
+enum { FAR_BINS = 32, FITTING_BINS = 4 };
 
 static inline int bin_of(size_t nbytes) {
     if (nbytes <= 64) return 0;
@@ -130,7 +131,8 @@ static void free_recycled(sc_ctx *cx, sc_obj *o, size_t nbytes) {
 
 static sc_storage *storage_new(sc_ctx *cx, size_t nbytes) {
     int bin = bin_of(nbytes), free_bin = bin;
-    while (free_bin + 1 < SC_BINS && free_bin < bin + NEAR_BINS && !cx->bin[free_bin]) free_bin++;
+    int most = bin < SC_BINS && cx->outlives[bin] ? FITTING_BINS : FAR_BINS;
+    while (free_bin + 1 < SC_BINS && free_bin < bin + most && !cx->bin[free_bin]) free_bin++;
     sc_storage *s;
     if (bin < SC_BINS && (s = cx->bin[free_bin])) {
         UNPOISON(s, sizeof *s);
@@ -366,11 +368,26 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
     cx->frees = false;
 }
 
-void sc_storage_detach(sc_ctx *cx, sc_storage *s) {
+sc_storage *sc_storage_fitting(sc_ctx *cx, sc_storage *s) {
+    int bin = bin_of(s->nbytes);
+    if (s->flags & SC_EXTERNAL || bin >= SC_BINS || bin_of(s->capacity) <= bin + FITTING_BINS) return s;
+    cx->outlives[bin] = true;
+    size_t asked = cx->asked_peak;
+    sc_error before = cx->error;
+    sc_storage *copy = storage_new(cx, s->nbytes);
+    cx->asked_peak = asked; /* the program needs one of the two */
+    if (copy) memcpy(copy->data, s->data, s->nbytes);
+    else cx->error = before;
+    return copy ? copy : s;
+}
+
+sc_storage *sc_storage_detach(sc_ctx *cx, sc_storage *s) {
+    s = sc_storage_fitting(cx, s);
     unlink_live(&s->obj);
     s->obj.prev = s->obj.next = NULL;
     cx->bytes_live -= s->capacity;
     cx->asked_live -= s->nbytes;
+    return s;
 }
 
 void sc_storage_free_detached(sc_storage *s) {

@@ -313,7 +313,7 @@ SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int co
         sc_release(cx, packed);
         packed = kept;
     }
-    if (!packed || sc_ctx_keep(cx, slot, &packed->obj, packed->storage) < 0) return NULL;
+    if (!packed || sc_ctx_keep(cx, slot, &packed->obj, &packed->storage, NULL) < 0) return NULL;
     return packed;
 }
 

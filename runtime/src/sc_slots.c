@@ -61,15 +61,25 @@ static void move_to_kept(sc_ctx *cx, sc_obj *o) {
     cx->kept.prev = o;
 }
 
-int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage) {
+/* Let an object refer to a storage whose block fits. */
+static void fit(sc_ctx *cx, sc_storage **storage, void **data) {
+    sc_storage *own = sc_storage_fitting(cx, *storage);
+    if (own == *storage) return;
+    if (data) *data = (char *)own->data + ((char *)*data - (char *)(*storage)->data);
+    sc_release(cx, *storage);
+    *storage = own;
+}
+
+int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage **storage, void **data) {
     size_t row = sizeof *cx->kept_index, old = (size_t)cx->n_kept * row;
     struct sc_kept *index = sc_memory(cx, cx->kept_index, old, old + row);
     if (!index) return -1;
     index[cx->n_kept] = (struct sc_kept){cx->locs, slot, object};
     cx->kept_index = index;
     cx->n_kept++;
+    fit(cx, storage, data);
     move_to_kept(cx, object);
-    move_to_kept(cx, &storage->obj);
+    move_to_kept(cx, &(*storage)->obj);
     object->refs++;
     return 0;
 }

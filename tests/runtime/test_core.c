@@ -171,7 +171,7 @@ static void test_counts(void) {
     a = sc_empty(cx, SC_F64, 1, SIZES(6));
     assert(a->data == data && cx->n_system == calls); /* recycled */
     sc_storage *s = a->storage;
-    sc_storage_detach(cx, s);
+    assert(sc_storage_detach(cx, s) == s); /* its block fits */
     sc_release(cx, a);
     assert(sc_ctx_count_live(cx) == 0);
     sc_ctx_free(cx);
@@ -196,6 +196,26 @@ static void test_size_classes(void) {
     assert(!sc_empty(cx, SC_F32, 1, SIZES((int64_t)1 << 58)));
     assert(strstr(cx->error.message, "you tried to allocate 1152921504606846976 bytes"));
     sc_ctx_free(cx);
+}
+
+static void test_blocks_that_outlive_a_call(void) {
+    sc_ctx *cx = sc_ctx_new(NULL);
+    sc_release(cx, sc_empty(cx, SC_U8, 1, SIZES(3000)));
+    sc_tensor *t = sc_empty(cx, SC_U8, 1, SIZES(1000)), *v = sc_view_of(cx, t, 10, 1, SIZES(5), SIZES(1));
+    assert(t->storage->capacity >= 3000); /* the block of the first tensor */
+    memset(t->data, 7, 1000);
+    size_t asked = cx->asked_peak;
+    sc_storage *s = sc_storage_detach(cx, t->storage);
+    assert(s != t->storage && s->capacity < 1300 && s->nbytes == 1000 && !memcmp(s->data, t->data, 1000) && cx->asked_peak == asked);
+    assert(sc_ctx_keep(cx, 0, &v->obj, &v->storage, &v->data) == 0);
+    assert(v->storage != t->storage && v->storage->capacity < 1300 && v->data == (char *)v->storage->data + 10);
+    sc_release(cx, t);
+    sc_release(cx, v);
+    assert(sc_ctx_count_live(cx) == 0 && *(char *)v->data == 7);
+    t = sc_empty(cx, SC_U8, 1, SIZES(1000));
+    assert(t->storage->capacity < 1300); /* others of this size have outlived calls */
+    sc_ctx_free(cx);
+    sc_storage_free_detached(s);
 }
 
 static void test_lists(void) {
@@ -315,6 +335,7 @@ int main(void) {
     test_failing_dicts();
     test_counts();
     test_size_classes();
+    test_blocks_that_outlive_a_call();
     test_lists();
     test_iteration();
     test_views();

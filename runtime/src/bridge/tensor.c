@@ -233,13 +233,12 @@ static PyObject *export(frame *f, sc_storage *s, int dtype, int rank, const int6
         memcpy(e->extents, size, (size_t)rank * sizeof *size);
         memcpy(e->extents + rank, stride, (size_t)rank * sizeof *stride);
     }
-    e->storage = s;
+    e->storage = s = sc_storage_detach(f->cx, s);
     e->counters = f->owner->counters;
     e->managed = (sc_dl_managed){
         .version = {SC_DL_MAJOR, 1}, .deleter = free_exported,
         .tensor = {.data = s->data, .device = {SC_DL_CPU, 0}, .ndim = rank, .dtype = dl_dtypes[dtype],
                    .shape = e->extents, .strides = e->extents + rank}};
-    sc_storage_detach(f->cx, s);
     if (e->counters->counting)
         atomic_fetch_sub(&e->counters->blocks, 1);
     atomic_fetch_add(&e->counters->refs, 1);

@@ -191,8 +191,8 @@ static int give(sc_ctx *cx, const sc_tensor *t, DLManagedTensorVersioned **out) 
             return -1;
         }
     } else {
-        sc_storage_detach(cx, s);
-        h->storage = s;
+        h->storage = sc_storage_detach(cx, s);
+        h->managed.dl_tensor.data = (char *)h->storage->data + ((char *)t->data - (char *)s->data);
     }
     *out = &h->managed;
     return 0;
