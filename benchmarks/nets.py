@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks import net_memory
 from benchmarks.harness import Candidate, cpu_model, medians, pin, save
 from scriptc.inspect.text_table import table
 
@@ -25,7 +26,11 @@ FIRST, ERROR = "first call", "difference"
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--nets", nargs="+", metavar="NAME", help="rows of the table (default: all)")
+    from examples.zoo import NETS
+
+    command.add_argument("--nets", nargs="+", choices=NETS, default=list(NETS), metavar="NAME",
+                         help=f"rows of the table (default: all; {', '.join(NETS)})")  # fmt: skip
+    command.add_argument("--memory", action="store_true", help="compare the memory with that of ONNX Runtime")
     command.add_argument("--rivals", nargs="*", default=RIVALS, choices=RIVALS, metavar="NAME",
                          help=f"columns of the table (default: {', '.join(RIVALS)})")  # fmt: skip
     command.add_argument("--samples", type=int, default=15, help="samples that a median is taken of (default: 15)")
@@ -34,6 +39,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    if options.memory:
+        net_memory.run(options.nets)
+        return
     if options.threads == 1:
         pin()
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
@@ -54,7 +62,7 @@ def run(options: argparse.Namespace) -> None:
     }
     rows: dict[str, dict[str, float]] = {}
     with torch.no_grad():
-        for name in options.nets or NETS:
+        for name in options.nets:
             first, compiled, net, args = _first_call(NETS[name].small, NETS[name].full)
             expected = net(*args)
             rows[name] = {FIRST: first, ERROR: difference(compiled(*args), expected)}

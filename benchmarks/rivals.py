@@ -178,7 +178,7 @@ def _onnx(
 
 
 @contextmanager
-def _exported(net: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> Iterator[tuple[Path, list[str]]]:
+def exported(net: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> Iterator[tuple[Path, list[str]]]:
     """Export a net with fixed sizes as an ONNX file, and name its inputs."""
     names = [f"input_{i}" for i in range(len(inputs))]
     with tempfile.TemporaryDirectory() as folder:
@@ -197,7 +197,7 @@ def net_in_onnx_runtime(net: torch.nn.Module, *inputs: torch.Tensor, threads: in
         raise Unavailable(str(error)) from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    with _exported(net, inputs) as (path, names):
+    with exported(net, inputs) as (path, names):
         session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     feed = {name: x.numpy() for name, x in zip(names, inputs, strict=True)}
     return lambda: session.run(None, feed)[0]
@@ -210,7 +210,7 @@ def net_in_openvino(net: torch.nn.Module, *inputs: torch.Tensor, threads: int) -
     except ImportError as error:
         raise Unavailable(str(error)) from error
     config = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
-    with _exported(net, inputs) as (path, _):
+    with exported(net, inputs) as (path, _):
         compiled = openvino.Core().compile_model(path, "CPU", config)
     request, arrays = compiled.create_infer_request(), [x.numpy() for x in inputs]
     return lambda: request.infer(arrays)[0]
