@@ -331,9 +331,10 @@ SOURCES: tuple[Source, ...] = (
         unless="SC_WITHOUT_CONTRACTIONS",
     ),
     source("sc_conv_direct", needs="sc_core sc_copy sc_team sc_view", hot=4, unless="SC_WITHOUT_IMAGES"),
-    source("sc_conv_packed", needs="sc_core sc_copy sc_team sc_view", unless="SC_WITHOUT_IMAGES"),
+    source("sc_conv_tile", needs="", unless="SC_WITHOUT_IMAGES"),
+    source("sc_conv_packed", needs="sc_conv_tile sc_core sc_copy sc_team sc_view", unless="SC_WITHOUT_IMAGES"),
     source("sc_conv_depthwise", needs="sc_conv_packed sc_copy sc_core sc_team sc_view", unless="SC_WITHOUT_IMAGES"),
-    source("sc_conv_winograd", needs="sc_core sc_team sc_conv_packed", unless="SC_WITHOUT_IMAGES"),
+    source("sc_conv_winograd", needs="sc_conv_packed sc_conv_tile sc_core sc_team", unless="SC_WITHOUT_IMAGES"),
     source(
         "sc_conv",
         kernel("sc_tensor *", "sc_conv2d",

@@ -1,4 +1,4 @@
-/* sc_conv_tile.h - tiles of sums, which sc_conv_packed.c computes, for all convolutions with packed weights. */
+/* sc_conv_tile.h - tiles of sums (sc_conv_tile.c), for all convolutions with packed weights. */
 #ifndef SC_CONV_TILE_H
 #define SC_CONV_TILE_H
 #include "../include/sc_vector.h"
