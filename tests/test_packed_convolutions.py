@@ -225,6 +225,27 @@ def test_numbers_that_are_not_finite_stay_in_their_windows(value: float) -> None
     torch.testing.assert_close(scriptc.compile(model, freeze=True)(x), model(x), rtol=1e-5, atol=1e-4, equal_nan=True)
 
 
+class Filters(nn.Module):
+    """The last block of filters has one filter, ..., or 16."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        sizes = [(n, kernel) for n in range(15, 34) for kernel in (1, 2)]
+        self.layers = nn.ModuleList(nn.Conv2d(channels, n, kernel) for n, kernel in sizes)
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        return [layer(x) for layer in self.layers]
+
+
+@pytest.mark.parametrize("channels", [3, 36, 1024], ids=["planes", "blocks", "4 KB apart"])
+def test_any_number_of_filters(channels: int) -> None:
+    model = filled(Filters(channels))
+    compiled = scriptc.compile(model, freeze=True)
+    for images in FORMATS:
+        for size in ((2, 2), (2, 7), (5, 6)):
+            agree(compiled, model, whole(1, channels, *size).to(memory_format=images))
+
+
 class Joined(nn.Module):
     """Convolutions whose results `cat` joins: of growing lists, beside pools and sums, in one another, and twice."""
 

@@ -19,7 +19,19 @@ enum {
     PACKED_SAME_SET = 1 << 12,        /* bytes, of which multiples fall into the same few lines of the first cache */
 };
 
-/* ---- packed weights: a bias for each filter of each block, then panels [blocks][terms' channels][PACKED_BLOCK] ---- */
+/* ---- packed weights: a bias for each filter of each block, then panels [blocks][terms' channels][width] ---- */
+
+/* Return whether the last block of filters is a half block: where it would be at most half full. */
+static bool packed_ends_with_half(int64_t filters) {
+    return filters > PACKED_BLOCK && (filters - 1) % PACKED_BLOCK < PACKED_HALF;
+}
+static int64_t packed_width(int64_t filters, int64_t block) {
+    return packed_ends_with_half(filters) && (block + 1) * PACKED_BLOCK > filters ? PACKED_HALF : PACKED_BLOCK;
+}
+static int64_t packed_first(int64_t filters, int64_t block) {
+    int64_t width = packed_width(filters, block);
+    return width == PACKED_BLOCK ? packed_first_filter(filters, block) : filters - width;
+}
 
 static int64_t packed_panel_rows(const sc_conv *c) {
     int64_t block = packed_block_of(c->channels), whole = c->channels / block;
@@ -28,11 +40,11 @@ static int64_t packed_panel_rows(const sc_conv *c) {
 static void packed_pack_dense(const sc_conv *c, const float *weight, float *to) {
     int64_t area = c->kernel[0] * c->kernel[1], block = packed_block_of(c->channels);
     for (int64_t b = 0; b < packed_divide_up(c->filters, PACKED_BLOCK); b++) {
-        int64_t first = packed_first_filter(c->filters, b);
+        int64_t first = packed_first(c->filters, b), width = packed_width(c->filters, b);
         for (int64_t i = 0, n; (n = packed_channels_of_block(c->channels, i)) > 0; i++)
             for (int64_t k = 0; k < area; k++)
                 for (int64_t j = 0; j < n; j++)
-                    for (int64_t f = first; f < first + PACKED_BLOCK; f++) {
+                    for (int64_t f = first; f < first + width; f++) {
                         int64_t channel = i * block + j;
                         bool there = f < c->filters && channel < c->channels;
                         *to++ = there ? weight[(f * c->channels + channel) * area + k] : 0;
@@ -42,14 +54,15 @@ static void packed_pack_dense(const sc_conv *c, const float *weight, float *to) 
 
 SC_KERNEL int64_t sc_conv_packed_floats(const sc_conv *c, bool depthwise) {
     int64_t padded = packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK;
-    return padded + (depthwise ? c->filters * c->kernel[0] * c->kernel[1] : padded * packed_panel_rows(c));
+    int64_t filters = packed_ends_with_half(c->filters) ? padded - PACKED_HALF : padded;
+    return padded + (depthwise ? c->filters * c->kernel[0] * c->kernel[1] : filters * packed_panel_rows(c));
 }
 
 SC_KERNEL void sc_conv_pack(const sc_conv *c, bool depthwise, const float *weight, const float *bias, float *to) {
     int64_t padded = packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK, area = c->kernel[0] * c->kernel[1];
     for (int64_t b = 0; b < padded / PACKED_BLOCK; b++)
         for (int64_t i = 0; i < PACKED_BLOCK; i++) {
-            int64_t f = (depthwise ? b * PACKED_BLOCK : packed_first_filter(c->filters, b)) + i;
+            int64_t f = (depthwise ? b * PACKED_BLOCK : packed_first(c->filters, b)) + i;
             *to++ = bias && f < c->filters ? bias[f] : 0;
         }
     if (!depthwise) packed_pack_dense(c, weight, to);
@@ -149,12 +162,13 @@ static void packed_compute_chunk(const packed_plan *p, int64_t image, int64_t ro
                                  int64_t begin, int64_t end, const float *from) {
     const sc_conv *c = p->c;
     int64_t padded = packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK;
-    int64_t n = c->filters < PACKED_BLOCK ? c->filters : PACKED_BLOCK, pixel = p->in_place ? p->in.column : p->block;
+    int64_t block = p->in_place ? PACKED_IN_PLACE : p->block, pixel = p->in_place ? p->in.column : p->block;
+    int64_t whole = end - (packed_width(c->filters, end - 1) != PACKED_BLOCK);
     const packed_kind *kind;
     for (int64_t b = begin; b < end; b += kind->blocks) {
-        kind = sc_conv_choose_tile(p->in_place ? PACKED_IN_PLACE : p->block, end - b, columns);
-        int64_t f = packed_first_filter(c->filters, b), px = kind->pixels;
-        int64_t last = packed_first_filter(c->filters, b + kind->blocks - 1);
+        kind = sc_conv_choose_tile(block, whole - b, columns);
+        int64_t f = packed_first(c->filters, b), px = kind->pixels, width = packed_width(c->filters, b);
+        int64_t last = packed_first(c->filters, b + kind->blocks - 1), n = c->filters < width ? c->filters : width;
         const float *bias = p->packed + b * PACKED_BLOCK, *w = p->packed + padded + b * p->walk.panel;
         const float *next = w + kind->blocks * p->walk.panel;
         int64_t asked = 0, most = b + kind->blocks < end ? kind->blocks * p->walk.panel : 0; /* floats of the next panels */

@@ -5,12 +5,10 @@
 #include "sc_conv_packed.h"
 
 #define PACKED_LANES (SC_VL / 4)
-typedef float packed_vec __attribute__((vector_size(SC_VL)));
-typedef int32_t packed_ints __attribute__((vector_size(SC_VL)));
-typedef float packed_vec_at __attribute__((vector_size(SC_VL), aligned(4), may_alias));
 
 enum {
     PACKED_BLOCK = 16,                       /* filters, and channels, of a block on every level */
+    PACKED_HALF = SC_VL >= 32 ? 8 : 0,       /* filters of a half block, if there are any */
     PACKED_NV = PACKED_BLOCK / PACKED_LANES, /* vectors of a block */
     PACKED_MOST_BLOCKS = SC_VL == 64 ? 4 : 1,
     PACKED_MOST_PIXELS = SC_VL == 64 ? 14 : SC_VL == 32 ? 6 : 2, /* of a tile */
@@ -20,26 +18,12 @@ enum {
     PACKED_IN_PLACE = 0,               /* stands for the block of tiles that read an image which was not copied */
 };
 
-SC_INLINE packed_vec packed_load(const float *p) { return *(const packed_vec_at *)p; }
-SC_INLINE packed_vec packed_load_once(const float *p) { return *(const volatile packed_vec_at *)p; } /* see sc_gemm_tile.inc */
-/* Load a number into all lanes. GCC must not know the address: it would load neighboring numbers as a vector, and shuffle. */
-SC_INLINE packed_vec packed_load_one(const float *p) {
-    __asm__("" : "+r"(p));
-    return *p - (packed_vec){0};
-}
-SC_INLINE void packed_store(float *p, packed_vec x) { *(packed_vec_at *)p = x; }
-/* Bound numbers; NaN and -0 stay. */
-SC_INLINE packed_vec packed_clamp(packed_vec x, float low, float high) {
-    packed_vec l = low - (packed_vec){0}, h = high - (packed_vec){0};
-#ifdef __AVX__ /* these give x where a bound is not more, or not less; no C means them, and their header takes 0.5 s to compile */
-    __asm__("vmaxps %0, %1, %0" : "+v"(x) : "v"(l));
-    __asm__("vminps %0, %1, %0" : "+v"(x) : "v"(h));
-    return x;
-#else
-    packed_ints below = x < l, above = x > h;
-    return (packed_vec)(((packed_ints)x & ~below & ~above) | ((packed_ints)l & below) | ((packed_ints)h & above));
-#endif
-}
+#define N(name) packed_##name
+#define VECTOR_BYTES SC_VL
+#include "sc_conv_vector.inc"
+#undef VECTOR_BYTES
+#undef N
+
 static inline int64_t packed_divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t packed_floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
@@ -80,7 +64,7 @@ typedef void packed_tile_of(const packed_walk *k, const float *x, const float *b
 typedef struct packed_kind { int block, blocks, pixels; packed_tile_of *compute; } packed_kind;
 
 /* Return the kind of tile, of at most so many blocks and no more pixels than columns, that is cheapest for each block. block:
- * the channels of a block, or PACKED_IN_PLACE. */
+ * the channels of a block, or PACKED_IN_PLACE. blocks: 0 for a half block, which counts as one. */
 SC_KERNEL const packed_kind *sc_conv_choose_tile(int64_t block, int64_t blocks, int64_t columns);
 
 #endif
