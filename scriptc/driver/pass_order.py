@@ -33,6 +33,7 @@ FULL = (
     PipelinePass("clean", "packing leaves equal packs of one weight"),
     PipelinePass("merge_contractions", "it joins products of packed weights, before they are batched one by one"),
     PipelinePass("clean", "joined products leave slices of slices"),
+    PipelinePass("carry_products", "it needs the weights of joined products before the loop; others take products of loops"),
     PipelinePass("batch_loops", "it matches whole products, which sum_contractions would sum up"),
     PipelinePass("sum_contractions", "it matches the products that are left in the loop"),
     PipelinePass("stack_lists", "it needs the products in their final form, which decides what is appended"),
