@@ -221,8 +221,9 @@ class _Writer:
         if isinstance(obj, _CODE) or path is None and isinstance(obj, BuiltinFunctionType):
             return self.library(obj)
         if path is not None:
-            return self.path(path)
-        made = self.constant(obj) if isinstance(obj, (enum.Enum, specs.Spec)) else self.content(obj)
+            made = self.path(path)
+        else:
+            made = self.constant(obj) if isinstance(obj, (enum.Enum, specs.Spec)) else self.content(obj)
         self.same[id(obj)] = made, obj
         return made
 
