@@ -7,12 +7,13 @@ import itertools
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
+from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator, has_next
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.reader.comprehensions import is_filtered, stages
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.dispatch import runs
-from scriptc.frontend.reader.iterables import length_of_range, spend
+from scriptc.frontend.reader.iterables import known_bounds, length_of_range, spend
 from scriptc.frontend.reader.iteration import unrolled_walk
 from scriptc.frontend.reader.paths import (
     Env,
@@ -31,18 +32,28 @@ from scriptc.frontend.reader.paths import (
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import assign
 from scriptc.frontend.source.scope import assigned, has_leave
-from scriptc.frontend.values.abstract import AbstractValue, Content, GeneratorValue, Ident, Known, Moved, RuntimeValue
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Content,
+    GeneratorValue,
+    Ident,
+    Known,
+    Moved,
+    RangeValue,
+    RuntimeValue,
+)
 from scriptc.frontend.values.frame import LoopTarget
 from scriptc.frontend.values.joins import OneOfPlan, Plan, is_number
 from scriptc.frontend.values.predicates import has_alternatives, is_known, is_object
 from scriptc.frontend.values.structure import UNROLL_LIMIT
-from scriptc.frontend.values.verbs import is_run_time, materialize
+from scriptc.frontend.values.verbs import is_run_time, materialize, unrolled_ranges
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import INT
 
 _MOST_VALUES = 2000  # the most values that a loop carries
 _FEW = 64  # the largest trip count of a loop that is unrolled because its carried values have no common type
+_MOST_DIMS = 3  # the largest trip count of a loop of the library that is unrolled at once
 _MAX_READINGS = 50  # readings of a loop's body before the types count as diverging
 
 
@@ -81,7 +92,7 @@ def goes_on(reader: Reader, node: ast.While) -> bool:
 @runs(ast.For)
 def run_for(reader: Reader, node: ast.For) -> bool:
     names = assigned([node.target, *node.body]) & reader.position.frame.live.header[node]
-    sequence = reader.evaluate(node.iter)
+    sequence = _with_known_dims(reader, reader.evaluate(node.iter))
     site = (reader.position.loc, "for")
     if isinstance(sequence, GeneratorValue) and sequence.node.generators[1:] and not has_leave(node.body, ast.Break):
         return loop_of_loops(reader, node, sequence)
@@ -126,6 +137,19 @@ def run_for(reader: Reader, node: ast.For) -> bool:
         return falls
 
     return with_else(reader, node, names, loop, plan.finish)
+
+
+def _with_known_dims(reader: Reader, sequence: AbstractValue) -> AbstractValue:
+    """Return a short range in code of the library as the tuple of its numbers.
+
+    Most are dims, which must be known: the function would be read again to unroll the loop.
+    """
+    bounds = known_bounds(sequence) if isinstance(sequence, RangeValue) else None
+    func = reader.position.frame.func
+    if bounds is None or func is None or not is_library(func.__module__):
+        return sequence
+    short = bounds[2] != 0 and length_of_range(range(*bounds)) <= _MOST_DIMS
+    return unrolled_ranges(reader, sequence) if short else sequence
 
 
 def loop_of_loops(reader: Reader, node: ast.For, av: GeneratorValue) -> bool:
