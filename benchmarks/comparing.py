@@ -12,7 +12,8 @@ from typing import Any
 import torch
 
 from benchmarks.harness import Candidate, medians, microseconds, pin
-from benchmarks.rivals import Call, Unavailable
+from benchmarks.onnx_session import Unavailable
+from benchmarks.rivals import Call
 from scriptc.inspect.text_table import table
 
 EAGER, JIT, SCRIPTC, FROZEN, INSIDE, BY_HAND = "eager", "jit frozen", "scriptc", "scriptc frozen", "in C", "by hand"

@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import cpu_model, pin
+from benchmarks.harness import cpu_model, pin, save
+from benchmarks.onnx_session import Unavailable, onnx_session
 from scriptc.inspect.text_table import table
 
 CALLS = 3
-KIB_OF_MB = 1 << 10
+KIB_OF_MB = BYTES_OF_KIB = 1 << 10
 
 
-def run(names: Iterable[str]) -> None:
-    """Print by how many MB loading a net and three calls raise the resident memory of a process at most.
+def run(names: Iterable[str], json: Path | None) -> None:
+    """Print by how many MB loading a net and three calls on one thread raise the resident memory of a process at most.
 
     ONNX Runtime loads its weights itself. scriptc finds those of the module in memory, and they are added. The disk
     cache is warm, so that the compiler takes no part.
@@ -29,12 +30,18 @@ def run(names: Iterable[str]) -> None:
     rows = []
     for name in names:
         net, args = _net(name)
-        with exported(net, tuple(args)) as (path, inputs):
-            with_onnx = _in_a_process(_in_onnx_runtime, path, {each: x.numpy() for each, x in zip(inputs, args, strict=True)})
+        try:
+            with exported(net, tuple(args)) as (path, inputs):
+                feed = {each: x.numpy() for each, x in zip(inputs, args, strict=True)}
+                with_onnx = _in_a_process(_in_onnx_runtime, path, feed)
+        except (Unavailable, ImportError) as error:
+            print(f"{name}: ONNX Runtime: {error}")
+            continue
         _in_a_process(_in_scriptc, name)  # fills the disk cache
         growth, weights = _in_a_process(_in_scriptc, name)
         rows.append((name, with_onnx, growth, weights))
         print(f"{name}: ONNX Runtime {with_onnx}, scriptc {growth} and weights of {weights} KiB", flush=True)
+        save(json, {name: numbers for name, *numbers in rows})
     cells = [
         [name, *(f"{kib / KIB_OF_MB:.1f}" for kib in (onnx, growth, weights)), f"{(growth + weights) / onnx:.2f}"]
         for name, onnx, growth, weights in rows
@@ -43,16 +50,27 @@ def run(names: Iterable[str]) -> None:
     print(f"\n{cpu_model()}, 1 thread\n\n{table(header, cells, right=range(1, len(header)))}")
 
 
-def _in_a_process(measure: Callable[..., None], *args: Any) -> Any:
+def _in_a_process(measure: Callable[..., Any], *args: Any) -> Any:
+    """Return what a function returns in a new process, or raise what it raises there."""
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
-    child = context.Process(target=measure, args=(send, *args))
+    child = context.Process(target=_send, args=(send, measure, *args))
     child.start()
     send.close()
     try:
-        return receive.recv()
+        result = receive.recv()
     finally:
         child.join()
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def _send(pipe: Any, measure: Callable[..., Any], *args: Any) -> None:
+    try:
+        pipe.send(measure(*args))
+    except Exception as error:
+        pipe.send(error)
 
 
 def _net(name: str) -> tuple[Any, list[Any]]:
@@ -67,24 +85,24 @@ def _net(name: str) -> tuple[Any, list[Any]]:
     return net, args
 
 
-def _in_onnx_runtime(pipe: Any, path: Path, feed: dict[str, Any]) -> None:
-    import onnxruntime
+def _in_onnx_runtime(path: Path, feed: dict[str, Any]) -> int:
+    """Return the KiB that a net takes in ONNX Runtime, without those of the library."""
+    import onnxruntime  # noqa: F401
 
     from benchmarks.memory import peak
 
     pin()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
 
     def load_and_call() -> None:
-        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        session = onnx_session(path, threads=1)
         for _ in range(CALLS):
             session.run(None, feed)
 
-    pipe.send(peak(load_and_call))
+    return peak(load_and_call)
 
 
-def _in_scriptc(pipe: Any, name: str) -> None:
+def _in_scriptc(name: str) -> tuple[int, int]:
+    """Return the KiB that a net takes in scriptc, and those of the module's weights."""
     import scriptc
     from benchmarks.memory import peak
 
@@ -96,4 +114,4 @@ def _in_scriptc(pipe: Any, name: str) -> None:
             compiled(*args)
 
     tensors = [*net.parameters(), *net.buffers()]
-    pipe.send((peak(call), sum(t.numel() * t.element_size() for t in tensors) // KIB_OF_MB))
+    return peak(call), sum(t.numel() * t.element_size() for t in tensors) // BYTES_OF_KIB

@@ -18,6 +18,7 @@ from typing import Any
 
 from benchmarks import net_memory
 from benchmarks.harness import Candidate, cpu_model, medians, pin, save
+from benchmarks.onnx_session import Unavailable
 from scriptc.inspect.text_table import table
 
 EAGER, COMPILE, ONNX, OPENVINO, SCRIPTC = "eager", "torch.compile", "ONNX Runtime", "OpenVINO", "scriptc"
@@ -30,7 +31,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
     command.add_argument("--nets", nargs="+", choices=NETS, default=list(NETS), metavar="NAME",
                          help=f"rows of the table (default: all; {', '.join(NETS)})")  # fmt: skip
-    command.add_argument("--memory", action="store_true", help="compare the memory with that of ONNX Runtime")
+    command.add_argument("--memory", action="store_true", help="compare the memory of one thread with that of ONNX Runtime")
     command.add_argument("--rivals", nargs="*", default=RIVALS, choices=RIVALS, metavar="NAME",
                          help=f"columns of the table (default: {', '.join(RIVALS)})")  # fmt: skip
     command.add_argument("--samples", type=int, default=15, help="samples that a median is taken of (default: 15)")
@@ -40,14 +41,14 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     if options.memory:
-        net_memory.run(options.nets)
+        net_memory.run(options.nets, options.json)
         return
     if options.threads == 1:
         pin()
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
     import torch
 
-    from benchmarks.rivals import Unavailable, net_in_onnx_runtime, net_in_openvino, torch_compile
+    from benchmarks.rivals import net_in_onnx_runtime, net_in_openvino, torch_compile
     from examples.zoo import NETS
     from examples.zoo.ahead import difference
 

@@ -15,13 +15,10 @@ from typing import Any
 
 import torch
 
+from benchmarks.onnx_session import Unavailable, onnx_session
 from examples.rnn import TestModel
 
 Call = Callable[[], Any]
-
-
-class Unavailable(Exception):
-    """This rival cannot run here. The message tells why."""
 
 
 def frozen_script(model: torch.nn.Module, *inputs: Any) -> Call:
@@ -156,7 +153,6 @@ def _onnx(
 ) -> Call:
     """Return a call of a recurrent operator on a sequence, for its first result that has a name."""
     try:
-        import onnxruntime
         from onnx import TensorProto, helper, numpy_helper
     except ImportError as error:
         raise Unavailable(str(error)) from error
@@ -170,9 +166,7 @@ def _onnx(
         [numpy_helper.from_array(w.detach().unsqueeze(0).numpy(), name) for name, w in weights.items()],
     )
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = onnx_session(made.SerializeToString(), threads=1)
     feed = {"X": inputs.numpy()}
     return lambda: session.run(None, feed)[0]
 
@@ -191,14 +185,8 @@ def exported(net: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> Iterator
 
 
 def net_in_onnx_runtime(net: torch.nn.Module, *inputs: torch.Tensor, threads: int) -> Call:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise Unavailable(str(error)) from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     with exported(net, inputs) as (path, names):
-        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        session = onnx_session(path, threads)
     feed = {name: x.numpy() for name, x in zip(names, inputs, strict=True)}
     return lambda: session.run(None, feed)[0]
 

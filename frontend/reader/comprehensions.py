@@ -131,16 +131,19 @@ def read_generator_exp(reader: Reader, node: ast.GeneratorExp) -> AbstractValue:
     return GeneratorValue(node, reader.position.frame, sequence, tuple(reader.position.frame.scopes))
 
 
+def is_in_library(reader: Reader) -> bool:
+    """Return whether code of the library is read, which loops over dims and the like."""
+    func = reader.position.frame.func
+    return func is not None and is_library(func.__module__)
+
+
 def comprehension(
     reader: Reader, node: Comprehension, elt: ast.expr, site: Any, sequence: AbstractValue | None = None
 ) -> AbstractValue:
     """Read a list comprehension as the loop that it abbreviates, with names of its own."""
     first = node.generators[0]
     sequence = reader.evaluate(first.iter) if sequence is None else sequence
-    in_library = reader.position.frame.func is not None and is_library(
-        reader.position.frame.func.__module__
-    )  # the library loops over dims and the like
-    if site in reader.assumptions.known_length or (in_library and not is_run_time(reader, sequence)):
+    if site in reader.assumptions.known_length or (is_in_library(reader) and not is_run_time(reader, sequence)):
         sequence = unrolled_ranges(reader, sequence)
     items = known_items_of(reader, node.generators, elt, sequence)
     if items is not None:

@@ -7,10 +7,9 @@ import itertools
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
-from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator, has_next
 from scriptc.frontend.operations.indices import integer
-from scriptc.frontend.reader.comprehensions import is_filtered, stages
+from scriptc.frontend.reader.comprehensions import is_filtered, is_in_library, stages
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.dispatch import runs
 from scriptc.frontend.reader.iterables import known_bounds, length_of_range, spend
@@ -145,10 +144,7 @@ def _with_known_dims(reader: Reader, sequence: AbstractValue) -> AbstractValue:
     Most are dims, which must be known: the function would be read again to unroll the loop.
     """
     bounds = known_bounds(sequence) if isinstance(sequence, RangeValue) else None
-    func = reader.position.frame.func
-    if bounds is None or func is None or not is_library(func.__module__):
-        return sequence
-    short = bounds[2] != 0 and length_of_range(range(*bounds)) <= _MOST_DIMS
+    short = bounds is not None and bounds[2] != 0 and length_of_range(range(*bounds)) <= _MOST_DIMS and is_in_library(reader)
     return unrolled_ranges(reader, sequence) if short else sequence
 
 

@@ -17,10 +17,18 @@ escapes, stays, since each iteration makes another tensor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from scriptc.ir.analysis import escapes, interferes, is_invariant, is_written, may_be_undefined, writers
+from scriptc.ir.analysis import (
+    escapes,
+    interferes,
+    is_invariant,
+    is_written,
+    may_be_undefined,
+    passed_undefined,
+    writers,
+)
 from scriptc.ir.builder import Builder
 from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Module, Op, Value
@@ -38,15 +46,16 @@ class _Product:
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
     changed = False
+    passed = passed_undefined(module)
     for op in [op for op in module.walk() if op.name == "linear_packed"]:
-        product = _carried_product(op)
+        product = _carried_product(op, passed)
         if product is not None and _pays(product):
             _carry(product)
             changed = True
     return changed
 
 
-def _carried_product(op: Op) -> _Product | None:
+def _carried_product(op: Op, passed: Collection[Value]) -> _Product | None:
     """Return a product of a value that loops carry, if it cannot raise, and no op of the loops may write what it reads."""
     value, *others = op.operands
     inner = region_argument_of(value)
@@ -60,8 +69,8 @@ def _carried_product(op: Op) -> _Product | None:
     loop = carried[-1].op
     if any(interferes(writer, op) for writer in writers(loop)) or escapes(op.result) or is_written(op.result, loop):
         return None
-    passed = [user.operands[i] for argument in carried for user, i in argument.operands]
-    if any(v.type != value.type or may_be_undefined(v, ()) for v in passed):
+    states = [user.operands[i] for argument in carried for user, i in argument.operands]
+    if any(v.type != value.type or may_be_undefined(v, passed) for v in states):
         return None
     return _Product(op, carried)
 

@@ -25,11 +25,13 @@ enum {
 static bool packed_ends_with_half(int64_t filters) {
     return filters > PACKED_BLOCK && (filters - 1) % PACKED_BLOCK < PACKED_HALF;
 }
-static int64_t packed_width(int64_t filters, int64_t block) {
+/* Return the filters of a block: a whole one, whose bias and panel are padded, or half a one. */
+static int64_t packed_width_of_block(int64_t filters, int64_t block) {
     return packed_ends_with_half(filters) && (block + 1) * PACKED_BLOCK > filters ? PACKED_HALF : PACKED_BLOCK;
 }
-static int64_t packed_first(int64_t filters, int64_t block) {
-    int64_t width = packed_width(filters, block);
+/* Return the first filter of a block. A half block that would not be full shares some with the block before. */
+static int64_t packed_first_of_block(int64_t filters, int64_t block) {
+    int64_t width = packed_width_of_block(filters, block);
     return width == PACKED_BLOCK ? packed_first_filter(filters, block) : filters - width;
 }
 
@@ -40,7 +42,7 @@ static int64_t packed_panel_rows(const sc_conv *c) {
 static void packed_pack_dense(const sc_conv *c, const float *weight, float *to) {
     int64_t area = c->kernel[0] * c->kernel[1], block = packed_block_of(c->channels);
     for (int64_t b = 0; b < packed_divide_up(c->filters, PACKED_BLOCK); b++) {
-        int64_t first = packed_first(c->filters, b), width = packed_width(c->filters, b);
+        int64_t first = packed_first_of_block(c->filters, b), width = packed_width_of_block(c->filters, b);
         for (int64_t i = 0, n; (n = packed_channels_of_block(c->channels, i)) > 0; i++)
             for (int64_t k = 0; k < area; k++)
                 for (int64_t j = 0; j < n; j++)
@@ -62,7 +64,7 @@ SC_KERNEL void sc_conv_pack(const sc_conv *c, bool depthwise, const float *weigh
     int64_t padded = packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK, area = c->kernel[0] * c->kernel[1];
     for (int64_t b = 0; b < padded / PACKED_BLOCK; b++)
         for (int64_t i = 0; i < PACKED_BLOCK; i++) {
-            int64_t f = (depthwise ? b * PACKED_BLOCK : packed_first(c->filters, b)) + i;
+            int64_t f = (depthwise ? b * PACKED_BLOCK : packed_first_of_block(c->filters, b)) + i;
             *to++ = bias && f < c->filters ? bias[f] : 0;
         }
     if (!depthwise) packed_pack_dense(c, weight, to);
@@ -163,12 +165,12 @@ static void packed_compute_chunk(const packed_plan *p, int64_t image, int64_t ro
     const sc_conv *c = p->c;
     int64_t padded = packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK;
     int64_t block = p->in_place ? PACKED_IN_PLACE : p->block, pixel = p->in_place ? p->in.column : p->block;
-    int64_t whole = end - (packed_width(c->filters, end - 1) != PACKED_BLOCK);
+    int64_t whole = end - (packed_width_of_block(c->filters, end - 1) != PACKED_BLOCK);
     const packed_kind *kind;
     for (int64_t b = begin; b < end; b += kind->blocks) {
         kind = sc_conv_choose_tile(block, whole - b, columns);
-        int64_t f = packed_first(c->filters, b), px = kind->pixels, width = packed_width(c->filters, b);
-        int64_t last = packed_first(c->filters, b + kind->blocks - 1), n = c->filters < width ? c->filters : width;
+        int64_t f = packed_first_of_block(c->filters, b), px = kind->pixels, width = packed_width_of_block(c->filters, b);
+        int64_t last = packed_first_of_block(c->filters, b + kind->blocks - 1), n = c->filters < width ? c->filters : width;
         const float *bias = p->packed + b * PACKED_BLOCK, *w = p->packed + padded + b * p->walk.panel;
         const float *next = w + kind->blocks * p->walk.panel;
         int64_t asked = 0, most = b + kind->blocks < end ? kind->blocks * p->walk.panel : 0; /* floats of the next panels */

@@ -64,7 +64,8 @@ static const packed_kind packed_kinds[] = {PACKED_TILES(PACKED_KIND_OF)};
 #define PACKED_HALF_BLOCKS(X, block) \
     X(block, 1) X(block, 2) X(block, 3) X(block, 4) X(block, 6) X(block, 7) X(block, 8) X(block, 10) X(block, 12) X(block, 14)
 #else
-#define PACKED_HALF_BLOCKS(X, block) X(block, 1) X(block, 2) X(block, 4) X(block, 6) X(block, 7) X(block, 8) X(block, 10) X(block, 12)
+#define PACKED_HALF_BLOCKS(X, block) \
+    X(block, 1) X(block, 2) X(block, 4) X(block, 6) X(block, 7) X(block, 8) X(block, 10) X(block, 12)
 #endif
 PACKED_HALF_TILES(PACKED_HALF_OF)
 #define PACKED_HALF_KIND_OF(block, px) {block, 1, px, packed_half_##block##_##px},
@@ -94,7 +95,8 @@ SC_INLINE const packed_kind *packed_choose(const packed_kind *kinds, size_t n, i
 
 SC_KERNEL const packed_kind *sc_conv_choose_tile(int64_t block, int64_t blocks, int64_t columns) {
 #if SC_VL >= 32
-    if (!blocks) return packed_choose(packed_half_kinds, sizeof packed_half_kinds / sizeof *packed_half_kinds, 1, block, 1, columns);
+    const size_t halves = sizeof packed_half_kinds / sizeof *packed_half_kinds;
+    if (!blocks) return packed_choose(packed_half_kinds, halves, 1, block, 1, columns);
 #endif
     return packed_choose(packed_kinds, sizeof packed_kinds / sizeof *packed_kinds, PACKED_NV, block, blocks, columns);
 }

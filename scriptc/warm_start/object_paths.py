@@ -248,7 +248,8 @@ def description(obj: Any) -> Any:
         return "items", description(type(obj)), *map(description, items)
     if (origin := get_origin(obj)) is not None:  # a generic alias or a union, such as `list[int]`
         generic = description(origin) if isinstance(origin, type) else repr(origin)
-        return type(obj).__qualname__, generic, *map(description, get_args(obj))
+        args = (tuple(arg) if isinstance(arg, list) else arg for arg in get_args(obj))  # of a Callable's parameters
+        return type(obj).__qualname__, generic, *map(description, args)
     if isinstance(obj, type):
         return "class", obj.__module__, obj.__qualname__, *_names_of_class(obj)
     if isinstance(obj, ModuleType):
@@ -325,8 +326,7 @@ def _files_of(obj: Any) -> Iterator[str]:
     """Yield the source files that define an object or its class."""
     if type(obj) in _CONSTANTS or isinstance(obj, (*OF_C, list, dict, set, super)):
         return  # their items, and the two arguments of a super(), are dependencies themselves
-    origin = get_origin(obj)
-    parts = obj if isinstance(obj, (tuple, frozenset)) else () if origin is None else (origin, *get_args(obj))
+    parts = obj if isinstance(obj, (tuple, frozenset)) else get_args(obj)
     for part in parts:
         yield from _files_of(part)
     if isinstance(obj, FunctionType):
