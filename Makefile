@@ -25,6 +25,7 @@ help: ## list the targets
 $(INSTALLED): $(BUILT_FROM)
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
+	$(PY) -m scriptc build-runtime
 	@touch $@
 
 demo: $(INSTALLED) ## install into .venv, then compile and run the seed RNN and compare it with eager

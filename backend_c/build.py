@@ -47,6 +47,19 @@ def runtime_object(source: Path, optimize: int, debug: bool, environment: str = 
     return cached(key, lambda directory: compile_object(source, [*flags, *folders], directory / name)) / name
 
 
+def build_runtime() -> int:
+    """Compile the whole runtime for this machine into the cache, so that no first call does. Return the number of files."""
+    from .emit import HEADERS
+
+    sources, environment = sorted(runtime.c_sources(), key=_by_compile_time), _environment_key()
+    includes = "".join(f'#include "{header}"\n' for header in HEADERS)
+    with ThreadPoolExecutor(JOBS) as pool, ended_on_interrupt():
+        for level in (1, 2, 3):
+            pool.submit(header_flags, includes, program_flags(level, debug=False), environment)
+        list(pool.map(lambda path: runtime_object(path, 3, False, environment), sources))
+    return len(sources)
+
+
 def build_library(
     c_source: str, name: str, *, optimize: int, debug: bool, kernels: Iterable[str] = (),
     building: Callable[[str], object] | None = None,

@@ -38,7 +38,6 @@ def test_runs(name: str, tmp_path: Path) -> None:
         assert written == {"rnn.read.ir", "rnn.ir", "rnn.c"}
 
 
-@pytest.mark.usefixtures("compiles_once")
 @pytest.mark.parametrize("name", sweep(IN_C, "train_cells"))
 def test_trains_in_a_program_without_python(name: str, tmp_path: Path) -> None:
     env = {**os.environ, "PATH": f"{Path(cmake_tool('cmake')).parent}{os.pathsep}{os.environ['PATH']}"}

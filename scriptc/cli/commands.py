@@ -260,6 +260,15 @@ def opt(options: argparse.Namespace) -> int:
     return OK
 
 
+def build_runtime(options: argparse.Namespace) -> int:
+    from scriptc.backend_c.build import build_runtime
+    from scriptc.backend_c.cache import current
+
+    count = build_runtime()
+    print(f"{count} object files of the runtime are in {current().root}")
+    return OK
+
+
 def doctor(options: argparse.Namespace) -> int:
     from scriptc.backend_c.doctor import examine
     from scriptc.inspect.text_table import table

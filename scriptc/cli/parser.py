@@ -112,6 +112,9 @@ def parser() -> argparse.ArgumentParser:
     opt.add_argument("--locs", action="store_true", help="print the source location of each op, too")
     opt.add_argument("file", metavar="FILE", help="IR text; - reads standard input")
 
+    about = "compile the runtime for this machine, which first calls do otherwise"
+    add("build-runtime", commands.build_runtime, about, target=False)
+
     doctor = add("doctor", commands.doctor, "show compiler, flags, CPU and cache, and what is missing", target=False)
     for command in (compare, explain, profile, memory, doctor):
         command.add_argument("--json", action="store_true", help="print JSON, with the keys of docs/reference/cli.md")
