@@ -29,5 +29,5 @@ def agree(function: Callable[..., Any], calls: list[Args], optimize: int = 0) ->
     target = compile_at(function, optimize)
     for given in calls:
         expected = eager(function, given)
-        assert_same(expected, interpreted(function, given))
         assert_same(expected, compiled(target, given))
+        assert_same(expected, interpreted(function, given, None if optimize else target))

@@ -54,18 +54,13 @@ PAGE = Path(__file__).parent.parent / "docs" / "reference" / "language.md"
 IDS = [f"{p.target.__module__.rpartition('.')[2]}-{p.name}" for p in LANGUAGE]
 
 
-@pytest.mark.parametrize("program", LANGUAGE, ids=IDS)
-def test_interpreter_equals_python(program: Program) -> None:
-    for given in program.calls:
-        assert_same(eager(program.target, given), interpreted(program.target, given))
-
-
 @pytest.mark.compiled_together
 @pytest.mark.parametrize("program", LANGUAGE, ids=IDS)
-def test_compiled_equals_python(program: Program) -> None:
+def test_three_ways_agree(program: Program) -> None:
     target = compile_at(program.target, 0)
     for given in program.calls:
         assert_same(eager(program.target, given), compiled(target, given))
+        assert_same(eager(program.target, given), interpreted(program.target, given, target))
 
 
 def constructs(section: str) -> set[str]:

@@ -56,5 +56,5 @@ def test_three_ways_agree(function: Callable[..., Any], calls: list[Args]) -> No
     target = compile_at(function, 0)
     for given in calls:
         expected = eager(function, given)
-        assert_same(expected, interpreted(function, given))
         assert_same(expected, compiled(target, given))
+        assert_same(expected, interpreted(function, given, target))

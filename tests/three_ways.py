@@ -19,7 +19,7 @@ import torch
 
 import scriptc
 from scriptc.driver.target import target_of
-from scriptc.frontend.entry import read
+from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment import specs
 from scriptc.frontend.environment.specs import (
     ConstantSpec,
@@ -40,6 +40,7 @@ from scriptc.frontend.values.element_types import Union
 from scriptc.ir.interp import Interpreter
 from scriptc.ir.phases import READ
 from scriptc.ir.verifier import verify
+from scriptc.runtime import bridge
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,13 @@ def compiled(target: Any, given: Args) -> Outcome:
     return _outcome(target, copy.deepcopy(given))
 
 
-def interpreted(target: Any, given: Args) -> Outcome:
-    """By the IR that the front end makes for this very call."""
+def interpreted(target: Any, given: Args, made: Any = None) -> Outcome:
+    """By the IR that the front end makes for this very call.
+
+    made: the target compiled without passes. If this process has read the variant that takes such a call, its IR is run.
+    """
     given = copy.deepcopy(given)
-    return _outcome(lambda *a, **k: _interpret(target, a, k), given)
+    return _outcome(lambda *a, **k: _interpret(target, a, k, made), given)
 
 
 def _outcome(run: Callable[..., Any], given: Args) -> Outcome:
@@ -101,10 +105,10 @@ def _outcome(run: Callable[..., Any], given: Args) -> Outcome:
         return Outcome(inputs, error=e)
 
 
-def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any = None) -> Any:
     target = target_of(obj)
     arguments = target.bind(args, kwargs)
-    entry = read(target.func, target.receiver, arguments)
+    entry = _entry_of_variant(made, args, kwargs) or read(target.func, target.receiver, arguments)
     verify(entry.module, READ)
     params = {live.name: live.container[live.key] for live in entry.tensors}
     inputs = [v for a in entry.args for v in values_of(a.spec, arguments[a.name])]
@@ -125,6 +129,18 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     seen: set[int] = set()
     leaves = [_chosen(s, v, seen) for s, v in zip(specs.leaves(entry.result), results, strict=True)]
     return _rebuilt(entry.result, iter(leaves), places)
+
+
+def _entry_of_variant(made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry | None:
+    """Return what this process has read for the variant of a compiled callable that takes a call."""
+    for variant in made._dispatcher.variants if made is not None else ():
+        if variant._translated is None:  # of the disk cache
+            continue
+        probe = bridge.Callable(lambda *_: None)
+        probe.add_variant(made._dispatcher.spec(variant))
+        if probe.fits(*args, **kwargs):
+            return variant.translated.entry
+    return None
 
 
 def _chosen(spec: Spec | None, value: Any, seen: set[int]) -> Any:
@@ -187,10 +203,11 @@ def _rebuilt(spec: Spec, leaves: Iterator[Any], places: list[Any]) -> Any:
         case DictSpec(keys, items):
             return {k: _rebuilt(i, leaves, places) for k, i in zip(keys, items, strict=True)}
         case MapSpec(make=make) if make is not None:
-            return make(next(leaves))
+            held = next(leaves)
+            return held if held is None else make(held)  # None: an alternative that was not taken
         case SetSpec(cls=cls):
-            made = next(leaves)
-            return made if type(made) is cls else cls(made)
+            held = next(leaves)
+            return held if held is None or type(held) is cls else cls(held)
     return next(leaves)
 
 
