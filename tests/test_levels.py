@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from test_memory_plan import Elman
 
 import scriptc
 from scriptc import runtime
+from scriptc.runtime.kernels import FILES
 
 pytestmark = pytest.mark.usefixtures("compiles_once")
 
 RUNTIME_TESTS = Path(__file__).parent / "runtime"
+TESTS = ("test_gemm", "test_team")
 FLAGS = ("-std=gnu11", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-O1", "-pthread")
 AVX2 = ("-mavx2", "-mfma", "-mf16c")
 AVX512 = (*AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mprefer-vector-width=512")
@@ -48,16 +51,22 @@ LEVELS = {
 }
 
 
+def _called(*tests: str) -> set[str]:
+    """Return the functions of the runtime that C tests name."""
+    words = {word for test in tests for word in re.findall(r"\w+", (RUNTIME_TESTS / f"{test}.c").read_text())}
+    return words & FILES.keys()
+
+
 @pytest.mark.parametrize("level", sweep(LEVELS, "avx2", "neon"))
 def test_kernels(level: str, tmp_path: Path) -> None:
     """Contractions, convolution and pooling over edge sizes, layouts and dtypes, and the pool of threads."""
     needs, compiler, flags, emulator = LEVELS[level]
     needs()
     objects = []
-    for source in runtime.c_sources():
+    for source in runtime.needed_sources(_called(*TESTS)):
         objects.append(tmp_path / f"{source.stem}.o")
         run(compiler, *FLAGS, *flags, "-c", source, "-o", objects[-1])
-    for test in ("test_gemm", "test_team"):
+    for test in TESTS:
         program, source = tmp_path / test, RUNTIME_TESTS / f"{test}.c"
         run(compiler, *FLAGS, *flags, *objects, source, "-o", program, "-lm")
         assert ", 0 failed" in (report := run(*emulator, program)) or report == "ok\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,10 +52,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
+@pytest.fixture(scope="module")
+def cache_of_net(net: Net, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that has the net."""
+    folder = tmp_path_factory.mktemp("net") / "cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SCRIPTC_CACHE_DIR", str(folder))
+        call(net)
+    return folder
+
+
 @pytest.fixture
-def text(net: Net, folder: Path) -> bytes:
-    """The text of a record."""
-    call(net)
+def text(cache_of_net: Path, folder: Path) -> bytes:
+    """The text of a record, in a copy of the cache."""
+    shutil.copytree(cache_of_net, folder)
     (record,) = folder.glob("*/record")
     return record.read_bytes()
 
