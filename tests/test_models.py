@@ -63,11 +63,12 @@ def test_hytorch_rnn_without_inputs_raises_like_eager() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Implicit dimension choice")
+@pytest.mark.parametrize("optimize", sweep([OPTIMIZE, 2], OPTIMIZE))
 @pytest.mark.parametrize("net", [Pytorch2cNet, HyTorchNet])
-def test_mnist_nets(net) -> None:
+def test_mnist_nets(net, optimize: int) -> None:
     torch.manual_seed(0)
     model = net().eval()
-    made = scriptc.compile(model, optimize=2)
+    made = scriptc.compile(model, optimize=optimize)
     for batch in (1, 2, 3, 7, 16, 33, 64):
         agrees(model, made, torch.randn(batch, 1, 28, 28))
     assert len(made.signatures()) == 1

@@ -79,7 +79,8 @@ def _requiring_grad(value: Any) -> Any:
     return value.detach().clone().requires_grad_() if _carries(value) else value
 
 
-LONG = {"awd_weight_drop", "ctc_greedy_decoder", "regulator"}  # seconds each
+# They take seconds each.
+LONG = {"awd_weight_drop", "awd_weight_drop_hidden", "ctc_greedy_decoder", "ctc_prefix_beam_of_tuples", "regulator"}
 
 
 @pytest.mark.compiled_together

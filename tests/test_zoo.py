@@ -27,7 +27,7 @@ PARAMETERS = {
 # Nets that are soon built.
 IN_C = ("AlexNet", "DCGAN generator", "MobileNet v3 small", "SqueezeNet", "EnhanceNet-like")
 # Nets that take long to compile without frozen weights, or repeat the layers of others.
-LONG = {"DenseNet-121", "Inception v3", "MobileNet v2", "ResNet-50"}
+LONG = {"DenseNet-121", "Inception v3", "MobileNet v2", "EfficientNet-B0", "ResNet-50"}
 
 
 @pytest.fixture(autouse=True)
