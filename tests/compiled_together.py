@@ -123,6 +123,8 @@ def _patched(runs: list[_Run], made: dict[str, bytes]) -> Iterator[None]:
             key = build.library_key(c_source, name, optimize=optimize, debug=debug)
             if current().find(key) is None:
                 run.wait_for(_Request(key, c_source, kernels))
+            if key in made:
+                kernels = ()  # they are in the library
         return real(c_source, name, optimize=optimize, debug=debug, kernels=kernels, **rest)
 
     def key_of(out: Path) -> str:
@@ -159,7 +161,8 @@ def _build(requests: dict[str, _Request]) -> dict[str, bytes]:
         source, compiled = Path(folder, "together.c"), Path(folder, "together.o")
         source.write_text(text, encoding="utf-8")
         try:
-            objects = [build.runtime_object(path, 0, debug=False) for path in runtime.needed_sources(kernels)]
+            environment = build._environment_key()
+            objects = [build.runtime_object(path, 0, False, environment) for path in runtime.needed_sources(kernels)]
             toolchain.compile_object(source, [*flags, f"-I{runtime.INCLUDE_DIR}", *build.header_flags(text, flags)], compiled)
             data = toolchain.link_shared([compiled, *objects], Path(folder, "together.so")).read_bytes()
         except toolchain.BuildError:
