@@ -180,6 +180,15 @@ class Block:
     def insert_before(self, anchor: Op, op: Op) -> Op:
         return self.insert(self.ops.index(anchor), op)
 
+    def erase(self, dead: Sequence[Op]) -> None:
+        """Erase ops of this block, users in front of what they use. `Op.erase` would search the block for each."""
+        gone = set(dead)
+        self.ops[:] = [op for op in self.ops if op not in gone]
+        for op in dead:
+            assert not any(r.uses for r in op.results), f"erasing {op.name}, whose results are used"
+            op.parent = None
+            op.drop()
+
     @property
     def terminator(self) -> Op | None:
         return self.ops[-1] if self.ops and self.ops[-1].has("TERMINATOR") else None

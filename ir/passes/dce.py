@@ -86,15 +86,15 @@ def _remove_arguments(op: Op, needed: _Needed) -> bool:
 
 
 def _sweep(block: Block, needed: _Needed) -> bool:
-    changed = False
-    for op in reversed(block.ops[:]):
+    dead, changed = [], False
+    for op in reversed(block.ops):
         if op not in needed.ops:
-            op.erase()
-            changed = True
+            dead.append(op)
             continue
         for region in op.regions:
             changed |= _sweep(region, needed)
-    return changed
+    block.erase(dead)
+    return changed or bool(dead)
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
