@@ -49,15 +49,14 @@ def runtime_object(source: Path, optimize: int, debug: bool, environment: str = 
 
 def build_runtime() -> int:
     """Compile the whole runtime for this machine into the cache, so that no first call does. Return the number of files."""
-    from .emit import HEADERS
+    from .emit import include_lines
 
     sources, environment = sorted(runtime.c_sources(), key=_by_compile_time), _environment_key()
-    includes = "".join(f'#include "{header}"\n' for header in HEADERS)
     with ThreadPoolExecutor(JOBS) as pool, ended_on_interrupt():
-        for level in (1, 2, 3):
-            pool.submit(header_flags, includes, program_flags(level, debug=False), environment)
-        list(pool.map(lambda path: runtime_object(path, 3, False, environment), sources))
-    return len(sources)
+        headers = pool.map(lambda o: header_flags(include_lines(), program_flags(o, debug=False), environment), (1, 2, 3))
+        objects = pool.map(lambda path: runtime_object(path, 3, False, environment), sources)
+        list(headers)  # raise what they raised
+        return len(list(objects))
 
 
 def build_library(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from scriptc.backend_c.c_types import declare, list_member
@@ -28,6 +28,11 @@ _ANY_ALIAS = """\
 #pragma GCC optimize("no-strict-aliasing")
 #endif
 """
+
+
+def include_lines(headers: Iterable[str] = HEADERS) -> str:
+    """Return the lines with which a program includes headers."""
+    return "".join(f'#include "{header}"\n' for header in headers)
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,7 @@ def emit_program(
     retyped = any(op.name == "view_dtype" for op in module.walk())
     parts = [
         _ANY_ALIAS if retyped else "",
-        "\n".join(f'#include "{header}"' for header in headers) + "\n",
+        include_lines(headers),
         _weights(loops, names),
         locs.text(),
         "".join(f"static const sc_str {name} = {c_str_object(text)};\n" for text, name in names.texts.items()),

@@ -30,12 +30,12 @@ import torch
 from scriptc import runtime
 from scriptc.backend_c import build, toolchain
 from scriptc.backend_c.cache import current
-from scriptc.backend_c.emit import HEADERS
+from scriptc.backend_c.emit import include_lines
 from scriptc.driver import gradient_pipeline
 
 IS_TAKEN = sys.platform == "linux" and not toolchain.sanitizing()
 AT_A_TIME = 16  # functions: a library holds the kernels that any of its programs calls
-_INCLUDES = "".join(f'#include "{header}"\n' for header in HEADERS)
+_INCLUDES = include_lines()
 _MARK = b"number of the program: "  # in a library of several programs, in front of the number
 _NAMES = re.compile(r"^static (?:SC_NOINLINE )?(?:const )?\w+ \**(\w+)|^typedef struct (\w+)|(?<=\*)(sc_program_get)", re.M)
 # Uses of the table of locations. Structs of the runtime have a member of this name, so it cannot be a macro.

@@ -30,4 +30,4 @@ def agree(function: Callable[..., Any], calls: list[Args], optimize: int = 0) ->
     for given in calls:
         expected = eager(function, given)
         assert_same(expected, compiled(target, given))
-        assert_same(expected, interpreted(function, given, None if optimize else target))
+        assert_same(expected, interpreted(function, given, target))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scriptc.backend_c import build
-from scriptc.backend_c.emit import HEADERS
+from scriptc.backend_c.emit import include_lines
 from scriptc.runtime import kernels
 
 
@@ -24,7 +24,7 @@ def test_the_whole_runtime_is_compiled_ahead_of_the_first_call(tmp_path: Path, m
     assert build.build_runtime() == len(kernels.SOURCES)
     assert {f"{name}.c" for name in kernels.SOURCES} <= set(compiled)
     compiled.clear()
-    program = "".join(f'#include "{header}"\n' for header in HEADERS) + "int x;\n"
+    program = include_lines() + "int x;\n"
     for level in (1, 2, 3):
         build.build_library(program, f"program{level}", optimize=level, debug=False, kernels=kernels.FILES)
     assert compiled == ["program1.c", "program2.c", "program3.c"]

@@ -60,7 +60,7 @@ def test_what_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
         while True:
             time.sleep(1)
 
-    monkeypatch.setattr(children, "SILENCE", 3)
+    monkeypatch.setattr(children, "SILENCE", 6)
     first, second = broken(monkeypatch, hang)
     assert first.kind == "same" and second.kind == "hang"
 

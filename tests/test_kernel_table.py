@@ -11,6 +11,7 @@ import pytest
 
 from scriptc import runtime
 from scriptc.backend_c import build, toolchain
+from scriptc.backend_c.emit import include_lines
 from scriptc.ir.dtypes import C_ENUM, C_TYPES, SIZES
 from scriptc.runtime import tensors
 from scriptc.runtime.kernels import FILES, KERNELS, SOURCES, UNITY, sources_of, written
@@ -81,7 +82,7 @@ def _closure(name: str) -> set[str]:
 
 
 def _compiled(source: str, directory: Path, *flags: str) -> Path:
-    (directory / "table.c").write_text("".join(f'#include "{header}"\n' for header in HEADERS) + source)
+    (directory / "table.c").write_text(include_lines(HEADERS) + source)
     command = [*toolchain.find_compiler().command, "-std=gnu11", "-O0", f"-I{runtime.INCLUDE_DIR}", *flags, "-c"]
     subprocess.run([*command, str(directory / "table.c"), "-o", str(directory / "table.o")], check=True)
     return directory / "table.o"

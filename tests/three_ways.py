@@ -88,7 +88,7 @@ def compiled(target: Any, given: Args) -> Outcome:
 def interpreted(target: Any, given: Args, made: Any = None) -> Outcome:
     """By the IR that the front end makes for this very call.
 
-    made: the target compiled without passes. If this process has read the variant that takes such a call, its IR is run.
+    made: the compiled target. If this process has read the variant that takes such a call, and no pass ran, its IR is run.
     """
     given = copy.deepcopy(given)
     return _outcome(lambda *a, **k: _interpret(target, a, k, made), given)
@@ -134,7 +134,7 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: An
 def _entry_of_variant(made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry | None:
     """Return what this process has read for the variant of a compiled callable that takes a call."""
     for variant in made._dispatcher.variants if made is not None else ():
-        if variant._translated is None:  # of the disk cache
+        if variant._translated is None or variant.options.optimize:  # of the disk cache, or changed by passes
             continue
         probe = bridge.Callable(lambda *_: None)
         probe.add_variant(made._dispatcher.spec(variant))
