@@ -1,0 +1,1 @@
+"""Published models, whole, as their packages define them: `python -m tests.published`."""
