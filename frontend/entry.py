@@ -88,10 +88,13 @@ def read(
     """
     library.load()
     with recursion_limit(left, Loc(func.__code__.co_filename, func.__code__.co_firstlineno)), dependencies.noted():
-        shared = {} if ahead is None else ahead.first_assumptions()
-        assume = Assumptions(changing=set(changing), varied=set(varied), **shared)
+
+        def begin(*, keeps_items: bool) -> Assumptions:
+            shared = {} if ahead is None else ahead.first_assumptions()
+            return Assumptions(changing=set(changing), varied=set(varied), keeps_items=keeps_items, **shared)
+
         return _read(
-            func, receiver, arguments, assume, dynamic=dynamic, ahead=ahead, left=left, on_reading=on_reading,
+            func, receiver, arguments, begin, dynamic=dynamic, ahead=ahead, left=left, on_reading=on_reading,
             runs_hooks=runs_hooks,
         )  # fmt: skip
 
@@ -100,7 +103,7 @@ def _read(
     func: FunctionType,
     receiver: Any,
     arguments: Mapping[str, Any],
-    assume: Assumptions,
+    begin: Callable[..., Assumptions],
     *,
     dynamic: bool,
     ahead: SharedState | None,
@@ -108,8 +111,8 @@ def _read(
     on_reading: Callable[[Reading], object] | None,
     runs_hooks: bool,
 ) -> Entry:
+    assume, told, found_items = begin(keeps_items=False), 0, False
     seen = {hash(assume.fingerprint())}
-    told = 0
     while True:
         _announce(func, Reading(len(seen), _as_told(assume.reasons[told:])), on_reading)
         told = len(assume.reasons)
@@ -124,11 +127,16 @@ def _read(
             pass
         except UnsupportedArgument as e:
             raise TypeError(str(e)) from None
-        except (CompileError, InternalError, RecursionError):
+        except CompileError:
+            if assume.keeps_items or not found_items | reader.speculation.found_items:
+                raise
+            assume, told = begin(keeps_items=True), 0
+        except (InternalError, RecursionError):
             raise
         except Exception as e:
             loc = reader.position.loc_of_fault(e) or _loc_of(func)
             raise InternalError(f"{type(e).__name__}: {e}", _outside_of_library(loc)) from e
+        found_items |= reader.speculation.found_items
         assumed = hash(assume.fingerprint())
         if assumed in seen or len(seen) == _MAX_READINGS:
             raise _unsettled(func, assume, len(seen))

@@ -21,7 +21,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "the attribute '{name}', which the class {class_name} has too, cannot be read after del",
         "assign None instead",
     ),
-    "attribute_deleted": ("del of an attribute of an object made here is not supported", "assign None to it"),
+    "attribute_deleted": ("del of an attribute of {what} is not supported", "assign None to it"),
     "attribute_of_autograd": (
         "compiled code cannot read '{name}', which belongs to autograd",
         "compute on values, not on autograd's state",
@@ -52,9 +52,9 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "builtin_function": ("this builtin is not supported in compiled code", "call it outside of the compiled function"),
     "call_depth": ("more than {depth} nested calls lead to {name}", "write the recursion as a loop"),
-    "call_of_generator": (
-        "{name} cannot be called, since it is a generator or async function",
-        "append to a list and return it",
+    "call_of_async": (
+        "{name} cannot be called, since it is an async function",
+        "write a plain function, or a generator",
     ),
     "call_of_other": ("{what} is not callable in compiled code", "call a function, a method or a module"),
     "checkpoint_context": ("checkpoint() with a context_fn is not supported", "leave context_fn out"),
@@ -101,6 +101,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a {container} of {item} cannot grow in compiled code",
         "keep one {container} for each part",
     ),
+    "context_variable_kept": (
+        "the context variable '{name}' has another value at the end of the call",
+        "reset it to its token in compiled code, or set it outside",
+    ),
     "container_outside_changed": (
         "this {kind} from outside cannot be changed in compiled code",
         "make a new one: {kind}(...)",
@@ -119,7 +123,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a context manager cannot decorate a function inside compiled code",
         "use with in the body of the function",
     ),
-    "delattr_of_object": ("delattr() of an object made here is not supported", "assign None to it"),
     "dict_changed": (
         "the dict of a module's parameters, buffers or modules cannot be changed in compiled code",
         "assign to the attribute: self.name = x",
@@ -141,9 +144,17 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "compiled code must know at compile time which function or module {who} is",
         "store a number instead, and choose the function with if where it is called",
     ),
+    "functions_in_dict": (
+        "a dict whose keys are known only at run time cannot hold {what}",
+        "store numbers or strings in it, and choose the function with if where it is called",
+    ),
     "functions_in_list": (
         "a list whose length is known only at run time cannot hold functions or modules",
         "store numbers instead, and choose the function with if where it is called",
+    ),
+    "generator_beside": (
+        "this use of {name}, which is a generator, is not supported",
+        "walk it in a for loop of its own, or take all items first: list(...)",
     ),
     "generator_seeded": ("the generator cannot be seeded in compiled code", "seed it before the call"),
     "global_assigned": ("assignment to the global '{name}' is not supported", "pass the value in and return it"),
@@ -202,10 +213,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "item_deleted": ("del of an item of {what} is not supported in compiled code", "use a list or a dict"),
     "iteration_over_one_of_several": ("iteration over {what} is not supported", "test its type first"),
     "iteration_over_outside": ("iteration over {what} is not supported in compiled code", "use a list or a tuple"),
-    "iteration_over_value": (
-        "iteration over {what} by its __next__ is not supported in compiled code",
-        "use a list, or call __next__() in a loop",
-    ),
     "kept_and_returned": (
         "'{name}' keeps an object for the next call, and the function returns it as well",
         "return its items, or a copy: dict(d)",
@@ -283,10 +290,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "method_of_builtin": ("{kind}.{name} is not supported yet", "compute it before the call and pass the result in"),
     "method_of_tensor": ("Tensor.{name} is not supported yet", "use another method, or compute it before the call"),
     "module_replaced": ("a module cannot be replaced in compiled code", "choose between modules with if"),
-    "next_with_default": (
-        "next() of this iterator with a default is not supported",
-        "call its __next__() and test for the end",
-    ),
     "nextafter_of_half": ("nextafter in {dtype} is not supported", "compute it in float32 or float64"),
     "no_run_time_value": (
         "{what} cannot be used as a value in compiled code",
@@ -502,15 +505,16 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a build ahead of time can keep a written tensor only as one attribute, but '{name}' is none or has two names",
         "make it one attribute, or pass it as an argument",
     ),
-    "yield": ("yield isn't supported in compiled code", "append to a list and return it"),
-    "yield_from": ("yield from isn't supported in compiled code", "extend a list and return it"),
+    "yield": ("a compiled function cannot be a generator itself", "append to a list and return it"),
+    "yield_within_try": (
+        "a loop over {name}, which yields inside a try or with statement, is not supported",
+        "yield outside of it, or take all items first: list(...)",
+    ),
     "zip_strict": ("zip of these sequences is not supported with strict=True", "compare their lengths before"),
 }  # fmt: skip
 
 STATEMENTS_AND_EXPRESSIONS: dict[type[ast.AST], str] = {
     ast.AsyncFunctionDef: "async_function",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield_from",
     ast.ClassDef: "class_inside",
 }
 if hasattr(ast, "TryStar"):

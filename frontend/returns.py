@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from scriptc.frontend.environment.context_variables import refuse_changed_variables
 from scriptc.frontend.environment.specs import ConstantSpec, Spec
 from scriptc.frontend.environment.state import check_returned
 from scriptc.frontend.reader.errors import Conflict, ItemConflict, UserError
@@ -30,6 +31,7 @@ def fill_returns(reader: Reader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
     try:
         for site in sites:
             check_returned(reader, site.av, site.heap)
+            refuse_changed_variables(reader, site.heap)
             site.av = settle(reader, site.av, site.heap)
             idents = list(identities(site.av))
             shared = repeated_lists(site.av)

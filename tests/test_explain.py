@@ -41,8 +41,8 @@ from scriptc.ir.loc import Loc
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 
 
-def helper(x: torch.Tensor) -> torch.Tensor:
-    yield x
+async def helper(x: torch.Tensor) -> torch.Tensor:
+    return x
 
 
 class Net(torch.nn.Module):
@@ -74,7 +74,7 @@ def test_each_place_is_reported_with_a_rewrite() -> None:
     places = [(source[d.loc.line - 1].strip(), d.hint) for d in found.diagnostics]
     assert places == [
         ("class Inner:", "define the class at the top of the file"),
-        ("y = helper(x)", "append to a list and return it"),
+        ("y = helper(x)", "write a plain function, or a generator"),
     ]
     assert "2 places to change" in str(found) and "^" in str(found)
 

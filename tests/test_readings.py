@@ -218,7 +218,7 @@ def test_only_speculation_changes_assumptions() -> None:
 
 
 class Snapshot:
-    """Keep the four parts of the order of `Assumptions`, as they were in front of a reading."""
+    """Keep the five parts of the order of `Assumptions`, as they were in front of a reading."""
 
     def __init__(self, assumptions: Assumptions, changing: set[Any]) -> None:
         a = assumptions
@@ -229,7 +229,7 @@ class Snapshot:
                 "free_keys", "records", "state", "changed", "written",
             )
         }  # fmt: skip
-        grown["flags"] = frozenset(name for name in ("unions", "parted", "tabled") if getattr(a, name))
+        grown["flags"] = frozenset(name for name in ("unions", "parted", "tabled", "keeps_items") if getattr(a, name))
         grown["baked in"] = frozenset(changing - a.changing)
         grown["attributes"] = frozenset(at for at, place in a.state.items() if not place.is_item)
         grown["kinds"] = frozenset((at, str(kind)) for at, kinds in a.kinds.items() for kind in kinds)
@@ -238,7 +238,8 @@ class Snapshot:
         self.sets = (
             frozenset((name, item) for name, items in grown.items() for item in items),
             frozenset(a.untabled),
-            frozenset({*(("table", site) for site in a.tables), *(("length", site) for site in a.known_length)}),
+            frozenset(a.known_length),
+            frozenset(a.tables),
         )
         self.elements = {site: fresh(t) for site, t in a.elements.items()}
 

@@ -27,6 +27,7 @@ from scriptc.frontend.library.torch.futures_decomposed import Future
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.values.abstract import AbstractValue, Made
 from scriptc.frontend.values.predicates import is_known, made_of
+from scriptc.frontend.values.user_classes import CONTENT, container_base
 from scriptc.frontend.values.verbs import result_of
 from scriptc.ir.types import (
     NEVER,
@@ -43,7 +44,10 @@ from scriptc.ir.types import (
 
 
 class Maker:
-    """Make an object from its attributes, for a result of an entry. Equal makers make equal objects."""
+    """Make an object from its attributes, for a result of an entry. Equal makers make equal objects.
+
+    The dict or list of an object whose class inherits from one comes as the attribute CONTENT.
+    """
 
     def __init__(self, cls: type, names: tuple[str, ...]):
         self.cls = cls
@@ -51,19 +55,72 @@ class Maker:
         self.__name__ = cls.__name__
 
     def __call__(self, values: Sequence[Any]) -> Any:
-        made: Any = object.__new__(self.cls)
-        for name, value in zip(self.names, values, strict=True):
-            object.__setattr__(made, name, value)
-        return made
+        held = dict(zip(self.names, values, strict=True))
+        return new_object(self.cls, held.pop(CONTENT, None), held)
 
     def parts(self, made: Any) -> list[Any]:
-        return [made.__dict__[name] for name in self.names]
+        return [content_of(made) if name == CONTENT else made.__dict__[name] for name in self.names]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Maker) and (self.cls, self.names) == (other.cls, other.names)
 
     def __hash__(self) -> int:
         return hash((self.cls, self.names))
+
+
+class MappingMaker:
+    """Make an object that is a dict with known keys as well.
+
+    Its attributes come first, then its items. `places` tells for each of them which value it is: an attribute and an
+    item may be one object.
+    """
+
+    def __init__(self, cls: type, names: tuple[str, ...], keys: tuple[Any, ...], places: tuple[int, ...]):
+        self.cls = cls
+        self.names = names
+        self.keys = keys
+        self.places = places
+        self.__name__ = cls.__name__
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        held = [values[place] for place in self.places]
+        items = dict(zip(self.keys, held[len(self.names) :], strict=True))
+        return new_object(self.cls, items, dict(zip(self.names, held, strict=False)))
+
+    def parts(self, made: Any) -> list[Any]:
+        content = content_of(made)
+        held = [*(made.__dict__[name] for name in self.names), *(content[key] for key in self.keys)]
+        found = dict(zip(self.places, held, strict=True))
+        return [found[place] for place in sorted(found)]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MappingMaker) and self._form() == other._form()
+
+    def __hash__(self) -> int:
+        return hash((self.cls, self.names))
+
+    def _form(self) -> tuple[Any, ...]:
+        return self.cls, self.names, self.keys, self.places
+
+
+def new_object(cls: type, content: Any, attributes: dict[str, Any]) -> Any:
+    """Return an object with a content, if its class inherits from dict or list, and attributes. None of its code runs."""
+    base = (container_base(cls) or object) if content is not None else object
+    made: Any = base.__new__(cls)
+    if base is list:
+        list.extend(made, content)
+    elif base is not object:
+        for key, item in content.items():
+            base.__setitem__(made, key, item)
+    for name, value in attributes.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def content_of(made: Any) -> Any:
+    """Return a copy of the dict or list that an object is."""
+    base: Any = container_base(type(made))
+    return [*list.__iter__(made)] if base is list else dict(base.items(made))
 
 
 class DictMaker:
@@ -199,7 +256,7 @@ def is_value_of(spec: Spec, value: Any) -> bool:
             return any(is_value_of(a, value) for a in alternatives)
         case TupleSpec(_, DequeMaker()):
             return type(value) is deque
-        case TupleSpec(items, (Maker() | DictMaker()) as maker):
+        case TupleSpec(items, (Maker() | MappingMaker() | DictMaker()) as maker):
             return type(value) is maker.cls and all(map(is_value_of, items, maker.parts(value)))
         case TupleSpec(items, cls):
             return type(value) is cls and len(value) == len(items) and all(map(is_value_of, items, value))

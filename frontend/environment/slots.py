@@ -15,7 +15,7 @@ from scriptc.frontend.reader.assumptions import StateLocation
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.paths import settle
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Ident
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, Ident
 from scriptc.frontend.values.joins import Plan
 from scriptc.frontend.values.predicates import is_object, is_unbound
 from scriptc.frontend.values.structure import parts_of
@@ -73,6 +73,7 @@ class OutsideState:
     slots: dict[Any, Slot] = field(default_factory=dict)
     targets: dict[Any, Target] = field(default_factory=dict)
     assigned: set[Any] = field(default_factory=set)  # the slots that entries of the same package assign
+    context_variables: dict[Any, DictValue] = field(default_factory=dict)  # by ContextVar: its value, as a dict
 
     def keeps_object(self, at: Any) -> bool:
         """Return whether a slot holds the same object at each call, as nothing that was read assigns the slot."""

@@ -21,7 +21,7 @@ from scriptc.frontend.operations.formatting import listed_text
 from scriptc.frontend.operations.indices import has_step, integer, is_slice, slice_bounds
 from scriptc.frontend.operations.materialize import item_for, new_list, refuse_value, stored, wrap
 from scriptc.frontend.operations.tuples import any_length_method
-from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.constant_demand import demand_where_items_are_kept, require_known
 from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.errors import Conflict, NeedsKnown
 from scriptc.frontend.reader.iterables import count_of_parts
@@ -157,6 +157,7 @@ def list_item_at(reader: Reader, owner: ListValue, index: AbstractValue) -> Abst
         return pick(reader, owner, list(items), require_known(reader, index, "an index"))
     if owner.value is None:
         if not has_known_bounds(index):
+            demand_where_items_are_kept(reader, index, "it is the index into a list that is kept item by item")
             promote_objects(reader, owner.items or [])
         return pick(reader, owner, owner.items or [], known_index(reader, owner, index))
     if is_slice(index):

@@ -5,25 +5,29 @@ from __future__ import annotations
 import ast
 import collections
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from types import FunctionType
 from typing import Any, NoReturn
 
 import torch
 
 from scriptc.frontend.environment.aot_kinds import kept_kinds
-from scriptc.frontend.environment.results import DequeMaker, Maker, is_stand_in, result_tree
+from scriptc.frontend.environment.results import DequeMaker, Maker, MappingMaker, is_stand_in, result_tree
 from scriptc.frontend.environment.specs import QueueSpec, Spec, TupleSpec
+from scriptc.frontend.environment.watching import watch_class_attribute
 from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator
 from scriptc.frontend.library.python.itertools_decomposed import ENDLESS
 from scriptc.frontend.library.python.queues_decomposed import Deque
 from scriptc.frontend.library.torch.futures_decomposed import Future
+from scriptc.frontend.operations.comparison import contains, is_among
+from scriptc.frontend.operations.containers import container_of
 from scriptc.frontend.operations.formatting import message_parts, own_text
-from scriptc.frontend.operations.objects import object_attribute, set_attribute, special, super_value
+from scriptc.frontend.operations.objects import object_attribute, special, store_attribute, super_value
 from scriptc.frontend.operations.operators import truth_of_object
 from scriptc.frontend.reader.contents import content_items
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.exceptions import classes_of, may_be_cause, raise_made
-from scriptc.frontend.reader.iteration import asked_items, iterated_object, walk_queue
+from scriptc.frontend.reader.iteration import asked_items, iterated, iterated_object, walk_queue
 from scriptc.frontend.reader.managers import is_manager, managed, run_within, suppressing
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
@@ -33,6 +37,7 @@ from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
     Content,
+    DictValue,
     HeapValue,
     Known,
     MaybeUnbound,
@@ -41,8 +46,9 @@ from scriptc.frontend.values.abstract import (
     Structure,
     SuperValue,
 )
-from scriptc.frontend.values.predicates import is_known, is_of_caller, place_of_caller
-from scriptc.frontend.values.structure import keyed_structure, location_key
+from scriptc.frontend.values.predicates import is_known, is_of_caller, place_of_caller, ssa_value
+from scriptc.frontend.values.structure import identity_of, keyed_structure, location_key
+from scriptc.frontend.values.user_classes import CONTENT, container_base, defines
 from scriptc.frontend.values.verbs import describe, frozen, is_run_time
 from scriptc.frontend.values.walk import Walk
 
@@ -56,7 +62,40 @@ def object_description(owner: ObjectValue) -> str:
 def object_structure(owner: ObjectValue) -> Structure:
     cls, home = owner.cls, owner.home
     make = lambda held: ObjectValue(cls, held, home=home)  # noqa: E731
+    content = owner.items.get(CONTENT)
+    if isinstance(content, DictValue):
+        return structure_with_dict(owner, content)
     return keyed_structure(("object", cls, location_key(home)), owner.items, make)
+
+
+def structure_with_dict(owner: ObjectValue, content: DictValue) -> Structure:
+    """Return the structure of an object that is a dict as well. An item that an attribute holds too is one part."""
+    cls, home, sites, made = owner.cls, owner.home, content.sites, content.made
+    names, keys, places, parts = parts_with_dict(owner, content)
+
+    def make(given: list[AbstractValue]) -> AbstractValue:
+        held = [given[place] for place in places]
+        items = DictValue(dict(zip(keys, held[len(names) :], strict=True)), sites=sites, made=made)
+        return ObjectValue(cls, {CONTENT: items, **dict(zip(names, held, strict=False))}, home=home)
+
+    return Structure(("object", cls, location_key(home), made, names, keys, places), parts, make)
+
+
+def parts_with_dict(
+    owner: ObjectValue, content: DictValue
+) -> tuple[tuple[str, ...], tuple[Any, ...], tuple[int, ...], list[AbstractValue]]:
+    """Return the names of attributes, the keys, the place of each attribute and item among the parts, and the parts."""
+    names, keys = tuple(name for name in owner.items if name != CONTENT), tuple(content.items)
+    held = [*(owner.items[name] for name in names), *content.items.values()]
+    parts = {shared_key(av): av for av in held}
+    order = {key: place for place, key in enumerate(parts)}
+    return names, keys, tuple(order[shared_key(av)] for av in held), list(parts.values())
+
+
+def shared_key(av: AbstractValue) -> Hashable:
+    """Return a key that is equal for values that are one object."""
+    ident = identity_of(av)
+    return ident if ident is not None else (ssa_value(av) or id(av))
 
 
 @verbs.structure_of.of(Content)
@@ -93,6 +132,12 @@ def object_result(owner: ObjectValue) -> tuple[Spec, list[AbstractValue]]:
         raise Conflict(f"{describe(owner)}, whose attribute '{some}' only some paths set")
     if issubclass(cls, (BaseException, torch.nn.Module)) or is_stand_in(cls):
         raise Conflict(f"{describe(owner)}, which cannot be returned from compiled code")
+    content = items.get(CONTENT)
+    if isinstance(content, DictValue):
+        if content.made.factory is not None:
+            raise Conflict(f"{describe(owner)}, which cannot be returned from compiled code")
+        names, keys, places, parts = parts_with_dict(owner, content)
+        return result_tree(parts, lambda specs: TupleSpec(specs, MappingMaker(cls, names, keys, places)))
     return result_tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
 
 
@@ -118,43 +163,73 @@ def class_name_of_object(reader: Reader, owner: ObjectValue) -> str:
 
 @verbs.attribute.of(ObjectValue)
 def read_object_attribute(reader: Reader, owner: ObjectValue, name: str) -> AbstractValue:
+    getter = owner.cls.__getattribute__
+    if isinstance(getter, FunctionType):
+        watch_class_attribute(reader, owner.cls, "__getattribute__")
+        return reader.call(Known(getter), [owner, Known(name)], {})
     return object_attribute(reader, owner, name)
 
 
 @verbs.store_attribute.of(ObjectValue)
 def store_object_attribute(reader: Reader, owner: ObjectValue, name: str, value: AbstractValue) -> None:
-    set_attribute(reader, owner, name, value)
+    store_attribute(reader, owner, name, value)
 
 
 @verbs.item.of(ObjectValue)
 def object_item(reader: Reader, owner: ObjectValue, index: AbstractValue) -> AbstractValue:
     found = special(reader, owner, "__getitem__", [index])
-    if found is None:
-        reader.reject("subscript_of_other", what=describe(owner))
-    return found
+    if found is not None:
+        return found
+    if (held := container_of(reader, owner)) is not None:
+        return reader.subscript(held, index)
+    reader.reject("subscript_of_other", what=describe(owner))
 
 
 @verbs.store_item.of(ObjectValue)
 def store_object_item(reader: Reader, owner: ObjectValue, index: AbstractValue, value: AbstractValue) -> None:
-    special(reader, owner, "__setitem__", [index, value])
+    held = container_of(reader, owner)
+    if special(reader, owner, "__setitem__", [index, value]) is None and held is not None:
+        reader.store_item(held, index, value)
 
 
 @verbs.delete_item.of(ObjectValue)
 def delete_object_item(reader: Reader, owner: ObjectValue, index: AbstractValue) -> None:
-    delete_by_method(reader, owner, index)
+    held = container_of(reader, owner)
+    if held is not None and not defines(owner, "__delitem__"):
+        reader.delete_item(held, index)
+    else:
+        delete_by_method(reader, owner, index)
 
 
 @verbs.truth.of(ObjectValue)
 def object_truth(reader: Reader, owner: ObjectValue) -> AbstractValue:
+    held = container_of(reader, owner)
+    if held is not None and not defines(owner, "__bool__") and not defines(owner, "__len__"):
+        return reader.truth(held)
     return truth_of_object(reader, owner)
 
 
 @verbs.length.of(ObjectValue)
 def object_length(reader: Reader, owner: ObjectValue) -> AbstractValue:
     found = special(reader, owner, "__len__", [])
+    if found is None and (held := container_of(reader, owner)) is not None:
+        return verbs.length(reader, held)
     if found is None:
         reader.emit.raise_error("TypeError", f"object of type '{owner.cls.__name__}' has no len()")
     return found
+
+
+@verbs.dict_behind.of(ObjectValue)
+def dict_behind_object(owner: ObjectValue) -> AbstractValue:
+    base, held = container_base(owner.cls), owner.items.get(CONTENT)
+    read = ("__iter__",) if base is dict else ("__iter__", "__getitem__", "keys")  # what `dict(...)` and `**` call
+    return owner if base is list or held is None or any(defines(owner, name) for name in read) else held
+
+
+@contains.of(ObjectValue)
+def object_contains(reader: Reader, owner: ObjectValue, item: AbstractValue) -> AbstractValue:
+    held = container_of(reader, owner)
+    return is_among(reader, item, reader.iterate(owner)) if held is None else contains(reader, held, item)
 
 
 @verbs.call.of(ObjectValue)
@@ -169,7 +244,9 @@ def is_object_run_time(reader: Reader, owner: ObjectValue) -> bool:
     items = reader.items_of(owner)
     if owner.cls is SequenceIterator:
         return is_run_time(reader, items["sequence"])
-    return owner.cls in ENDLESS or hasattr(owner.cls, "__iter__")
+    if (held := container_of(reader, owner)) is not None and not defines(owner, "__iter__"):
+        return is_run_time(reader, held)
+    return owner.cls in ENDLESS or any(hasattr(owner.cls, name) for name in ("__iter__", "__getitem__"))
 
 
 @verbs.walk.of(ObjectValue)
@@ -182,7 +259,9 @@ def walk_object(reader: Reader, owner: ObjectValue, site: Any) -> Walk:
     if cls in ENDLESS:
         length = reader.call(Known(len), [owner], {})
         return Walk(count=(Known(0), length, Known(1)), item=lambda i: reader.subscript(owner, i))
-    return reader.iteration(iterated_object(reader, owner), site)
+    if cls is SequenceIterator:
+        return reader.iteration(iterated_object(reader, owner), site)
+    return reader.iteration(iterated(reader, owner), site)
 
 
 @verbs.text_parts.of(ObjectValue)

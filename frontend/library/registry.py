@@ -34,7 +34,7 @@ DERIVATIVES: dict[tuple[str, str], Any] = {}
 
 
 _CLASSES = frozenset(
-    "Tensor aten list tuple dict set frozenset Counter OrderedDict str int float bool complex Size range".split()
+    "Tensor aten list tuple dict set frozenset Counter OrderedDict str int float bool complex Size range ContextVar".split()
 )
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import threading
+from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -50,13 +51,16 @@ from scriptc.frontend.values.user_classes import defines
 from scriptc.frontend.values.verbs import class_name_of, python_class
 from scriptc.ir.dtypes import SIZES
 
-_CONTAINERS = (list, dict, set, str, tuple, complex)  # handlers and decompositions serve their methods
+_SERVED = (list, dict, set, str, tuple, complex, ContextVar)  # handlers and decompositions serve their methods
 
 
 _FOLLOWED = (FunctionType, property, staticmethod, classmethod)  # the reader follows these in library classes, too
 
 
 _OF_MEMBERS = {"value": "_value_", "name": "_name_"}  # attributes of enum members
+
+
+_OF_OBJECT = (object.__setattr__, object.__getattribute__)
 
 
 # Attributes that are False for each dense tensor on the CPU.
@@ -162,7 +166,7 @@ def known_attribute(reader: Reader, obj: Any, name: str) -> AbstractValue:
         return python_module_attribute(reader, obj, name)
     if isinstance(obj, super):
         return super_attribute(reader, obj, name)
-    is_builtin = isinstance(obj, _CONTAINERS) and not defines(Known(obj), name)
+    is_builtin = isinstance(obj, _SERVED) and not defines(Known(obj), name)
     if is_builtin and name != "__class__" and callable(getattr(obj, name, None)):
         return Bound(Known(obj), name)
     if isinstance(obj, type):
@@ -180,6 +184,15 @@ def known_attribute(reader: Reader, obj: Any, name: str) -> AbstractValue:
 
 def attribute_of_object(reader: Reader, obj: Any, name: str) -> AbstractValue:
     """Return an attribute of an object that is neither a class nor a module, as object.__getattribute__ finds it."""
+    getter = type(obj).__getattribute__
+    if isinstance(getter, FunctionType):
+        watch_class_attribute(reader, type(obj), "__getattribute__")
+        return reader.call(Known(getter), [Known(obj), Known(name)], {})
+    return found_attribute(reader, obj, name)
+
+
+def found_attribute(reader: Reader, obj: Any, name: str) -> AbstractValue:
+    """Return an attribute of an object outside as `object.__getattribute__` finds it, and then `__getattr__`."""
     own, raw = getattr(obj, "__dict__", None), static_attribute(type(obj), name)
     if isinstance(obj, threading.local):  # each thread sees other attributes
         reader.reject("content_unguarded", kind=type(obj).__name__)
@@ -191,6 +204,15 @@ def attribute_of_object(reader: Reader, obj: Any, name: str) -> AbstractValue:
         return outside_value(reader, own[name], own, name, name, guarded=True)
     if isinstance(raw, _FOLLOWED) or raw is not ABSENT and not is_library(type(obj).__module__) and not is_of_c(raw):
         return class_attribute(reader, obj, type(obj), raw, name)
+    get_missing = static_attribute(type(obj), "__getattr__")
+    if raw is ABSENT and isinstance(own, dict) and (get_missing is ABSENT or isinstance(get_missing, FunctionType)):
+        watch_object(reader, obj)
+        reader.environment.guard("DICT_MISSING", own, name, None)
+        for looked_up in (name, "__getattr__"):
+            watch_class_attribute(reader, type(obj), looked_up)
+        if get_missing is ABSENT:
+            reader.emit.raise_error("AttributeError", f"'{type(obj).__name__}' object has no attribute '{name}'")
+        return reader.call(Known(get_missing), [Known(obj), Known(name)], {})
     if is_of_c(raw) and has_fixed_attribute(obj, name):
         watch_object(reader, obj)
         found = getattr(obj, name)
@@ -236,7 +258,7 @@ def super_attribute(reader: Reader, proxy: super, name: str) -> AbstractValue:
             raw = uncompiled(base.__dict__[name])
             if isinstance(raw, classmethod) and isinstance(func := uncompiled(raw.__func__), FunctionType):
                 return Bound(Known(proxy.__self_class__), name, func)  # type: ignore[attr-defined]
-            if (isinstance(raw, FunctionType) or raw is object.__setattr__) and not isinstance(obj, type):
+            if (isinstance(raw, FunctionType) or raw in _OF_OBJECT) and not isinstance(obj, type):
                 return Bound(Known(obj), name, raw)
             if base in (list, dict, set, tuple, str) and not isinstance(obj, type):
                 return method_of_builtin(reader, Known(obj), name)

@@ -13,6 +13,7 @@ from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.operations.attributes import replaced_operator
 from scriptc.frontend.operations.complexes import compare_complex
+from scriptc.frontend.operations.containers import container_behind
 from scriptc.frontend.operations.elementwise import MIRRORED, elementwise
 from scriptc.frontend.operations.held_tensors import holds, is_held
 from scriptc.frontend.operations.logic import bad_operands, logical_and, negated, to_float, to_int
@@ -136,6 +137,7 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
     if op in ("In", "NotIn"):
         return contained(reader, a, b, negate=op == "NotIn")
     refuse_item_sets(reader, a, b)
+    a, b = container_behind(reader, a, "__eq__"), container_behind(reader, b, "__eq__")
     function, name = COMPARE[op]
     if isinstance(a, ClassOf) and op in ("Eq", "NotEq"):
         return identity(reader, a, b, negate=op == "NotEq")

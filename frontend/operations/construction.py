@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import inspect
 from collections.abc import Sequence
@@ -16,16 +15,17 @@ from scriptc.frontend.environment.lookup import made_here
 from scriptc.frontend.environment.pure import makes_constant
 from scriptc.frontend.environment.watching import call_in_python, watch_class_attribute
 from scriptc.frontend.operations.formatting import joined, raise_with
-from scriptc.frontend.operations.named_tuples import bind_by_name
+from scriptc.frontend.operations.materialize import new_list
 from scriptc.frontend.operations.objects import maker_after, object_attribute, super_of
 from scriptc.frontend.operations.records import as_record
+from scriptc.frontend.operations.runtime_dicts import new_dict
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import exception_of
-from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue, TupleValue
+from scriptc.frontend.values.abstract import AbstractValue, Known, Made, ObjectValue, TupleValue
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.predicates import is_known, is_object
-from scriptc.frontend.values.user_classes import is_plain, is_plain_module
+from scriptc.frontend.values.user_classes import CONTENT, can_be_made, container_base, is_plain_module
 
 
 def construct(
@@ -60,23 +60,40 @@ def constructed(
     if cls is slice and 1 <= len(args) <= 3 and not kwargs:
         bounds = [Known(None), *args] if len(args) == 1 else list(args)
         return TupleValue([*bounds, Known(None)][:3], slice)
-    if not is_plain(cls) and not is_plain_module(cls):
+    new = cls.__new__
+    if isinstance(new, FunctionType) and new.__qualname__.startswith("_dummy_type."):  # of a device that torch lacks
+        return reader.call(Known(new), [Known(cls), *args], kwargs)
+    if not can_be_made(cls) and not is_plain_module(cls):
         reader.reject("object_of_other_class", name=cls.__name__)
-    if dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>":
-        return dataclass_of(reader, cls, args, kwargs)
     if inspect.isabstract(cls):
         try:
             object.__new__(cls)
         except TypeError as e:
             reader.emit.raise_error("TypeError", str(e))
-    made = ObjectValue(cls)
+    if isinstance(new, FunctionType):
+        watch_class_attribute(reader, cls, "__new__")
+        made = reader.call(Known(new), [Known(cls), *args], kwargs)
+        if not (is_object(made) and issubclass(made.cls, cls)):
+            return made  # Python calls no `__init__` then
+        cls = made.cls
+    else:
+        made = with_container(reader, cls)
     init = getattr(cls, "__init__", None)
-    if isinstance(init, FunctionType):
+    if isinstance(init, FunctionType) or container_base(cls) is not None:
         watch_class_attribute(reader, cls, "__init__")
-        reader.call(Known(init), [made, *args], kwargs)
-    elif args or kwargs:
+        reader.call(object_attribute(reader, made, "__init__"), args, kwargs)
+    elif (args or kwargs) and not isinstance(new, FunctionType):
         reader.emit.raise_error("TypeError", f"{cls.__name__}() takes no arguments")
     return made
+
+
+def with_container(reader: Reader, cls: type) -> ObjectValue:
+    """Make an object of a class, before its `__init__` runs."""
+    base, site = container_base(cls), (reader.position.loc, cls)
+    if base is None:
+        return ObjectValue(cls)
+    made = new_list(reader, [], site) if base is list else new_dict(reader, [], site, Made(base))
+    return ObjectValue(cls, {CONTENT: made})
 
 
 def module_without_tensors(
@@ -108,38 +125,3 @@ def member_of(reader: Reader, cls: type, value: AbstractValue, members: list[Any
         lambda: Known(members[0]),
         lambda: member_of(reader, cls, value, members[1:]),
     )
-
-
-def dataclass_of(
-    reader: Reader, cls: type, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
-    """Make an instance as the `__init__` does that `dataclass` generates."""
-    parameters = list(inspect.signature(cls).parameters.values())
-    positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    if len(args) > len(positional):
-        reader.emit.raise_error(
-            "TypeError",
-            f"{cls.__name__}.__init__() takes {len(positional) + 1} positional arguments but {len(args) + 1} were given",
-        )
-    given = bind_by_name(reader, f"{cls.__name__}.__init__", [p.name for p in parameters], args, kwargs)
-    missing = f"{cls.__name__}.__init__() missing 1 required positional argument"
-    items: dict[str, AbstractValue] = {}
-    for f in dataclasses.fields(cls):
-        if f.name in given:
-            items[f.name] = given[f.name]
-        elif f.default is not dataclasses.MISSING:
-            items[f.name] = Known(f.default)
-        elif f.default_factory is not dataclasses.MISSING:
-            items[f.name] = reader.call(Known(f.default_factory), [], {})
-        elif f.init:
-            reader.emit.raise_error("TypeError", f"{missing}: '{f.name}'")
-    passed_on = []  # fields that are annotated as InitVar, for `__post_init__`
-    for p in parameters:
-        if all(f.name != p.name for f in dataclasses.fields(cls)):
-            if p.name not in given and p.default is p.empty:
-                reader.emit.raise_error("TypeError", f"{missing}: '{p.name}'")
-            passed_on.append(given.get(p.name, Known(p.default)))
-    made = ObjectValue(cls, items)
-    if hasattr(cls, "__post_init__"):
-        reader.call(object_attribute(reader, made, "__post_init__"), passed_on, {})
-    return made

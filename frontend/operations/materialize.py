@@ -8,8 +8,10 @@ from typing import Any, NoReturn
 
 from scriptc.frontend.operations.operands import operands_of
 from scriptc.frontend.reader.errors import UserError
+from scriptc.frontend.reader.kept_items import keeps_new_list
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.speculation import sites_of
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -263,14 +265,14 @@ def stored(reader: Reader, target: ListValue, item: AbstractValue) -> Value:
     try:
         return list_item(reader, item)
     except UserError as e:
-        if reader.speculation.sites_of(target) & reader.assumptions.run_time_lists:
+        if sites_of(reader.speculation, target) & reader.assumptions.run_time_lists:
             promote_objects(reader, [item])
         reader.speculation.keep_length(target, e)
 
 
 def new_list(reader: Reader, items: Sequence[AbstractValue], site: Any) -> ListValue:
     """Make a list at a site of the program."""
-    if site in reader.assumptions.known_length:
+    if site in reader.assumptions.known_length or keeps_new_list(reader, site, items):
         return KnownLengthListValue(dict(enumerate(items)), reader, site=site)
     elem = fresh(reader.assumptions.elements.get(site, NEVER))
     value: Value | None = None

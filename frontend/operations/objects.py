@@ -15,6 +15,7 @@ import torch
 from scriptc.frontend.environment.host_objects import uncompiled
 from scriptc.frontend.environment.lookup import class_attribute, element
 from scriptc.frontend.environment.watching import call_in_python, watch_class_attribute
+from scriptc.frontend.operations.containers import inherited_method
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import make_tuple
 from scriptc.frontend.operations.named_tuples import named_tuple
@@ -44,7 +45,7 @@ from scriptc.frontend.values.predicates import (
     may_be_unbound,
     ssa_value,
 )
-from scriptc.frontend.values.user_classes import class_of, defines
+from scriptc.frontend.values.user_classes import CONTENT, class_of, container_base, defines, own_setter
 from scriptc.frontend.values.verbs import describe, python_class
 
 
@@ -74,6 +75,8 @@ def class_value(reader: Reader, owner: AbstractValue, cls: type, name: str) -> A
         return None
     if home is torch.nn.Module and is_object(owner):
         return of_module_class(reader, owner, name)
+    if is_object(owner) and _is_of_container(cls, home):
+        return inherited_method(reader, owner, name)
     raw = home.__dict__[name]
     watch_class_attribute(reader, cls, name)
     return bound_to(reader, owner, cls, name, raw)
@@ -130,12 +133,21 @@ def object_attribute(reader: Reader, owner: ObjectValue, name: str) -> AbstractV
         return Known(owner.cls)
     if name == "__dict__":
         refuse_attributes_of_some(reader, owner)
-        return DictValue(dict(items))
+        return DictValue({key: held for key, held in items.items() if key != CONTENT})
     return found_in_class(reader, owner, name)
+
+
+def _is_of_container(cls: type, home: type) -> bool:
+    """Return whether a class inherits what `home` defines from dict or list."""
+    base = container_base(cls)
+    return base is not None and home is not object and issubclass(base, home)
 
 
 def found_in_class(reader: Reader, owner: ObjectValue, name: str) -> AbstractValue:
     found = class_value(reader, owner, owner.cls, name)
+    if found is None and defines(owner, "__getattr__") and not issubclass(owner.cls, torch.nn.Module):
+        watch_class_attribute(reader, owner.cls, name)
+        return reader.call(class_value(reader, owner, owner.cls, "__getattr__") or Known(None), [Known(name)], {})
     if found is None:
         reader.emit.raise_error("AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
     return found
@@ -158,7 +170,20 @@ def refuse_attributes_of_some(reader: Reader, owner: ObjectValue) -> None:
         reader.reject("other_keys_on_a_path", what=describe(owner))
 
 
+def store_attribute(reader: Reader, owner: ObjectValue, name: str, value: AbstractValue) -> None:
+    """Execute `owner.name = value`, by the `__setattr__` of the class if it defines one."""
+    if (setter := own_setter(owner.cls)) is not None:
+        watch_class_attribute(reader, owner.cls, "__setattr__")
+        reader.call(Known(setter), [owner, Known(name), value], {})
+        return
+    parameters = getattr(owner.cls, "__dataclass_params__", None)
+    if parameters is not None and parameters.frozen:
+        reader.reject("frozen", name=owner.cls.__name__)
+    set_attribute(reader, owner, name, value)
+
+
 def set_attribute(reader: Reader, owner: ObjectValue, name: str, value: AbstractValue) -> None:
+    """Set an attribute as `object.__setattr__` does."""
     found = inspect.getattr_static(owner.cls, name, None)
     if isinstance(found, property):
         if found.fset is None:
@@ -177,9 +202,6 @@ def set_attribute(reader: Reader, owner: ObjectValue, name: str, value: Abstract
             "AttributeError",
             f"'{owner.cls.__name__}' object " + (f"attribute '{name}' {how}" if how else f"has no attribute '{name}'"),
         )
-    parameters = getattr(owner.cls, "__dataclass_params__", None)
-    if parameters is not None and parameters.frozen:
-        reader.reject("frozen", name=owner.cls.__name__)
     if issubclass(owner.cls, torch.nn.Module):
         check_module_attribute(reader, owner, name, value)
     if isinstance(owner, RecordValue):
@@ -195,6 +217,8 @@ def super_value(reader: Reader, owner: SuperValue, name: str) -> AbstractValue:
     cls = python_class(reader, owner.obj)
     mro = cls.__mro__
     for home in mro[mro.index(owner.after) + 1 :]:
+        if is_object(owner.obj) and name in home.__dict__ and _is_of_container(cls, home):
+            return inherited_method(reader, owner.obj, name)
         if name == "__init__" and home.__module__ == "builtins":
             return base_init(reader, owner.obj)
         if home is torch.nn.Module and is_object(owner.obj):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import OrderedDict
 from typing import NoReturn
 
 import torch
@@ -13,6 +14,7 @@ from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.operations.attributes import replaced_operator
 from scriptc.frontend.operations.casts import dtype_of_result
 from scriptc.frontend.operations.complexes import complex_operator
+from scriptc.frontend.operations.containers import container_behind
 from scriptc.frontend.operations.elementwise import elementwise, multiply_matrices
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import bad_operands, negated, to_float, to_int
@@ -25,6 +27,7 @@ from scriptc.frontend.operations.strings import text_operator
 from scriptc.frontend.operations.tuples import is_repeated_by_hand, repeated, tuple_operator
 from scriptc.frontend.operations.writes import check_category, check_overlap, write
 from scriptc.frontend.reader.contents import edit
+from scriptc.frontend.reader.kept_items import keep_list_of
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
@@ -64,6 +67,11 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
     if has_alternatives(a) or has_alternatives(b):
         return split_all(reader, both_present(reader, op, a, b), lambda avs: reader.binary(op, *avs))
     refuse_item_sets(reader, a, b)
+    if is_object(a) or is_object(b):
+        if op == "BitOr" and any(is_object(av) and issubclass(av.cls, OrderedDict) for av in (a, b)):
+            reader.reject("operator_on_others", operator="|", a=class_name_of(reader, a), b=class_name_of(reader, b))
+        a = container_behind(reader, a, f"__{METHODS[op]}__")
+        b = container_behind(reader, b, f"__r{METHODS[op]}__", f"__{METHODS[op]}__")
     function, on_ints, on_floats, on_tensors = BINARY[op]
     if defines_outside(a, f"__{METHODS[op]}__") or defines_outside(b, f"__r{METHODS[op]}__"):
         return special_operator(reader, op, a, b)
@@ -208,6 +216,10 @@ def inplace(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
         return a
     if (found := special(reader, a, f"__i{METHODS[op]}__", [b])) is not None:
         return found
+    held = container_behind(reader, a, f"__{METHODS[op]}__")
+    if held is not a:  # list and dict change in place
+        reader.inplace(op, held, b)
+        return a
     return reader.binary(op, a, b)
 
 
@@ -215,6 +227,7 @@ def append_item(reader: Reader, target: ListValue, item: AbstractValue) -> None:
     if has_known_length(target):
         edit(reader, target, lambda items: items.append(item))
         return
+    keep_list_of(reader, target, item)
     value = stored(reader, target, item)
     list_value = reader.speculation.mutate(target)
     reader.speculation.widen(list_value.type, 0, value.type)

@@ -15,7 +15,7 @@ from scriptc.frontend.operations.logic import bad_operands, logical_and, negated
 from scriptc.frontend.operations.materialize import as_type, list_item, tuple_value, wrap
 from scriptc.frontend.operations.records import as_record, run_time_item
 from scriptc.frontend.reader.assumptions import TableSite
-from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.constant_demand import demand_where_items_are_kept, require_known
 from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.errors import NeedsKnown, Terminated
 from scriptc.frontend.reader.promotion import may_be_record, record_key
@@ -37,6 +37,7 @@ from scriptc.frontend.values.predicates import (
     has_known_keys,
     is_any_length_tuple,
     is_dict,
+    is_function,
     is_known,
     is_list,
     is_made_tuple,
@@ -164,6 +165,7 @@ def key_of(reader: Reader, d: DictValue, key: AbstractValue) -> Any:
     """Return the key of a dict with known keys. A key that is not known makes the dict one of run-time keys."""
     refuse_unhashable(reader, key)
     if not is_known_key(key) and type_of_key(reader, key) is not None and not holds_functions(reader, d):
+        demand_where_items_are_kept(reader, key, "it is the key of a dict with known keys")
         reader.speculation.promote(d)
     why = next((reader.assumptions.untabled[s] for s in d.sites if s in reader.assumptions.untabled), None)
     try:
@@ -380,7 +382,10 @@ def table_get(reader: Reader, table: RuntimeValue, key: AbstractValue) -> Abstra
 
 
 def table_set(reader: Reader, table: RuntimeValue, key: AbstractValue, item: AbstractValue) -> None:
-    held, value = own_key(reader, table, key), run_time_item(reader, item)
+    held = own_key(reader, table, key)
+    if any(map(is_function, item.alternatives.values() if has_alternatives(item) else [item])):
+        reader.speculation.refuse(table.type.variable.find(), "functions_in_dict", what=describe(item))  # type: ignore[attr-defined]
+    value = run_time_item(reader, item)
     reader.speculation.widen(table.type, 0, held.type)
     reader.speculation.widen(table.type, 1, value.type)
     t = table.type

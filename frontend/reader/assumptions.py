@@ -63,15 +63,15 @@ class Assumptions:
     """Keep the assumptions of a reading, as earlier readings of the entry have corrected them.
 
     Each reading that is followed by another moves the assumptions up an order without infinite chains, so the readings
-    end. The order is lexicographic, in four parts:
+    end. The order is lexicographic, in five parts:
 
     1. `unions`, `free_keys`, `records`, `run_time_lists` and all fields that only `__init__` and additions write.
        They only grow, except `changing`, which only shrinks. A location in `state` may turn from an item into an
        attribute.
     2. `untabled` grows. It loses sites only when `free_keys` grows.
-    3. `tables` and `known_length` grow. `tables` loses sites only to `untabled`, `known_length` loses sites only when
-       `unions`, `records`, `free_keys` or `run_time_lists` grow.
-    4. `elements` go up the join of types, which has a bounded height. Some are dropped only when part 1 or 2 grows.
+    3. `known_length` grows. It loses sites only when `unions`, `records`, `free_keys` or `run_time_lists` grow.
+    4. `tables` grows. It loses sites only to `untabled`, or when `known_length` grows.
+    5. `elements` go up the join of types, which has a bounded height. Some are dropped only when part 1 or 2 grows.
 
     A site is a position in the program's text, with the calls and unrolled iterations that lead there. A program has
     finitely many sites. `fingerprint` shows whether a reading kept to this order; `reasons` says why each reading was
@@ -96,6 +96,7 @@ class Assumptions:
     known_length: set[Any] = field(default_factory=set)  # sites whose lists are kept item by item
     why_known_length: dict[Any, str] = field(default_factory=dict)  # by site in `known_length`: the reason
     run_time_lists: set[Any] = field(default_factory=set)  # sites of lists that other containers or objects hold
+    keeps_items: bool = False  # lists of names, dicts and objects are kept item by item where that can be
     unions: bool = False  # containers may hold values of several kinds
     parted: bool = False  # short lists of the caller are matched item by item
 
@@ -124,7 +125,7 @@ class Assumptions:
         elements = frozenset((site, str(t)) for site, t in self.elements.items())
         state = frozenset((at, location.is_item) for at, location in self.state.items())
         kinds = frozenset((at, len(found)) for at, found in self.kinds.items())
-        return (*map(frozenset, sets), records, elements, state, kinds, self.unions, self.parted, self.tabled)
+        return (*map(frozenset, sets), records, elements, state, kinds, self.unions, self.parted, self.tabled, self.keeps_items)
 
     def unrolls(self, site: Any, count: int) -> bool:
         """Return whether a loop of `count` iterations is unrolled.

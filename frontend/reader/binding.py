@@ -13,15 +13,27 @@ from scriptc.frontend.environment.host_items import known_keywords
 from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.environment.lookup import late_bound_tensor
 from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.paths import settle
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.scope import listed
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, OneOf, TupleValue
 from scriptc.frontend.values.alternatives import present
 from scriptc.frontend.values.frame import Frame
-from scriptc.frontend.values.predicates import has_alternatives, has_known_keys, is_known, is_run_time_text
+from scriptc.frontend.values.predicates import (
+    has_alternatives,
+    has_known_keys,
+    has_method,
+    is_known,
+    is_object,
+    is_on_heap,
+    is_run_time_text,
+    run_time_type,
+)
 from scriptc.frontend.values.structure import sequence_items
-from scriptc.frontend.values.verbs import describe, dict_behind
+from scriptc.frontend.values.verbs import describe, dict_behind, python_class
+from scriptc.ir.types import DictType
 
+SEVERAL = "**"  # begins the name of an argument that is one of several dicts of keyword arguments
 _MAX_DEPTH = 200  # nested inlined calls
 
 
@@ -54,14 +66,36 @@ def read_arguments(reader: Reader, node: ast.Call) -> tuple[list[AbstractValue |
         if keyword.arg is not None:
             kwargs[keyword.arg] = value
             continue
-        value = dict_behind(value)
-        if has_known_keys(value):
+        value = with_own_content(reader, dict_behind(value))
+        if has_alternatives(value):
+            kwargs[f"{SEVERAL}{len(kwargs)}"] = value
+        elif has_known_keys(value):
             kwargs |= reader.items_of(value)
         elif is_known(value) and isinstance(value.obj, dict):
             kwargs |= known_keywords(reader, value.obj)
+        elif is_object(value) and has_method(python_class(reader, value), "keys"):
+            kwargs |= reader.items_of(require_known_keys(reader, reader.call(Known(dict), [value], {})))
         else:
-            reader.reject("double_star_of_other", what=describe(value))
+            require_known_keys(reader, value)
     return args, kwargs
+
+
+def with_own_content(reader: Reader, value: AbstractValue) -> AbstractValue:
+    """Return a dict to which some paths gave other keys as one of several dicts."""
+    if not has_known_keys(value) or not has_alternatives(reader.heap.contents.get(value.ident)):
+        return value
+    found = settle(reader, value, reader.heap.contents)
+    assert isinstance(found, OneOf)
+    return OneOf(found.tag, {tag: DictValue(a.made_with) for tag, a in found.alternatives.items() if is_on_heap(a)})
+
+
+def require_known_keys(reader: Reader, value: AbstractValue) -> DictValue:
+    """Return the dict of a double-starred argument, whose keys must be known."""
+    if has_known_keys(value):
+        return value
+    if isinstance(t := run_time_type(value), DictType):
+        reader.speculation.refuse(t.variable.find(), "double_star_of_other", what=describe(value))
+    reader.reject("double_star_of_other", what=describe(value))
 
 
 def known_texts(

@@ -29,6 +29,7 @@ from scriptc.frontend.operations.autocast import call_with_casts
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.comparison import is_new_and_held
 from scriptc.frontend.operations.construction import construct
+from scriptc.frontend.operations.dataclass_init import dataclass_of_init, run_dataclass_init
 from scriptc.frontend.operations.logic import check_that, is_one_of
 from scriptc.frontend.operations.materialize import apply_op, make_tuple
 from scriptc.frontend.operations.numpy_numbers import made_by
@@ -38,12 +39,14 @@ from scriptc.frontend.operations.scalars import with_numbers
 from scriptc.frontend.operations.sizes import size_av
 from scriptc.frontend.operations.writes import check_operands, write
 from scriptc.frontend.reader.binding import (
+    SEVERAL,
     Spread,
     bind_arguments,
     bind_parameters,
     check_depth,
     known_texts,
     read_arguments,
+    require_known_keys,
     spread_argument,
 )
 from scriptc.frontend.reader.constant_demand import call_memoized, is_known_throughout, require_known
@@ -52,7 +55,7 @@ from scriptc.frontend.reader.iteration import transposed, zipped_rows
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.recursion import call_recursive, calls_itself
 from scriptc.frontend.reader.statements import assign, inline
-from scriptc.frontend.source.functions import Source, statements_of
+from scriptc.frontend.source.functions import Source, is_generator, statements_of
 from scriptc.frontend.source.reshaping import RESHAPES, Reshape
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -63,6 +66,7 @@ from scriptc.frontend.values.abstract import (
     ManagerValue,
     OneOf,
     TupleValue,
+    YieldsValue,
 )
 from scriptc.frontend.values.alternatives import is_of_ranks, split, split_all
 from scriptc.frontend.values.frame import Frame
@@ -135,7 +139,12 @@ def read_reshape(reader: Reader, node: Reshape) -> AbstractValue:
 def call_spread(
     reader: Reader, func: AbstractValue, args: Sequence[AbstractValue | Spread], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """Return the result of a call whose starred argument is one of several sequences, read once for each sequence."""
+    """Return the result of a call whose starred argument is one of several sequences or dicts, read once for each."""
+    several = next((name for name in kwargs if name.startswith(SEVERAL)), None)
+    if several is not None:
+        rest = {name: av for name, av in kwargs.items() if name != several}
+        given = lambda a: rest | dict(reader.items_of(require_known_keys(reader, a)))  # noqa: E731
+        return split(reader, kwargs[several], lambda a: call_spread(reader, func, args, given(a)))
     at = next((i for i, a in enumerate(args) if isinstance(a, Spread)), None)
     if at is None:
         return reader.call(func, [a for a in args if not isinstance(a, Spread)], kwargs)
@@ -536,9 +545,11 @@ def call_function(
     wrapped = getattr(func, "__wrapped__", None)
     if func.__code__ is _CONTEXT_MANAGER and isinstance(wrapped, FunctionType):
         return ManagerValue(wrapped, args, kwargs)
+    if (cls := dataclass_of_init(func, args)) is not None:
+        return run_dataclass_init(reader, cls, func, args, kwargs)
     watch_function(reader, func)
-    if inspect.iscoroutinefunction(func) or inspect.isgeneratorfunction(func):
-        reader.reject("call_of_generator", name=func.__qualname__)
+    if inspect.iscoroutinefunction(func) or inspect.isasyncgenfunction(func):
+        reader.reject("call_of_async", name=func.__qualname__)
     source = find_source(reader, func)
     frame = Frame(source, func, reader.position.loc)
     check_depth(reader, frame, func.__qualname__)
@@ -561,6 +572,8 @@ def call_closure(
 
 
 def follow(reader: Reader, frame: Frame, node: ast.FunctionDef | ast.Lambda) -> AbstractValue:
+    if is_generator(node):
+        return YieldsValue(frame, node)
     body = statements_of(node)
     return call_recursive(reader, frame, body) if calls_itself(reader, frame) else inline(reader, frame, body)
 

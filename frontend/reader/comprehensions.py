@@ -14,6 +14,8 @@ from scriptc.frontend.operations.runtime_dicts import may_table, new_dict, new_s
 from scriptc.frontend.reader.dispatch import reads
 from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.iterables import checked_iterable, length_of_range
+from scriptc.frontend.reader.iteration import iterated
+from scriptc.frontend.reader.kept_items import sites_to_keep
 from scriptc.frontend.reader.paths import restore, snapshot, splice_block
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import assign
@@ -28,9 +30,10 @@ from scriptc.frontend.values.abstract import (
     Scope,
     TupleValue,
     Unbound,
+    YieldsValue,
 )
-from scriptc.frontend.values.predicates import has_alternatives, is_known, is_made_tuple, is_plain_tuple
-from scriptc.frontend.values.verbs import is_run_time, unrolled_ranges
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_list, is_made_tuple, is_plain_tuple
+from scriptc.frontend.values.verbs import is_run_time, unrolled_ranges, walked_sequence
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Block
 
@@ -73,7 +76,7 @@ def grown_list(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]], site
 @reads(ast.SetComp)
 def read_set_comp(reader: Reader, node: ast.SetComp) -> AbstractValue:
     site = (reader.position.loc, "set comp")
-    sequence = reader.evaluate(node.generators[0].iter)
+    sequence = iterated(reader, reader.evaluate(node.generators[0].iter))
     items = known_comprehension(reader, node, node.elt, sequence, site)
     if items is not None:
         return new_set(reader, items, site)
@@ -85,7 +88,7 @@ def read_set_comp(reader: Reader, node: ast.SetComp) -> AbstractValue:
 def read_dict_comp(reader: Reader, node: ast.DictComp) -> AbstractValue:
     site = (reader.position.loc, "dict comp")
     pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
-    sequence = reader.evaluate(node.generators[0].iter)
+    sequence = iterated(reader, reader.evaluate(node.generators[0].iter))
     items = known_comprehension(reader, node, pair, sequence, site)
     if items is not None:
         pairs = [reader.iterate(item) for item in items]
@@ -127,8 +130,13 @@ def read_list_comp(reader: Reader, node: ast.ListComp) -> AbstractValue:
 
 @reads(ast.GeneratorExp)
 def read_generator_exp(reader: Reader, node: ast.GeneratorExp) -> AbstractValue:
-    sequence = checked_iterable(reader, reader.evaluate(node.generators[0].iter))
+    sequence = iterated(reader, checked_iterable(reader, reader.evaluate(node.generators[0].iter)))
     return GeneratorValue(node, reader.position.frame, sequence, tuple(reader.position.frame.scopes))
+
+
+def is_stepwise(sequence: AbstractValue) -> bool:
+    """Return whether a loop over a sequence reads the body of a generator."""
+    return isinstance(sequence, YieldsValue) or isinstance(sequence, GeneratorValue) and is_stepwise(sequence.sequence)
 
 
 def is_in_library(reader: Reader) -> bool:
@@ -142,14 +150,23 @@ def comprehension(
 ) -> AbstractValue:
     """Read a list comprehension as the loop that it abbreviates, with names of its own."""
     first = node.generators[0]
-    sequence = reader.evaluate(first.iter) if sequence is None else sequence
+    sequence = iterated(reader, reader.evaluate(first.iter) if sequence is None else sequence)
     if site in reader.assumptions.known_length or (is_in_library(reader) and not is_run_time(reader, sequence)):
         sequence = unrolled_ranges(reader, sequence)
     items = known_items_of(reader, node.generators, elt, sequence)
     if items is not None:
         return new_list(reader, items, site)
+    if site in reader.assumptions.known_length:
+        keep_walked_length(reader, sequence, reader.assumptions.why_known_length[site])
     target = new_list(reader, [], site)
     return comprehended(reader, node, [elt], target, reader.attribute(target, "append"), sequence)
+
+
+def keep_walked_length(reader: Reader, sequence: AbstractValue, why: str) -> None:
+    """Keep the length of a list that a comprehension walks whose own length must be known; return where it cannot be."""
+    walked = walked_sequence(sequence)
+    if is_list(walked) and (sites := sites_to_keep(reader, walked)):
+        reader.speculation.keep_items(sites, why)
 
 
 def comprehended(
@@ -196,6 +213,8 @@ def known_items_of(
 ) -> list[AbstractValue] | None:
     """Return the items of a comprehension. Return None, and build nothing, if their number is known only at run
     time."""
+    if is_stepwise(sequence):
+        return None
     take_back = attempt(reader)
     ended = False
     with reader.emit.builder.at(Block()) as block:
@@ -322,33 +341,32 @@ def stages(
             reader, av, lambda: with_target(reader, av.scope, generator.target, item, lambda: reader.test(test))
         )
 
-    def make(item: AbstractValue) -> AbstractValue:
-        return within(
-            reader,
-            av,
-            lambda: with_target(reader, av.scope, generator.target, item, lambda: reader.evaluate(av.node.elt)),
-        )
+    return keep, partial(element_of, reader, av)
 
-    return keep, make
+
+def element_of(reader: Reader, av: GeneratorValue, item: AbstractValue) -> AbstractValue:
+    """Return the value of a generator expression with one `for` for an item."""
+    element = lambda: reader.evaluate(av.node.elt)  # noqa: E731
+    return within(reader, av, lambda: with_target(reader, av.scope, av.node.generators[0].target, item, element))
 
 
 def walk_generator(reader: Reader, av: GeneratorValue, site: Any) -> Walk:
     """Return the walk over a generator expression. With one `for` and no `if`, items are made on demand."""
-    node, target = av.node, av.node.generators[0].target
-    element = lambda: reader.evaluate(node.elt)  # noqa: E731
-    inside = lambda run: within(reader, av, run)  # noqa: E731
+    node = av.node
     if node.generators[1:] or node.generators[0].ifs:
-        made = inside(lambda: comprehension(reader, node, node.elt, (reader.position.loc, "comp"), av.sequence))
+        made = within(
+            reader, av, lambda: comprehension(reader, node, node.elt, (reader.position.loc, "comp"), av.sequence)
+        )
         return reader.iteration(made, site)
     walk = reader.iteration(av.sequence, site)
     if walk.items is not None:
-        items = (inside(lambda i=i: with_target(reader, av.scope, target, i, element)) for i in walk.items)
+        items = (element_of(reader, av, item) for item in walk.items)
         return Walk(items=items, limit=walk.limit)
     if walk.count is None:
         return walk
     item = walk.item
     assert item is not None
-    inner = lambda i: inside(lambda: with_target(reader, av.scope, target, item(i), element))  # noqa: E731
+    inner = lambda i: element_of(reader, av, item(i))  # noqa: E731
     return Walk(count=walk.count, item=inner, length=walk.length, lists=walk.lists, finish=walk.finish)
 
 

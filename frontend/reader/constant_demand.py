@@ -11,7 +11,7 @@ from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known
 from scriptc.frontend.values.element_types import is_of_numbers
-from scriptc.frontend.values.predicates import is_known, is_made_tuple, is_run_time_text
+from scriptc.frontend.values.predicates import is_known, is_made_tuple, is_run_time_text, ssa_value
 from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Op, Value
@@ -63,6 +63,13 @@ def demand_constant(reader: Reader, value: Value, why: str) -> None:
         reader.speculation.bake_in(reader.speculation.number_args[source], why)
     elif source is not None:
         reader.speculation.specialize(reader.speculation.arg_places[source], why)
+
+
+def demand_where_items_are_kept(reader: Reader, av: AbstractValue, why: str) -> None:
+    """Have an index or key known in the next reading, if `Assumptions.keeps_items`; return where no reading can know it."""
+    value = ssa_value(av)
+    if reader.assumptions.keeps_items and value is not None:
+        demand_constant(reader, value, why)
 
 
 def knowable(reader: Reader, value: Value) -> Value | None:

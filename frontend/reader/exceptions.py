@@ -8,6 +8,7 @@ cells, which are written at each change and read where the handler begins.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Hashable, Sequence
 from types import FunctionType
 from typing import NoReturn
@@ -35,6 +36,7 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import (
     caught_instance,
     exception_name,
+    exception_of,
     is_exception,
     note_held,
 )
@@ -47,7 +49,7 @@ from scriptc.frontend.values.predicates import is_known, without_flag
 from scriptc.frontend.values.verb import Question
 from scriptc.frontend.values.verbs import raise_value
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Block, Value
+from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.regions import may_raise
 from scriptc.ir.types import EXC, CellType
 
@@ -198,6 +200,13 @@ def protected(
             site.op.erase()
         splice_block(reader, body)
         return falls
+    if not falls and (raised := _only_raise(body)) is not None:
+        for site in watch.sites:
+            site.op.erase()
+        raised.erase()
+        splice_block(reader, body)
+        cls, message = getattr(builtins, raised.attrs["type"]), raised.attrs["message"]
+        return reached(lambda: handle(exception_of(reader, cls, [Known(message)] if message else [], {})))
     end = snapshot(reader)
     restore(reader, before)
     envs = [before, *(site.env for site in watch.sites)]
@@ -219,6 +228,16 @@ def protected(
     restore(reader, before)
     keys = set(names) | {k for k in altered if isinstance(k, Ident)}
     return join_blocks(reader, "try", [], [body, handler], ends, keys, altered, mark)
+
+
+def _only_raise(body: Block) -> Op | None:
+    """Return the op at the end of a block that always raises a builtin exception with a known message, if no other op of
+    the block may raise. The arguments of a KeyError do not follow from its message."""
+    last = body.ops[-1] if body.ops else None
+    if last is None or last.name != "raise" or last.operands or last.attrs["type"] == "KeyError":
+        return None
+    known = hasattr(builtins, last.attrs["type"])
+    return last if known and not any(may_raise(op) for op in body.walk() if op is not last) else None
 
 
 def cells_for(

@@ -28,7 +28,7 @@ from scriptc.frontend.reader.statements import assign, closure
 from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
 from scriptc.frontend.values.abstract import AbstractValue, Known, Poison, TupleValue
 from scriptc.frontend.values.alternatives import split_all
-from scriptc.frontend.values.predicates import is_known
+from scriptc.frontend.values.predicates import has_method, is_known, is_object
 from scriptc.frontend.values.verbs import class_name_of, dict_behind
 
 
@@ -173,7 +173,8 @@ def read_dict(reader: Reader, node: ast.Dict) -> AbstractValue:
 
 def merge_dict(reader: Reader, made: AbstractValue, av: AbstractValue) -> AbstractValue:
     """Execute `**av` in the display of a dict."""
-    if not is_dict_like(dict_behind(av)):
+    by_keys = is_object(av) and has_method(av.cls, "keys")
+    if not is_dict_like(dict_behind(av)) and not by_keys:
         reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object is not a mapping")
     return reader.call(reader.attribute(made, "update"), [av], {})
 

@@ -12,6 +12,7 @@ from scriptc.frontend.values.abstract import (
     Known,
     RangeValue,
     ReversedValue,
+    YieldsValue,
     ZipValue,
 )
 from scriptc.frontend.values.alternatives import present, split
@@ -50,7 +51,7 @@ def count_of_parts(value: Value | None) -> int | None:
     return count if isinstance(count, int) else None
 
 
-def spend(reader: Reader, av: GeneratorValue | ZipValue | ReversedValue | IteratorValue) -> None:
+def spend(reader: Reader, av: GeneratorValue | YieldsValue | ZipValue | ReversedValue | IteratorValue) -> None:
     """Note that an iterator is walked, so that it has no items afterwards, or only some."""
     if av.ident in reader.heap.contents:
         reader.reject("iterator_walked_again")

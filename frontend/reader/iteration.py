@@ -8,8 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from scriptc.frontend.library.python import lists_decomposed as lists
-from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator
+from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator, asked, by_index
 from scriptc.frontend.library.python.itertools_decomposed import ENDLESS
+from scriptc.frontend.library.python.queues_decomposed import Deque
+from scriptc.frontend.operations.containers import container_of
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import new_list
 from scriptc.frontend.operations.objects import special
@@ -39,13 +41,14 @@ from scriptc.frontend.values.abstract import (
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.element_types import is_of_numbers, is_union
 from scriptc.frontend.values.predicates import is_known, is_list, is_made_list, is_object, is_tensor
-from scriptc.frontend.values.structure import sequence_items
+from scriptc.frontend.values.structure import UNROLL_LIMIT, sequence_items
 from scriptc.frontend.values.user_classes import class_of, defines
 from scriptc.frontend.values.verbs import (
     class_name_of,
     describe,
     kind_of,
     materialize,
+    taken,
     unrolled_ranges,
     walked_sequence,
 )
@@ -63,7 +66,7 @@ def zipped_rows(node: ast.Call) -> ast.expr | None:
 
 def iterate(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
     """Return all items of a sequence of known length."""
-    av = unrolled_ranges(reader, av)
+    av = unrolled_ranges(reader, taken(reader, iterated(reader, av)))
     walk = reader.iteration(av, None)
     if walk.items is not None and walk.limit is None:
         return list(walk.items)
@@ -177,16 +180,33 @@ def walk_queue(reader: Reader, av: ObjectValue, walk: Walk) -> Walk:
     return replace(walk, length=length)
 
 
+def iterated(reader: Reader, av: AbstractValue) -> AbstractValue:
+    """Return what a loop over a value walks: for an object of a user's class, the result of its `__iter__`."""
+    if is_object(av) and av.cls not in (SequenceIterator, Deque, *ENDLESS):
+        held = container_of(reader, av)
+        return iterated_object(reader, av) if held is None or defines(av, "__iter__") else held
+    return iterated_object(reader, av) if is_known(av) and defines(av, "__iter__") else av
+
+
 def iterated_object(reader: Reader, av: ObjectValue | Known) -> AbstractValue:
-    """Return the result of an object's __iter__, if that is `iter()` of another value."""
+    """Return the result of an object's `__iter__`."""
     if is_object(av) and av.cls is SequenceIterator:
         return rest_of(reader, av)
     found = special(reader, av, "__iter__", [])
+    if found is None and defines(av, "__getitem__"):
+        return walked_by_index(reader, av)
     if found is None:
         reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object is not iterable")
     if class_of(found) is not SequenceIterator and defines(found, "__next__"):
-        reader.reject("iteration_over_value", what=describe(found))
+        return reader.call(Known(asked), [found], {})
     return found
+
+
+def walked_by_index(reader: Reader, av: AbstractValue) -> AbstractValue:
+    """Return the generator that walks an object by `__getitem__`, as Python does if its class has no other way."""
+    length = reader.call(Known(len), [av], {}) if defines(av, "__len__") else None
+    count = length.obj + 1 if length is not None and is_known(length) and 0 <= length.obj <= UNROLL_LIMIT else 0
+    return reader.call(Known(by_index), [av, TupleValue([Known(i) for i in range(count)])], {})
 
 
 def rest_of(reader: Reader, av: ObjectValue) -> AbstractValue:

@@ -9,11 +9,12 @@ from functools import partial
 
 from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator, has_next
 from scriptc.frontend.operations.indices import integer
-from scriptc.frontend.reader.comprehensions import is_filtered, is_in_library, stages
+from scriptc.frontend.reader.comprehensions import element_of, is_filtered, is_in_library, stages
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.dispatch import runs
+from scriptc.frontend.reader.generators import loop_over
 from scriptc.frontend.reader.iterables import known_bounds, length_of_range, spend
-from scriptc.frontend.reader.iteration import unrolled_walk
+from scriptc.frontend.reader.iteration import iterated, unrolled_walk
 from scriptc.frontend.reader.paths import (
     Env,
     Exit,
@@ -40,6 +41,7 @@ from scriptc.frontend.values.abstract import (
     Moved,
     RangeValue,
     RuntimeValue,
+    YieldsValue,
 )
 from scriptc.frontend.values.frame import LoopTarget
 from scriptc.frontend.values.joins import OneOfPlan, Plan, is_number
@@ -91,8 +93,13 @@ def goes_on(reader: Reader, node: ast.While) -> bool:
 @runs(ast.For)
 def run_for(reader: Reader, node: ast.For) -> bool:
     names = assigned([node.target, *node.body]) & reader.position.frame.live.header[node]
-    sequence = _with_known_dims(reader, reader.evaluate(node.iter))
+    sequence = _with_known_dims(reader, iterated(reader, reader.evaluate(node.iter)))
     site = (reader.position.loc, "for")
+    if isinstance(sequence, YieldsValue):
+        return loop_over(reader, node, sequence, partial(take_item, reader, node))
+    if isinstance(sequence, GeneratorValue) and isinstance(sequence.sequence, YieldsValue):
+        spend(reader, sequence)
+        return loop_over(reader, node, sequence.sequence, partial(take_element, reader, node, sequence, names))
     if isinstance(sequence, GeneratorValue) and sequence.node.generators[1:] and not has_leave(node.body, ast.Break):
         return loop_of_loops(reader, node, sequence)
     take: Callable[[ast.For, AbstractValue, frozenset[str]], bool] = partial(take_item, reader)
@@ -168,10 +175,19 @@ def loop_of_loops(reader: Reader, node: ast.For, av: GeneratorValue) -> bool:
         reader.position.frame.locals.pop(name, None)
 
 
-def take_item(reader: Reader, node: ast.For, item: AbstractValue, names: frozenset[str]) -> bool:
+def take_item(reader: Reader, node: ast.For, item: AbstractValue, names: frozenset[str] = frozenset()) -> bool:
     """Read the body of a loop for one item."""
     assign(reader, node.target, item)
     return reader.run(node.body)
+
+
+def take_element(
+    reader: Reader, node: ast.For, sequence: GeneratorValue, names: frozenset[str], item: AbstractValue
+) -> bool:
+    """Read the body of a loop over a generator expression for one item of the generator's own sequence."""
+    if sequence.node.generators[0].ifs:
+        return filter_of(reader, sequence)(node, item, names)
+    return take_item(reader, node, element_of(reader, sequence, item))
 
 
 def filter_of(reader: Reader, av: GeneratorValue) -> Callable[[ast.For, AbstractValue, frozenset[str]], bool]:

@@ -8,9 +8,10 @@ from types import FunctionType
 
 from scriptc.frontend.environment.lookup import find_source
 from scriptc.frontend.reader.binding import bind_arguments
-from scriptc.frontend.reader.dispatch import reads, runs
+from scriptc.frontend.reader.dispatch import runs
 from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.exceptions import finishing, go_on, protected, putting_off
+from scriptc.frontend.reader.generators import back_in, variables_in_heap
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import assign, inline
 from scriptc.frontend.source.nodes import all_nodes, child_nodes
@@ -19,7 +20,6 @@ from scriptc.frontend.values.abstract import (
     AbstractValue,
     Bound,
     ClassOf,
-    Ident,
     Known,
     ManagerValue,
     RuntimeValue,
@@ -108,41 +108,20 @@ def generated(reader: Reader, node: ast.With, manager: ManagerValue, enter: Call
         reader.reject("manager_with_other_yields")
     caller, made = reader.position.frame, Frame(source, manager.func, reader.position.loc)
     bind_arguments(reader, made, manager.func, manager.args, manager.kwargs)
-    shared = {name: Ident(name) for name in assigned([node]) - caller.cells.keys()}
-    for name, cell in shared.items():
-        caller.cells[name] = cell
-        reader.heap.contents[cell] = caller.locals.pop(name, Unbound())
-
     leaving = Leaving()
     reader.heap.contents[leaving.way], reader.heap.contents[leaving.returned] = Known(0), Unbound()
     leaves = any(has_leave(node.body, kind) for kind in (ast.Break, ast.Continue)) or _returns(node.body)
 
     def body(value: AbstractValue) -> AbstractValue:
-        reader.position.frames.append(caller)
-        saved, reader.position.node = reader.position.node, node
-        try:
+        with back_in(reader, caller, node):
             if not (putting_off(reader, lambda: enter(value), leaving) if leaves else enter(value)):
                 raise Terminated
-        finally:
-            reader.position.frames.pop()
-            reader.position.node = saved
         return Known(None)
 
     made.on_yield = body
-    try:
+    with variables_in_heap(reader, assigned([node])):
         inline(reader, made, generator)
-    finally:
-        for name, cell in shared.items():
-            del caller.cells[name]
-            caller.locals[name] = reader.heap.contents.pop(cell, Unbound())
     return go_on(reader, leaving)
-
-
-@reads(ast.Yield)
-def read_yield(reader: Reader, node: ast.Yield) -> AbstractValue:
-    if reader.position.frame.on_yield is None:
-        reader.reject("yield")
-    return reader.position.frame.on_yield(Known(None) if node.value is None else reader.evaluate(node.value))
 
 
 def _yields_once(stmts: Sequence[ast.stmt]) -> bool:

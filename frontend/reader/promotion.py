@@ -13,7 +13,7 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.predicates import has_known_keys, is_object, is_record
 from scriptc.frontend.values.structure import parts_of
-from scriptc.frontend.values.user_classes import is_plain
+from scriptc.frontend.values.user_classes import can_be_made
 
 _DEEPEST = 8  # the deepest nesting that is searched
 
@@ -24,7 +24,7 @@ def may_be_record(av: ObjectValue | DictValue) -> bool:
         return False
     if has_known_keys(av):
         return av.made.cls is dict and all(isinstance(key, (str, int)) for key in av.items)
-    return is_plain(av.cls) and bool(av.cls.__dictoffset__)
+    return can_be_made(av.cls) and bool(av.cls.__dictoffset__)
 
 
 def record_key(av: ObjectValue | DictValue) -> Any:

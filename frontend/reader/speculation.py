@@ -72,6 +72,7 @@ class Speculation:
         self.type_variables: list[tuple[Any, TypeVariable]] = []  # element types of the lists made so far, by site
         self.changed: list[TypeVariable] = []  # element types of changed lists whose site is not known
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
+        self.found_items = False  # a list of any length got a known string, a dict or an object
         self.decided: set[Any] = set()  # sites of `while` loops whose condition is known before the first iteration
         self.number_args: dict[Value, Any] = {}  # numbers outside: their keys in Assumptions.changing
         self.arg_places: dict[Value, int] = {}  # parameters that can be made known: their numbers in the signature
@@ -211,14 +212,9 @@ class Speculation:
             self.settle_changes()
         return av.value
 
-    def sites_of(self, av: ListValue) -> set[Any]:
-        """Return the sites of the program at which a list may have been made."""
-        variable = _variable_of(av)
-        return {site for site, made in self.type_variables if made.find() is variable} | {av.site}
-
     def keep_length(self, av: ListValue, error: UserError) -> NoReturn:
         """Keep the items of a list one by one in the next reading; raise `error` where that is no help."""
-        self.keep_sites(self.sites_of(av), _variable_of(av), error)
+        self.keep_sites(sites_of(self, av), _variable_of(av), error)
 
     def keep_sites(self, sites: set[Any], variable: TypeVariable | None, error: UserError) -> NoReturn:
         """Keep the length of the lists made at some sites, as `keep_length` does. `variable` has their element type."""
@@ -229,6 +225,14 @@ class Speculation:
             raise error
         self.keep_items(sites, error.message)
 
+    def keep_new_list(self, site: Any, why: str) -> bool:
+        """Keep the items of a list that is made now at a site one by one; return whether the list may be kept so."""
+        if site is None or site in self.assumptions.run_time_lists:
+            return False
+        self.assumptions.known_length.add(site)
+        self.assumptions.why_known_length[site] = why
+        return True
+
     def keep_items(self, sites: set[Any], why: str) -> NoReturn:
         """Keep the items of the lists made at some sites one by one.
 
@@ -238,6 +242,8 @@ class Speculation:
         """
         self.assumptions.known_length |= sites
         self.assumptions.why_known_length |= dict.fromkeys(sites, why)
+        if self.assumptions.keeps_items:
+            self.assumptions.tables.clear()  # their keys may come from these lists
         self._read_again("keep_items", f"the length of a list must be known: {why}")
 
     def forget_length(self, site: Any, why: str = "goes into a container or an object") -> None:
@@ -539,6 +545,12 @@ def _add_location(state: dict[Any, StateLocation], container: Any, location: Sta
     at = (id(container), location.key)
     if at not in state or not location.is_item:
         state[at] = location
+
+
+def sites_of(speculation: Speculation, av: ListValue) -> set[Any]:
+    """Return the sites of the program at which a list may have been made."""
+    variable = _variable_of(av)
+    return {site for site, made in speculation.type_variables if made.find() is variable} | {av.site}
 
 
 def _variable_of(av: ListValue) -> TypeVariable | None:

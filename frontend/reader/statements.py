@@ -10,6 +10,7 @@ from scriptc.frontend.operations.formatting import joined, raise_with
 from scriptc.frontend.operations.materialize import any_length, new_list
 from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
 from scriptc.frontend.reader.constant_demand import demand_constant
+from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.dispatch import STATEMENTS, runs
 from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, Restart, Terminated, UserError
 from scriptc.frontend.reader.iterables import item_at
@@ -35,9 +36,18 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.alternatives import present
 from scriptc.frontend.values.frame import Frame
-from scriptc.frontend.values.predicates import has_alternatives, is_known, is_made_list, is_plain_tuple, is_tensor
+from scriptc.frontend.values.predicates import (
+    has_alternatives,
+    is_known,
+    is_made_list,
+    is_object,
+    is_of_caller,
+    is_plain_tuple,
+    is_record,
+    is_tensor,
+)
 from scriptc.frontend.values.verb import Verb
-from scriptc.frontend.values.verbs import is_run_time
+from scriptc.frontend.values.verbs import describe, is_run_time
 from scriptc.ir.core import Block, Value
 
 
@@ -152,10 +162,22 @@ def delete(reader: Reader, target: ast.expr) -> None:
                 delete(reader, t)
         case ast.Subscript():
             reader.delete_item(reader.evaluate(target.value), reader.evaluate(target.slice))
-        case ast.Attribute() if is_known(owner := reader.evaluate(target.value)):
-            delete_attribute(reader, owner.obj, target.attr)
-        case _:
-            reader.reject("attribute_deleted")
+        case ast.Attribute():
+            delete_attribute_of(reader, reader.evaluate(target.value), target.attr)
+
+
+def delete_attribute_of(reader: Reader, owner: AbstractValue, name: str) -> None:
+    """Execute `del owner.name`."""
+    if is_known(owner):
+        delete_attribute(reader, owner.obj, name)
+        return
+    if not is_object(owner) or is_record(owner) or is_of_caller(owner):
+        reader.reject("attribute_deleted", what=describe(owner))
+    items = dict(reader.items_of(owner))
+    if name not in items:
+        reader.emit.raise_error("AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
+    del items[name]
+    set_items(reader, owner, items)
 
 
 @runs(ast.Assert)

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING
 
 from scriptc.frontend.environment.dependencies import record_dependency
-from scriptc.frontend.source.nodes import all_nodes
+from scriptc.frontend.source.nodes import all_nodes, child_nodes
 from scriptc.frontend.source.reshaping import mark
 from scriptc.ir.loc import Loc
 
@@ -120,6 +122,27 @@ def _on_disk(code: CodeType) -> CodeType:
     frozen, _, name = code.co_filename.rstrip(">").partition(" ")
     file = getattr(sys.modules.get(name), "__file__", None) if frozen == "<frozen" else None
     return code.replace(co_filename=file) if file else code
+
+
+@lru_cache(maxsize=4096)
+def is_generator(node: FunctionNode) -> bool:
+    """Return whether a function yields."""
+    return any(True for _ in _yields([node.body] if isinstance(node, ast.Lambda) else node.body))
+
+
+@lru_cache(maxsize=4096)
+def yields_within_try(node: FunctionNode) -> bool:
+    """Return whether a generator yields inside a `try` or `with`, which would see what the walking loop raises."""
+    return any(True for s in all_nodes(node) if isinstance(s, (ast.Try, ast.With)) for _ in _yields(s.body))
+
+
+def _yields(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    """Return the `yield` expressions in nodes, without those of the functions inside."""
+    for node in nodes:
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            yield node
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            yield from _yields(child_nodes(node))
 
 
 def statements_of(node: FunctionNode) -> list[ast.stmt]:

@@ -412,6 +412,15 @@ class GeneratorValue(AbstractValue):
 
 
 @dataclass(eq=False, slots=True)
+class YieldsValue(AbstractValue):
+    """A generator: the call of a function with `yield`. Its body is read where a loop walks it."""
+
+    frame: Frame  # with the arguments bound
+    node: ast.FunctionDef | ast.Lambda
+    ident: Ident = field(default_factory=Ident)
+
+
+@dataclass(eq=False, slots=True)
 class PartialValue(AbstractValue):
     """A functools.partial(...) that compiled code made."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import inspect
 import sys
+from collections import OrderedDict
 from types import FunctionType
 
 import torch
@@ -13,6 +14,14 @@ from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.library.torch.futures_decomposed import Future
 from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue, TupleValue
 from scriptc.frontend.values.predicates import is_known
+
+CONTENT = "<content>"  # the attribute that holds the dict or list of an object whose class inherits from one
+_CONTAINERS = (OrderedDict, dict, list)
+
+
+def container_base(cls: type) -> type | None:
+    """Return the class among dict, OrderedDict and list that a user's class inherits from."""
+    return next((base for base in _CONTAINERS if issubclass(cls, base)), None)
 
 
 def class_of(av: AbstractValue) -> type | None:
@@ -53,20 +62,36 @@ def is_plain_module(cls: type) -> bool:
     )
 
 
-def _is_set_plainly(cls: type) -> bool:
-    """Return whether an assignment or deletion of an attribute runs no code of the user."""
-    own = [m for m in (cls.__setattr__, cls.__delattr__) if m not in (object.__setattr__, object.__delattr__)]
-    codes = [getattr(m, "__code__", None) for m in own]
-    return all(code is not None and code.co_filename == "<string>" for code in codes)  # a frozen dataclass
+def own_setter(cls: type) -> FunctionType | None:
+    """Return the `__setattr__` that a user's class defines in Python. The one of a frozen dataclass is no user's."""
+    found = cls.__setattr__
+    return found if isinstance(found, FunctionType) and found.__code__.co_filename != "<string>" else None
 
 
 def is_plain(cls: type) -> bool:
-    """Return whether instances of a class have only attributes and Python methods."""
-    if issubclass(cls, (BaseException, enum.Enum)) or cls.__new__ is not object.__new__:
+    """Return whether instances of a class have only attributes and Python methods, and no code of the class makes the
+    instances or reads or sets their attributes."""
+    set_plainly = cls.__setattr__ is object.__setattr__ or own_setter(cls) is None
+    read_plainly = cls.__getattribute__ is object.__getattribute__ and not hasattr(cls, "__getattr__")
+    made_plainly = cls.__new__ is object.__new__ and container_base(cls) is None
+    return can_be_made(cls) and set_plainly and read_plainly and made_plainly
+
+
+def can_be_made(cls: type) -> bool:
+    """Return whether compiled code can make instances of a class: they have attributes, and perhaps a dict or list."""
+    base = container_base(cls)
+    if issubclass(cls, (BaseException, enum.Enum)):
         return False
-    if any(b.__module__ == "builtins" and b is not object for b in cls.__mro__):
+    if cls.__new__ is not (base or object).__new__ and not isinstance(cls.__new__, FunctionType):
+        return False
+    inherited = (object,) if base is None else base.__mro__
+    if any(b.__module__ == "builtins" and b not in inherited for b in cls.__mro__):
         return False
     own = not is_library(cls.__module__) or cls.__module__.startswith("torch.distributions.") or cls is Future
-    if not own or type(cls).__call__ is not type.__call__ or not _is_set_plainly(cls):
-        return False
-    return cls.__getattribute__ is object.__getattribute__ and not hasattr(cls, "__getattr__")
+    return own and type(cls).__call__ is type.__call__ and not _deletes_attributes(cls)
+
+
+def _deletes_attributes(cls: type) -> bool:
+    """Return whether the deletion of an attribute runs code of the user."""
+    found = cls.__delattr__
+    return found is not object.__delattr__ and found.__code__.co_filename != "<string>"

@@ -145,6 +145,12 @@ def unrolled_ranges(reader: Reader, sequence: AbstractValue) -> AbstractValue:
     return sequence
 
 
+@Verb
+def taken(reader: Reader, sequence: AbstractValue) -> AbstractValue:
+    """Return the sequence with all items taken from it, if it makes them one by one."""
+    return sequence
+
+
 @Question
 def walked_sequence(sequence: AbstractValue) -> AbstractValue:
     """Return the sequence that an iterator finally walks."""

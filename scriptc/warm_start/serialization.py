@@ -170,6 +170,7 @@ _BY_NAME = {cls.__name__: cls for cls in _RECORDS}
 # record has one.
 _MAKERS: dict[str, tuple[tuple[str, ...], tuple[Check, ...]]] = {
     "Maker": (("cls", "names"), (_is(type), _names)),
+    "MappingMaker": (("cls", "names", "keys", "places"), (_is(type), _names, _is(tuple), _numbers)),
     "DictMaker": (("cls", "factory", "keys"), (_subclass(dict), _or_none(_is(*_CODE)), _or_none(_is(tuple)))),
     "DequeMaker": ((), ()),
     "Chooser": (("tags",), (_numbers,)),

@@ -417,7 +417,7 @@ ACCEPTED: dict[str, str] = {
 
 REFUSED: dict[str, str] = {
     "`async`, `await`": "awaits",
-    "`yield`, except in a context manager": "yields",
+    "generators as results, and a compiled function that yields": "Generates",
     "`except*`, exceptions with a `__str__` of their own": "",
     "recursion that neither ends at compile time nor passes values of the same kinds": "",
     "`class` inside a function": "class_inside",
@@ -425,12 +425,11 @@ REFUSED: dict[str, str] = {
     "`import` of a module that is not imported yet": "imports_what_is_not_imported",
     "assignment to a global, or to a variable of a function outside the compiled code": "global_assigned",
     "assignment to attributes of classes and Python modules": "",
-    "assignment to attributes of torch's modules, and objects made here, with a `__setattr__` (`nn.LSTM`)": "",
+    "assignment to attributes of torch's modules with a `__setattr__` (`nn.LSTM`)": "",
     "functions, modules or objects of the caller in lists that grow in a loop of unknown length": (
         "functions_in_a_list_that_grows"
     ),
     "tuples of items of different kinds whose length changes in a loop of unknown length": "tuple_of_kinds_that_grows",
-    "`for` over an object with a `__next__` of its own": "counts_by_iteration",
     "`bytearray` and `array.array` as arguments, subclasses of `collections.deque`": "",
     "a `collections.deque` from outside with several kinds of items, or in a class, closure or tuple": (
         "KeepsADequeOfKinds KeepsADequeInItsClass"

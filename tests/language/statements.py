@@ -504,22 +504,6 @@ def awaits(x):
     return inner
 
 
-def squares_in_a_list(n):
-    found = []
-    for i in range(n):
-        found.append(i * i)
-    return found
-
-
-@write("yield", squares_in_a_list, (4,), (0,))
-def yields(n):
-    def squares():  # noqa: ANN202
-        for i in range(n):
-            yield i * i  # refused
-
-    return list(squares())
-
-
 class Point:
     def __init__(self, x):
         self.x = x
@@ -535,20 +519,6 @@ def class_inside(x):
         pass
 
     return x + 1
-
-
-def extended(n):
-    found = []
-    found.extend(range(n))
-    return found
-
-
-@write("yield_from", extended, (3,), (0,))
-def yields_from(n):
-    def all_of_them():
-        yield from range(n)  # refused
-
-    return list(all_of_them())
 
 
 def chooses_by_if(n):

@@ -7,8 +7,10 @@ from typing import Any
 
 import torch
 
+from scriptc.frontend.environment.watching import watch_names
 from scriptc.frontend.library.python.lists_decomposed import copied_items, copy_values
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.attributes import found_attribute
 from scriptc.frontend.operations.materialize import apply_op, new_list
 from scriptc.frontend.operations.objects import refuse_attributes_of_some
 from scriptc.frontend.operations.records import as_record
@@ -28,7 +30,7 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.alternatives import split, without
 from scriptc.frontend.values.predicates import has_alternatives, is_known, is_object
-from scriptc.frontend.values.user_classes import defines
+from scriptc.frontend.values.user_classes import can_be_made, container_base, defines
 from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import is_run_time
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, DictType, SetType, TensorType
@@ -172,12 +174,26 @@ def _new_container(r: Reader, x: Known, memo: _Memo) -> AbstractValue:
     if isinstance(x.obj, list):
         site = (r.position.loc, "deepcopy", len(memo))
         return new_list(r, [_deep_copy(r, item, memo) for item in r.iterate(x)], site)
-    return _deep_copy(r, _copy(r, x), memo) if isinstance(x.obj, dict) else _deep_copy_of_object.default(r, x, memo)
+    if isinstance(x.obj, dict):
+        return _deep_copy(r, _copy(r, x), memo)
+    cls = type(x.obj)
+    if not can_be_made(cls) or container_base(cls) is not None or not hasattr(x.obj, "__dict__") or _copies_itself(x):
+        return _deep_copy_of_object.default(r, x, memo)
+    watch_names(r, cls)
+    names = list(vars(x.obj))
+    r.environment.guard("DICT_KEYS_ARE", vars(x.obj), None, tuple(names))
+    return ObjectValue(cls, {name: _deep_copy(r, found_attribute(r, x.obj, name), memo) for name in names})
+
+
+def _copies_itself(x: AbstractValue) -> bool:
+    """Return whether the class of an object defines how the object is copied."""
+    own = ("__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
+    return any(defines(x, name) for name in own)
 
 
 @_deep_copy_of_object.of(ObjectValue)
 def _new_object(r: Reader, x: ObjectValue, memo: _Memo) -> AbstractValue:
-    if defines(x, "__deepcopy__"):
+    if _copies_itself(x):
         return _deep_copy_of_object.default(r, x, memo)
     return as_record(r, ObjectValue(x.cls, {name: _deep_copy(r, item, memo) for name, item in r.items_of(x).items()}))
 

@@ -40,6 +40,18 @@ def store_items(d: Any, other: Any) -> None:
         d[key] = other[key]
 
 
+def update_each(d: Any, source: Any = (), /, **items: Any) -> None:
+    """Update as `MutableMapping.update` does, which calls `d.__setitem__` for each item."""
+    if hasattr(source, "keys"):
+        for key in source.keys():  # noqa: SIM118
+            d[key] = source[key]
+    else:
+        for key, value in source:
+            d[key] = value
+    for key, value in items.items():
+        d[key] = value
+
+
 def count(d: Any, keys: Any) -> None:
     for key in keys:
         d[key] = d.get(key, 0) + 1

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scriptc.frontend.library.python import iterators_decomposed as iterators
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.reader.iteration import iterated_object
+from scriptc.frontend.reader.iteration import iterated_object, walked_by_index
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -19,6 +19,7 @@ from scriptc.frontend.values.abstract import (
     RangeValue,
     ReversedValue,
     TupleValue,
+    YieldsValue,
     ZipValue,
 )
 from scriptc.frontend.values.verb import Verb
@@ -47,8 +48,8 @@ def _iterator_by_index(r: Reader, source: AbstractValue) -> AbstractValue:
     return over(source)
 
 
-@_iterator.of(GeneratorValue)
-def _generator_itself(r: Reader, source: GeneratorValue) -> AbstractValue:
+@_iterator.of(GeneratorValue, YieldsValue)
+def _generator_itself(r: Reader, source: GeneratorValue | YieldsValue) -> AbstractValue:
     return source
 
 
@@ -60,6 +61,9 @@ def _iterator_itself(r: Reader, source: AbstractValue) -> AbstractValue:
 @_iterator.of(ObjectValue)
 def _iterator_of_object(r: Reader, source: ObjectValue) -> AbstractValue:
     return source if source.cls is iterators.SequenceIterator else iterated_object(r, source)
+
+
+serves("collections.abc.Sequence.__iter__")(walked_by_index)
 
 
 @serves("builtins.next")
@@ -80,7 +84,7 @@ def _next_item_outside(r: Reader, iterator: Known, *default: AbstractValue) -> A
     return _next_item.default(r, iterator, *default)
 
 
-@_next_item.of(GeneratorValue, ZipValue, ReversedValue, IteratorValue)
+@_next_item.of(GeneratorValue, YieldsValue, ZipValue, ReversedValue, IteratorValue)
 def _only_item(r: Reader, iterator: AbstractValue, *default: AbstractValue) -> AbstractValue:
     """Return the first item of an iterator that no other code walks."""
     return r.call(Known(iterators.first_or if default else iterators.first), [iterator, *default], {})
@@ -94,5 +98,5 @@ def _next_item_of_object(r: Reader, iterator: ObjectValue, *default: AbstractVal
     if default and own:
         return r.call(Known(iterators.next_or), [iterator, *default], {})
     if default:
-        r.reject("next_with_default")
+        return r.call(Known(iterators.asked_or), [iterator, *default], {})
     return r.call(r.attribute(iterator, "__next__"), [], {})

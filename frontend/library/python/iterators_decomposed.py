@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from scriptc.frontend.library.registry import decomposes
@@ -53,6 +54,66 @@ def first_or(items: Any, default: Any) -> Any:
     for item in items:
         return item
     return default
+
+
+def asked(iterator: Any) -> Iterator[Any]:
+    """Yield the items of an object with `__next__`."""
+    while True:
+        try:
+            item = iterator.__next__()
+        except StopIteration:
+            return
+        yield item
+
+
+def asked_or(iterator: Any, default: Any) -> Any:
+    """Return `next(iterator, default)` of an object with `__next__`."""
+    try:
+        return iterator.__next__()
+    except StopIteration:
+        return default
+
+
+def by_index(sequence: Any, first: tuple[int, ...]) -> Iterator[Any]:
+    """Yield the items of an object by `__getitem__`, up to the first index that it has not. The first indices are known."""
+    for known in first:
+        try:
+            item = sequence[known]
+        except IndexError:
+            return
+        yield item
+    i = len(first)
+    while True:
+        try:
+            item = sequence[i]
+        except IndexError:
+            return
+        yield item
+        i += 1
+
+
+def numbered(items: Any, start: Any) -> Iterator[Any]:
+    """Yield what `enumerate` does, item by item."""
+    i = start
+    for item in items:
+        yield i, item
+        i += 1
+
+
+def beside(before: Any, items: Any, after: Any) -> Iterator[Any]:
+    """Yield the rows of `zip(*before, items, *after)`, where `items` is a generator and all others have a length."""
+    i = 0
+    shortest = min(len(other) for other in before + after) if before + after else None
+    shortest_before = min(len(other) for other in before) if before else None
+    if shortest_before == 0:
+        return
+    for item in items:
+        if i == shortest:
+            return
+        yield (*(other[i] for other in before), item, *(other[i] for other in after))
+        i += 1
+        if i == shortest_before:
+            return
 
 
 @decomposes("builtins.map")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
 
 from scriptc.frontend.environment.host_objects import type_name
-from scriptc.frontend.environment.state import attribute_slot, delete_attribute, has_slot, store_plain
+from scriptc.frontend.environment.state import attribute_slot, has_slot, store_plain
 from scriptc.frontend.environment.watching import (
     call_in_python,
     watch,
@@ -17,14 +18,18 @@ from scriptc.frontend.environment.watching import (
     watch_names,
     watch_object,
 )
+from scriptc.frontend.library.python import objects_decomposed as objects
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.attributes import found_attribute
+from scriptc.frontend.operations.construction import with_container
 from scriptc.frontend.operations.logic import is_one_of
 from scriptc.frontend.operations.materialize import list_item
-from scriptc.frontend.operations.objects import special
+from scriptc.frontend.operations.objects import object_attribute, set_attribute, special
 from scriptc.frontend.operations.runtime_dicts import refuse_unhashable, type_of_key
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import is_exception
+from scriptc.frontend.reader.statements import delete_attribute_of
 from scriptc.frontend.values.abstract import (
     AbstractValue,
     ClassOf,
@@ -40,7 +45,7 @@ from scriptc.frontend.values.element_types import is_hashable
 from scriptc.frontend.values.predicates import has_alternatives, is_known, is_object, is_tensor, tensor_type
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.union_kinds import NUMBERS
-from scriptc.frontend.values.user_classes import is_generated
+from scriptc.frontend.values.user_classes import can_be_made, class_of, is_generated
 from scriptc.frontend.values.verbs import describe, python_class, type_of
 from scriptc.ir.ops.dicts import has_hash
 from scriptc.ir.types import EXC
@@ -111,6 +116,8 @@ def getattr_(r: Reader, owner: AbstractValue, name: AbstractValue, *default: Abs
     attr = require_known(r, name, "the name of getattr()")
     if not default:
         return r.attribute(owner, attr)
+    if asks_getattr(r, owner, attr):
+        return r.call(Known(objects.attribute_or), [owner, name, *default], {})
     return r.choose(_has(r, owner, attr), lambda: r.attribute(owner, attr), lambda: default[0])
 
 
@@ -124,22 +131,60 @@ def setattr_(r: Reader, owner: AbstractValue, name: AbstractValue, value: Abstra
 def plain_setattr(r: Reader, owner: AbstractValue, name: AbstractValue, value: AbstractValue) -> AbstractValue:
     if is_known(owner):
         store_plain(r, owner.obj, require_known(r, name, "the name of an attribute"), value)
+    elif is_object(owner):
+        set_attribute(r, owner, require_known(r, name, "the name of an attribute"), value)
     else:
         r.store_attribute(owner, require_known(r, name, "the name of an attribute"), value)
     return Known(None)
 
 
+@serves("builtins.object.__getattribute__")
+def plain_getattribute(r: Reader, owner: AbstractValue, name: AbstractValue) -> AbstractValue:
+    attr = require_known(r, name, "the name of an attribute")
+    is_outside = is_known(owner) and not isinstance(owner.obj, (type, ModuleType, torch.nn.Module))
+    if is_object(owner):
+        return object_attribute(r, owner, attr)
+    return found_attribute(r, owner.obj, attr) if is_outside else r.attribute(owner, attr)  # type: ignore[attr-defined]
+
+
+@serves("builtins.object.__new__")
+def plain_new(r: Reader, cls: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+    made = require_known(r, cls, "the class of an object")
+    if not can_be_made(made):
+        r.reject("object_of_other_class", name=made.__name__)
+    return with_container(r, made)
+
+
 @serves("builtins.delattr")
 def delattr_(r: Reader, owner: AbstractValue, name: AbstractValue) -> AbstractValue:
-    if not is_known(owner):
-        r.reject("delattr_of_object")
-    delete_attribute(r, owner.obj, require_known(r, name, "the name of delattr()"))
+    delete_attribute_of(r, owner, require_known(r, name, "the name of delattr()"))
     return Known(None)
 
 
 @serves("builtins.hasattr")
 def hasattr_(r: Reader, owner: AbstractValue, name: AbstractValue) -> AbstractValue:
-    return _has(r, owner, require_known(r, name, "the name of hasattr()"))
+    attr = require_known(r, name, "the name of hasattr()")
+    if asks_getattr(r, owner, attr):
+        return r.call(Known(objects.has_attribute), [owner, name], {})
+    return _has(r, owner, attr)
+
+
+def asks_getattr(r: Reader, owner: AbstractValue, name: str) -> bool:
+    """Return whether Python code of an object's class decides whether the object has an attribute."""
+    if not is_known(owner) and not is_object(owner):
+        return False
+    cls = class_of(owner)
+    if isinstance(owner, Known) and isinstance(owner.obj, (type, ModuleType, torch.nn.Module)) or cls is None:
+        return False
+    if isinstance(cls.__getattribute__, FunctionType):
+        return True
+    return isinstance(getattr(cls, "__getattr__", None), FunctionType) and not _is_found(r, owner, name)
+
+
+def _is_found(r: Reader, owner: AbstractValue, name: str) -> bool:
+    """Return whether an object or its class has an attribute without a call of `__getattr__`."""
+    own = r.items_of(owner) if is_object(owner) else getattr(require_known(r, owner, "an object"), "__dict__", {})
+    return name in own or any(name in c.__dict__ for c in class_of(owner).__mro__)  # type: ignore[union-attr]
 
 
 def _has(r: Reader, owner: AbstractValue, name: str) -> AbstractValue:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 
+from scriptc.frontend.library.python import iterators_decomposed as iterators
 from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.comparison import are_same
@@ -12,10 +13,11 @@ from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.materialize import make_tuple, new_list, wrap
 from scriptc.frontend.operations.runtime_dicts import in_any_order, refuse_item_sets
 from scriptc.frontend.operations.tuples import tuple_of_items
-from scriptc.frontend.reader.comprehensions import attempt
+from scriptc.frontend.reader.comprehensions import attempt, is_stepwise
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.iterables import checked_iterable
+from scriptc.frontend.reader.iteration import iterated
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -27,10 +29,11 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     TupleValue,
     Unbound,
+    YieldsValue,
     ZipValue,
 )
 from scriptc.frontend.values.predicates import has_known_length, is_known, is_made_list, is_none, is_set, is_tensor
-from scriptc.frontend.values.verbs import class_name_of, is_run_time, length, materialize, python_class, type_of
+from scriptc.frontend.values.verbs import class_name_of, is_run_time, length, materialize, python_class, taken, type_of
 from scriptc.ir.core import Block
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR
@@ -56,6 +59,8 @@ def list_(r: Reader, sequence: AbstractValue | None = None) -> AbstractValue:
     site = (r.position.loc, "list()")
     if sequence is None:
         return new_list(r, [], site)
+    if (walked := iterated(r, sequence)) is not sequence or isinstance(sequence, YieldsValue):
+        return list_(r, taken(r, walked))
     if is_run_time(r, sequence):
         return r.call(Known(lists.items_of), [sequence], {})
     return new_list(r, r.iterate(sequence), site)
@@ -63,6 +68,7 @@ def list_(r: Reader, sequence: AbstractValue | None = None) -> AbstractValue:
 
 @serves("builtins.tuple")
 def tuple_(r: Reader, sequence: AbstractValue = Known(())) -> AbstractValue:
+    sequence = taken(r, iterated(r, sequence))
     return tuple_of_items(r, sequence) if is_run_time(r, sequence) else make_tuple(r.iterate(sequence))
 
 
@@ -229,12 +235,16 @@ def range_(r: Reader, *bounds: AbstractValue) -> AbstractValue:
 
 @serves("builtins.enumerate")
 def enumerate_(r: Reader, sequence: AbstractValue, start: AbstractValue = Known(0)) -> AbstractValue:
-    return ZipValue([checked_iterable(r, sequence)], start)
+    source = iterated(r, checked_iterable(r, sequence))
+    return r.call(Known(iterators.numbered), [source, start], {}) if is_stepwise(source) else ZipValue([source], start)
 
 
 @serves("builtins.zip")
 def zip_(r: Reader, *sequences: AbstractValue, strict: AbstractValue = Known(False)) -> AbstractValue:
-    return ZipValue(
-        [checked_iterable(r, sequence) for sequence in sequences],
-        strict=bool(require_known(r, strict, "the strict of zip()")),
-    )
+    parts, is_strict = [iterated(r, checked_iterable(r, s)) for s in sequences], require_known(r, strict, "the strict of zip()")
+    stepwise = [i for i, part in enumerate(parts) if is_stepwise(part)]
+    if len(stepwise) != 1 or is_strict:
+        return ZipValue(parts, strict=bool(is_strict))
+    at = stepwise[0]
+    sides = [TupleValue([list_(r, part) for part in side]) for side in (parts[:at], parts[at + 1 :])]
+    return r.call(Known(iterators.beside), [sides[0], parts[at], sides[1]], {})

@@ -316,31 +316,12 @@ def root_in_init(n):
     return [node.root.n for node in found]
 
 
-# ---- iteration ----
-class CountsDown:
-    def __init__(self, n):
-        self.n = n
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        if self.n <= 0:
-            raise StopIteration
-        self.n -= 1
-        return self.n
+def name_under_a_key(table, key):
+    table[key] = 2.0
+    return len(table)
 
 
-def counts_by_calls(n):
-    counter, found = CountsDown(n), 0
-    while counter.n > 0:
-        found += counter.__next__()
-    return found
-
-
-@write("iteration_over_value", counts_by_calls, (4,))
-def counts_by_iteration(n):
-    found = 0
-    for i in CountsDown(n):  # refused
-        found += i
-    return found
+@write("functions_in_dict", name_under_a_key, ({"a": 1.0}, "b"))
+def function_under_a_key(table, key):
+    table[key] = abs  # refused
+    return len(table)

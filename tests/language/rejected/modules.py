@@ -202,17 +202,17 @@ class PassesByName(Passes):
 write("hook_and_keywords", Passes(), (X,))(PassesByName())
 
 
-def generator(x):
-    yield x
+async def waits(x):
+    return x
 
 
-def in_a_list(x):
-    return [x]
+def called_at_once(x):
+    return x
 
 
-@write("call_of_generator", lambda x: in_a_list(x)[0], (X,))
-def calls_a_generator(x):
-    return next(generator(x))  # refused
+@write("call_of_async", lambda x: called_at_once(x), (X,))
+def calls_an_async_function(x):
+    return waits(x)  # refused
 
 
 made = {}

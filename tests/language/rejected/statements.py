@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import math
 import sys
 from collections.abc import Mapping
@@ -133,16 +134,83 @@ def attribute_is_none(x):
 
 @write("attribute_deleted", attribute_is_none, (X,))
 def deletes_an_attribute(x):
-    p = Point(x)
-    del p.x  # refused
+    found = []
+    for row in x:
+        found.append(Point(row))
+    del found[0].x  # refused
     return None
 
 
-@write("delattr_of_object", attribute_is_none, (X,))
-def deletes_an_attribute_by_name(x):
-    p = Point(x)
-    delattr(p, "x")  # refused
-    return None
+def number_at_a_time(n):
+    return n + 1
+
+
+class Generates(torch.nn.Module):
+    def forward(self, n):
+        yield n + 1  # refused
+
+
+class Counts(torch.nn.Module):
+    def forward(self, n):
+        return n + 1
+
+
+write("yield", Counts(), (1,))(Generates())
+
+
+def squares_until(n):
+    i = 0
+    try:
+        while i < n:
+            yield i * i
+            i += 1
+    finally:
+        i = 0
+
+
+def squares_at_once(n):
+    total = 0
+    for square in list(squares_until(n)):
+        total += square
+    return total
+
+
+@write("yield_within_try", squares_at_once, (3,))
+def squares_one_by_one(n):
+    total = 0
+    for square in squares_until(n):  # refused
+        total += square
+    return total
+
+
+def sums_of_two(n):
+    return [a + b for a, b in zip(list(squares_of(n)), list(squares_of(n)))]  # noqa: B905
+
+
+def squares_of(n):
+    for i in range(n):
+        yield i * i
+
+
+@write("generator_beside", sums_of_two, (3,))
+def sums_of_two_generators(n):
+    return [a + b for a, b in zip(squares_of(n), squares_of(n))]  # noqa: B905  # refused
+
+
+LEVEL = contextvars.ContextVar("LEVEL", default=0)
+
+
+def level_set_back(x):
+    token = LEVEL.set(1)
+    x = x + LEVEL.get()
+    LEVEL.reset(token)
+    return x
+
+
+@write("context_variable_kept", level_set_back, (X,))
+def level_kept(x):  # refused
+    LEVEL.set(1)
+    return x + LEVEL.get()
 
 
 class Doubles(Mapping):

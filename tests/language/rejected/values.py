@@ -66,10 +66,15 @@ def huge(n):
     return n + 2**63  # refused
 
 
-@write("double_star_of_other", lambda n: n + 1, (3,))
-def stars_a_table(n):
-    d = {i: i for i in range(n)}
-    return len(dict(**d)) + 1  # refused
+def counts_a_table(table, key):
+    table[key] = 2.0
+    return len(table)
+
+
+@write("double_star_of_other", counts_a_table, ({"a": 1.0}, "b"))
+def stars_a_table(table, key):
+    table[key] = 2.0
+    return len(dict(**table))  # refused
 
 
 def copied(xs):
@@ -238,27 +243,6 @@ def repeats_numbers(n):
 @write("repeated_too_often", repeats_numbers, (2,))
 def repeats_kinds(n):
     return len((n, "a") * 600)  # refused
-
-
-class Counter:
-    def __init__(self):
-        self.n = 0
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        self.n += 1
-        return self.n
-
-
-def next_called(n):
-    return Counter().__next__() if n else 0
-
-
-@write("next_with_default", next_called, (1,))
-def next_or_default(n):
-    return next(Counter(), n)  # refused
 
 
 @write("format_of_other", lambda x, spec: f"{x.sum().item():{spec}}", (X, ".2f"))

@@ -1,0 +1,48 @@
+"""Generators: calls of functions with `yield`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import GeneratorType
+from typing import Any
+
+from scriptc.frontend.reader.generators import collected
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values import verbs
+from scriptc.frontend.values.abstract import AbstractValue, YieldsValue
+from scriptc.frontend.values.walk import Walk
+
+
+@verbs.describe.of(YieldsValue)
+def generator_description(owner: YieldsValue) -> str:
+    return "a generator"
+
+
+@verbs.held_values.of(YieldsValue)
+def held_by_generator(owner: YieldsValue) -> Sequence[AbstractValue]:
+    return list(owner.frame.locals.values())
+
+
+@verbs.python_class.of(YieldsValue)
+def class_of_generator(reader: Reader, owner: YieldsValue) -> type:
+    return GeneratorType
+
+
+@verbs.class_name_of.of(YieldsValue)
+def class_name_of_generator(reader: Reader, owner: YieldsValue) -> str:
+    return "generator"
+
+
+@verbs.is_run_time.of(YieldsValue)
+def is_generator_run_time(reader: Reader, owner: YieldsValue) -> bool:
+    return True
+
+
+@verbs.taken.of(YieldsValue)
+def take_all(reader: Reader, owner: YieldsValue) -> AbstractValue:
+    return collected(reader, owner)
+
+
+@verbs.walk.of(YieldsValue)
+def walk_generator(reader: Reader, owner: YieldsValue, site: Any) -> Walk:
+    reader.reject("generator_beside", name=owner.frame.qualified_name)

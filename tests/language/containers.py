@@ -1,0 +1,265 @@
+"""Objects that are dicts or lists, and classes whose own code makes objects and finds their attributes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from language.cases import cases, construct
+
+X = torch.tensor([1.0, 2.0])
+
+
+class Output(OrderedDict):
+    """A dict whose items can be taken by name, position and slice."""
+
+    def __init__(self, **items: Any) -> None:
+        super().__init__(**items)
+        self.made = 1
+
+    def to_tuple(self) -> tuple[Any, ...]:
+        return tuple(self[key] for key in self.keys())  # noqa: SIM118
+
+    def __getitem__(self, key: Any) -> Any:
+        return dict(self.items())[key] if isinstance(key, str) else self.to_tuple()[key]
+
+
+@dataclass
+class Fields(OrderedDict):
+    """A data class that is the dict of its fields."""
+
+    a: Any = None
+    b: Any = None
+    log: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if getattr(self, each.name) is not None and each.name != "log":
+                self[each.name] = getattr(self, each.name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("a", "b") and value is not None:
+            super().__setitem__(name, value)
+        super().__setattr__(name, value)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        super().__setitem__(key, value)
+        super().__setattr__(key, value)
+
+
+class Scales:
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x * self.k
+
+
+class Chain(list):
+    def __call__(self, x: Tensor) -> Tensor:
+        for function in self:
+            x = function(x)
+        return x
+
+
+class Counted(dict):
+    def __missing__(self, key: str) -> int:
+        return 0
+
+
+@cases((X,))
+def dict_with_attributes(x: Tensor) -> tuple[Any, ...]:
+    out = Output(a=x + 1, b=x * 2)
+    out["c"] = x
+    del out["a"]
+    return out, out["b"] + out[1], out[:1], len(out), "b" in out, "a" in out, out.made, [*out], {**out}, dict(out)
+
+
+@cases((X,))
+def data_class_that_is_a_dict(x: Tensor) -> tuple[Any, ...]:
+    made = Fields(x + 1)
+    made.b = x * 2
+    made["a"] = x
+    return made, list(made.keys()), made.get("b"), made.log, isinstance(made, dict), made.a is made["a"]
+
+
+@cases((X, 1), (X, 0))
+def data_class_on_paths(x: Tensor, n: int) -> Any:
+    made = Fields(x) if n else Fields(x + 1)
+    try:
+        found = Fields(made.a, Scales(n))
+        x.sum().item()
+    finally:
+        x = x + 1
+    return found["a"], found.b.k, found.b is found["b"], x
+
+
+@cases((X,))
+def list_with_code(x: Tensor) -> tuple[Any, ...]:
+    chain = Chain([Scales(2)])
+    chain.append(Scales(3))
+    return chain(x), len(chain), bool(Chain()), Chain([1, 2]) + [3], Chain([1, 2]) == [1, 2], Chain((4, 5))
+
+
+@cases((X, 3), (X, 0))
+def passed_on_by_name(x: Tensor, n: int) -> tuple[Any, ...]:
+    def scaled(x: Tensor, a: int = 1, b: int = 2) -> Tensor:
+        return x * a + b
+
+    given: dict[str, int] = {}
+    if n:
+        given["a"] = n
+    chosen = {"a": 5} if n else {"b": 7}
+    return scaled(x, **given), scaled(x, **chosen), scaled(x, **Output(a=4)), scaled(x, **Counted(b=1))
+
+
+class Made:
+    def __new__(cls, a: Tensor, b: int = 2) -> Any:
+        self = super().__new__(cls)
+        self.c = a + b
+        return self
+
+    def __init__(self, a: Tensor, b: int = 2) -> None:
+        self.a = a
+
+
+class MadeElsewhere:
+    def __new__(cls, x: Tensor) -> Any:
+        return x + 1
+
+
+@cases((X,))
+def makes_itself(x: Tensor) -> tuple[Any, ...]:
+    made = Made(x, 3)
+    return made.a, made.c, MadeElsewhere(x)
+
+
+class Renames:
+    """Reads and sets one attribute under another name."""
+
+    names = {"hidden": "n_embd"}  # noqa: RUF012
+
+    def __init__(self, n: int) -> None:
+        self.n_embd = n
+
+    def __getattribute__(self, key: str) -> Any:
+        if key != "names" and key in super().__getattribute__("names"):
+            key = super().__getattribute__("names")[key]
+        return super().__getattribute__(key)
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        super().__setattr__(super().__getattribute__("names").get(key, key), value)
+
+
+class Invents:
+    def __init__(self) -> None:
+        self.k = 2
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return name + "!"
+
+
+OUTSIDE, INVENTS = Renames(5), Invents()
+
+
+@cases((X,))
+def attributes_found_by_code(x: Tensor) -> tuple[Any, ...]:
+    made, invents = Renames(3), Invents()
+    made.hidden = 4
+    there = hasattr(invents, "zoo"), hasattr(INVENTS, "_z"), getattr(invents, "_q", 4), getattr(OUTSIDE, "none", 7)
+    return x + OUTSIDE.hidden, OUTSIDE.n_embd, made.n_embd, made.hidden, invents.foo, INVENTS.bar, invents.k, there
+
+
+@cases((X,))
+def attribute_deleted(x: Tensor) -> tuple[Any, ...]:
+    made = Scales(2)
+    made.extra = x
+    del made.extra
+    delattr(made, "k")
+    return hasattr(made, "extra"), hasattr(made, "k")
+
+
+COLLECTED: ContextVar[Any] = ContextVar("COLLECTED", default=None)
+UNSET: ContextVar[Any] = ContextVar("UNSET")
+
+
+def note(x: Tensor) -> Tensor:
+    found = COLLECTED.get()
+    if found is not None:
+        found["seen"].append(x)
+    return x + 1
+
+
+@cases((X,))
+def context_variable(x: Tensor) -> tuple[Any, ...]:
+    x = note(x)
+    token = COLLECTED.set({"seen": []})
+    try:
+        x = note(note(x))
+        found = COLLECTED.get()
+    finally:
+        COLLECTED.reset(token)
+    return note(x), found, COLLECTED.get(), UNSET.get(5)
+
+
+@cases((X,))
+def context_variable_not_set(x: Tensor) -> Any:
+    return x, UNSET.get()
+
+
+class Configuration:
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.names = ["slow", "fast"]
+
+
+LAYERS = {"slow": Scales, "fast": Scales}
+CONFIGURATION = Configuration(2)
+
+
+@cases((X, 3), (X, 1))
+def layers_from_names(x: Tensor, n: int) -> tuple[Any, ...]:
+    """The lists hold names, dicts of options and objects with a state, all of which the code chooses by a configuration."""
+    names: list[str] = []
+    for name in CONFIGURATION.names:
+        names.append("fast" if name == "none" else name)
+    options: list[dict[str, int]] = []
+    for name in names:
+        given = {}
+        if name == "fast":
+            given["k"] = CONFIGURATION.depth
+        else:
+            given["k"] = 5
+        options.append(given)
+    layers = [LAYERS[name](**given) for name, given in zip(names, options)]  # noqa: B905
+    for _ in range(n):
+        for i in range(len(layers)):
+            x = layers[i](x)
+            layers[i].k += 1
+    return x, [layer.k for layer in layers]
+
+
+construct(
+    "Objects and classes", "classes that inherit from `dict`, `OrderedDict` or `list`",
+    "made in compiled code, also as data classes, and returned as themselves", dict_with_attributes,
+    data_class_that_is_a_dict, data_class_on_paths, list_with_code, passed_on_by_name,
+)  # fmt: skip
+construct(
+    "Objects and classes", "`__new__`, `__getattribute__`, `__getattr__`, `__setattr__` in Python, `del x.a`", "",
+    makes_itself, attributes_found_by_code, attribute_deleted,
+)  # fmt: skip
+construct(
+    "Objects and classes", "`contextvars.ContextVar`", "set back before the call ends", context_variable,
+    context_variable_not_set,
+)  # fmt: skip
+construct(
+    "Objects and classes", "lists of names, options and layers by which the code chooses functions and classes", "",
+    layers_from_names,
+)  # fmt: skip

@@ -1,0 +1,237 @@
+"""Generators, and objects that are walked by `__next__` or by indices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from language.cases import cases, construct
+
+X = torch.arange(12.0).reshape(4, 3)
+
+
+def squares(n: int) -> Iterator[int]:
+    for i in range(n):
+        yield i * i
+
+
+def forever() -> Iterator[int]:
+    k = 0
+    while True:
+        yield k
+        k += 1
+
+
+def rows(x: Tensor) -> Iterator[tuple[int, Tensor]]:
+    for i in range(x.shape[0]):
+        if i == 1:
+            continue
+        yield i, x[i]
+
+
+@cases((X, 3), (X, 0))
+def added(x: Tensor, n: int) -> Tensor:
+    for s in squares(n):
+        x = x + s
+    return x
+
+
+@cases((X, 5), (X, 2), (X[:0], 5))
+def left_by_break_and_continue(x: Tensor, n: int) -> tuple[Tensor, int]:
+    total, count = torch.zeros(3), 0
+    for i, row in rows(x):
+        if i > n:
+            break
+        if i == 2:
+            continue
+        total = total + row
+        count += 1
+    else:
+        count += 100
+    return total, count
+
+
+@cases((X, 3), (X, 1))
+def left_by_return(x: Tensor, n: int) -> Tensor | None:
+    for k in forever():
+        if k >= n:
+            return x * k
+    return None
+
+
+@cases((3,), (0,))
+def taken_at_once(n: int) -> tuple[Any, ...]:
+    first, second = squares(2)
+    best = max(squares(n + 1))
+    return list(squares(n)), tuple(squares(n)), [*squares(n)], sum(squares(n)), sorted(squares(n)), first, second, best
+
+
+@cases((3,), (0,))
+def within_comprehensions(n: int) -> tuple[Any, ...]:
+    return [s + 1 for s in squares(n) if s != 1], {s: 2 * s for s in squares(n)}, any(s > 3 for s in squares(n))
+
+
+@cases((3,), (5,), (0,))
+def beside_other_sequences(n: int) -> tuple[Any, ...]:
+    total = 0
+    for i, s in enumerate(squares(n), 2):
+        if s == 4:
+            continue
+        total += i * s
+    for a, b in zip(range(3), squares(n)):  # noqa: B905
+        total += a * b
+    for a, b in zip(squares(n), [5, 6]):  # noqa: B905
+        total += a * b
+    for s in map(lambda s: 2 * s, (s for s in squares(n) if s)):
+        total += s
+    return total, next(squares(n), -1), next(iter(squares(n + 1)))
+
+
+@cases((3,), (5,))
+def runs_in_step(n: int) -> list[int]:
+    """Each effect of the generator and of the loop comes in its turn. A loop that is left ends the generator."""
+
+    def steps() -> Iterator[int]:
+        for i in range(n):
+            log.append(i)
+            yield i
+            log.append(-i)
+
+    log: list[int] = []
+    for i in steps():
+        log.append(100 + i)
+        if i == 3:
+            break
+    return log
+
+
+@cases((X,), (X[:1],))
+def delegates(x: Tensor) -> tuple[Tensor, list[int]]:
+    def twice() -> Iterator[tuple[int, Tensor]]:
+        found.append((yield from counted()))
+        yield from rows(x + 1)
+        yield from [(7, x[0])]
+
+    def counted() -> Iterator[tuple[int, Tensor]]:
+        yield 4, x[0]
+        return 5
+
+    found: list[int] = []
+    total = torch.zeros(3)
+    for i, row in twice():
+        total = total + i * row
+    return total, found
+
+
+@cases((X,))
+def nested_in_itself(x: Tensor) -> Tensor:
+    def leaves(depth: int) -> Iterator[Tensor]:
+        if depth == 0:
+            yield x
+            return
+        yield from leaves(depth - 1)
+        yield x + depth
+
+    total = x
+    for leaf in leaves(3):
+        total = total * leaf
+    return total
+
+
+@cases((3,), (0,))
+def raises_within(n: int) -> tuple[int, str]:
+    def failing() -> Iterator[int]:
+        for i in range(n):
+            if i == 2:
+                raise ValueError("two")
+            yield i
+
+    total = 0
+    try:
+        for i in failing():
+            total += 10 + i
+    except ValueError as e:
+        return total, str(e)
+    return total, ""
+
+
+class Evens:
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __iter__(self) -> Iterator[int]:
+        for i in range(self.n):
+            yield 2 * i
+
+
+class CountsDown:
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __iter__(self) -> CountsDown:
+        return self
+
+    def __next__(self) -> int:
+        if self.n <= 0:
+            raise StopIteration
+        self.n -= 1
+        return self.n
+
+
+class ByIndex:
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __getitem__(self, i: int) -> int:
+        if i >= self.n:
+            raise IndexError(i)
+        return 3 * i
+
+
+class Held(Sequence[Any]):
+    def __init__(self, items: Any) -> None:
+        self.items = items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.items[i]
+
+
+@cases((3,), (0,))
+def objects_walked(n: int) -> tuple[Any, ...]:
+    total = 0
+    for i in Evens(n):
+        total += i
+    for i in CountsDown(n):
+        total += i
+    for i in ByIndex(n):
+        total += i
+    counter = CountsDown(n)
+    first = next(counter, -1)
+    return total, first, list(counter), list(Evens(n)), [*ByIndex(n)], [i + 1 for i in CountsDown(n)], next(counter, 9)
+
+
+@cases((X,))
+def sequence_of_the_library(x: Tensor) -> tuple[Any, ...]:
+    held = Held([x, x + 1])
+    total = x
+    for item in held:
+        total = total + item
+    return total, [i for i, _ in zip([1, 2, 3], held)], len(held)  # noqa: B905
+
+
+construct(
+    "Iterators", "generators: functions with `yield`, `yield from`",
+    "read where a loop walks them; not as results or arguments, and no `yield` inside `try` or `with` under a loop",
+    added, left_by_break_and_continue, left_by_return, taken_at_once, within_comprehensions, beside_other_sequences,
+    runs_in_step, delegates, nested_in_itself, raises_within,
+)  # fmt: skip
+construct(
+    "Iterators", "objects with `__iter__`, `__next__` or `__getitem__` of their own", "", objects_walked,
+    sequence_of_the_library,
+)  # fmt: skip
