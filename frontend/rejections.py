@@ -124,7 +124,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "use with in the body of the function",
     ),
     "dict_changed": (
-        "the dict of a module's parameters, buffers or modules cannot be changed in compiled code",
+        "the dict of an object's attributes, or of a module's parameters, cannot be changed in compiled code",
         "assign to the attribute: self.name = x",
     ),
     "dict_gets_run_time_keys": (

@@ -72,7 +72,7 @@ def known_kind(owner: Known) -> Hashable:
         return structure.key
     if type(obj) in NUMBERS:
         return str(NUMBERS[type(obj)])
-    return ("known", type(obj), obj if isinstance(obj, str) or obj is None else id(obj))
+    return ("known", type(obj), obj if isinstance(obj, (str, torch.device)) or obj is None else id(obj))
 
 
 @verbs.type_of.of(Known)

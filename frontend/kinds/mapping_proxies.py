@@ -52,7 +52,7 @@ def held_by_mapping_proxy(owner: MappingProxyValue) -> Sequence[AbstractValue]:
 
 
 @verbs.dict_behind.of(MappingProxyValue)
-def dict_behind_mapping_proxy(owner: MappingProxyValue) -> AbstractValue:
+def dict_behind_mapping_proxy(reader: Reader, owner: MappingProxyValue) -> AbstractValue:
     return owner.table
 
 

@@ -220,8 +220,8 @@ def object_length(reader: Reader, owner: ObjectValue) -> AbstractValue:
 
 
 @verbs.dict_behind.of(ObjectValue)
-def dict_behind_object(owner: ObjectValue) -> AbstractValue:
-    base, held = container_base(owner.cls), owner.items.get(CONTENT)
+def dict_behind_object(reader: Reader, owner: ObjectValue) -> AbstractValue:
+    base, held = container_base(owner.cls), container_of(reader, owner)
     read = ("__iter__",) if base is dict else ("__iter__", "__getitem__", "keys")  # what `dict(...)` and `**` call
     return owner if base is list or held is None or any(defines(owner, name) for name in read) else held
 

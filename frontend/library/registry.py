@@ -17,6 +17,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
+# Handlers by the name of functions in modules that torch imports late, and that scriptc does not import.
+NAMED: dict[str, Callable[..., Any]] = {}
+_LATE = "torch._dynamo."
+
+
 # Decompositions by the callable itself, or by "Tensor.name", "aten.name" or "aten.name.overload".
 DECOMPOSITIONS: dict[Any, Any] = {}
 
@@ -60,6 +65,15 @@ def resolve(name: str) -> Any:
     return original(name, obj)
 
 
+def handler_of(obj: Any) -> Callable[..., Any] | None:
+    """Return the handler of a callable; None if it has none. Raise TypeError for what Python does not hash."""
+    found = FUNCTIONS.get(obj)
+    module = getattr(obj, "__module__", None)
+    if found is None and isinstance(module, str) and module.startswith(_LATE):
+        return NAMED.get(f"{module}.{getattr(obj, '__qualname__', '')}")
+    return found
+
+
 def _method(name: str) -> tuple[str, str] | None:
     """Return the class of the owner and the name of a method, given its dotted name; else None."""
     cls_name, _, method = name.partition(".")
@@ -75,7 +89,9 @@ def serves(*targets: str | Callable[..., Any]) -> Callable[[Callable[..., Any]],
 
     def register(handler: Callable[..., Any]) -> Callable[..., Any]:
         for target in targets:
-            if isinstance(target, str) and (method := _method(target)) is not None:
+            if isinstance(target, str) and target.startswith(_LATE):
+                NAMED[target] = handler
+            elif isinstance(target, str) and (method := _method(target)) is not None:
                 METHODS[method] = handler
             elif (function := resolve(target) if isinstance(target, str) else target) is not None:
                 FUNCTIONS[function] = handler

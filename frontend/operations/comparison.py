@@ -161,7 +161,7 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
         return elementwise(reader, name, a, b)
     if is_complex_number(a) or is_complex_number(b):
         return compare_complex(reader, op, a, b)
-    tables = dict_behind(a), dict_behind(b)
+    tables = dict_behind(reader, a), dict_behind(reader, b)
     if any(is_dict_like(av) or is_set_like(av) for av in tables):
         return compare_tables(reader, op, *tables)
     if is_made_sequence(a) or is_made_sequence(b):

@@ -25,9 +25,9 @@ from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
+    AttributeDictValue,
     Bound,
     Content,
-    DictValue,
     Known,
     MaybeUnbound,
     Native,
@@ -45,7 +45,7 @@ from scriptc.frontend.values.predicates import (
     may_be_unbound,
     ssa_value,
 )
-from scriptc.frontend.values.user_classes import CONTENT, class_of, container_base, defines, own_setter
+from scriptc.frontend.values.user_classes import class_of, container_base, defines, own_setter
 from scriptc.frontend.values.verbs import describe, python_class
 
 
@@ -133,7 +133,7 @@ def object_attribute(reader: Reader, owner: ObjectValue, name: str) -> AbstractV
         return Known(owner.cls)
     if name == "__dict__":
         refuse_attributes_of_some(reader, owner)
-        return DictValue({key: held for key, held in items.items() if key != CONTENT})
+        return AttributeDictValue(owner)
     return found_in_class(reader, owner, name)
 
 

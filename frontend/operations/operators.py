@@ -79,7 +79,7 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
         found = call_in_python(reader, function, a.obj, b.obj)
         sites = tuple(site for av in (a, b) if isinstance(av, KnownSet) for site in av.sites)
         return KnownSet(found.obj, sites) if sites and is_known(found) else found
-    tables = dict_behind(a), dict_behind(b)
+    tables = dict_behind(reader, a), dict_behind(reader, b)
     if not is_tensor(a) and not is_tensor(b) and any(is_dict_like(av) or is_set_like(av) for av in tables):
         made = table_operator(reader, op, *tables)
         return bad_operands(reader, op, a, b) if made is None else made

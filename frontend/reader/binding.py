@@ -66,7 +66,7 @@ def read_arguments(reader: Reader, node: ast.Call) -> tuple[list[AbstractValue |
         if keyword.arg is not None:
             kwargs[keyword.arg] = value
             continue
-        value = with_own_content(reader, dict_behind(value))
+        value = with_own_content(reader, dict_behind(reader, value))
         if has_alternatives(value):
             kwargs[f"{SEVERAL}{len(kwargs)}"] = value
         elif has_known_keys(value):

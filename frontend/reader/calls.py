@@ -21,7 +21,15 @@ from scriptc.frontend.environment.pure import is_pure, is_setting
 from scriptc.frontend.environment.state import change_outside
 from scriptc.frontend.environment.watching import call_in_python, watch, watch_class_attribute, watch_function
 from scriptc.frontend.library.python.unbound_methods import CHANGES, call_unbound
-from scriptc.frontend.library.registry import DECOMPOSITIONS, FUNCTIONS, METHODS, PROMOTING, WIDENING, library_name
+from scriptc.frontend.library.registry import (
+    DECOMPOSITIONS,
+    FUNCTIONS,
+    METHODS,
+    PROMOTING,
+    WIDENING,
+    handler_of,
+    library_name,
+)
 from scriptc.frontend.library.torch import schemas as aten
 from scriptc.frontend.library.torch.argument_parser import check_parsed, own_names
 from scriptc.frontend.operations.attributes import known_attribute, reads_patched
@@ -239,7 +247,7 @@ def call_known(
 ) -> AbstractValue:
     obj = uncompiled(obj)
     try:
-        handler = FUNCTIONS.get(obj)
+        handler = handler_of(obj)
         decomposition = DECOMPOSITIONS.get(obj)
     except TypeError:  # unhashable
         handler = decomposition = None

@@ -174,7 +174,7 @@ def read_dict(reader: Reader, node: ast.Dict) -> AbstractValue:
 def merge_dict(reader: Reader, made: AbstractValue, av: AbstractValue) -> AbstractValue:
     """Execute `**av` in the display of a dict."""
     by_keys = is_object(av) and has_method(av.cls, "keys")
-    if not is_dict_like(dict_behind(av)) and not by_keys:
+    if not is_dict_like(dict_behind(reader, av)) and not by_keys:
         reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object is not a mapping")
     return reader.call(reader.attribute(made, "update"), [av], {})
 

@@ -129,7 +129,7 @@ def sequence(reader: Reader, subject: AbstractValue, patterns: Sequence[ast.patt
 
 def mapping(reader: Reader, subject: AbstractValue, pattern: ast.MatchMapping) -> AbstractValue:
     """Return whether a dict has the keys of a pattern, and items that match. The rest is a new dict."""
-    subject = dict_behind(subject)
+    subject = dict_behind(reader, subject)
     if not is_dict_like(subject):
         if issubclass(python_class(reader, subject), Mapping):
             reader.reject("pattern")

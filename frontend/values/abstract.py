@@ -264,6 +264,13 @@ RECORDS = (RecordValue, RecordDictValue)
 
 
 @dataclass(eq=False, slots=True)
+class AttributeDictValue(AbstractValue):
+    """`owner.__dict__` of an object that compiled code made."""
+
+    owner: ObjectValue
+
+
+@dataclass(eq=False, slots=True)
 class SuperValue(AbstractValue):
     """The value of super() in a method of an object that compiled code made."""
 

@@ -7,6 +7,9 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
+
+import torch
 
 from scriptc.frontend.environment.specs import same_known
 from scriptc.frontend.operations.materialize import any_length
@@ -298,7 +301,7 @@ def unify(
     if any(isinstance(a, (Unbound, MaybeUnbound)) for a in avs):
         inner = [a.av if isinstance(a, MaybeUnbound) else a for a in avs if not isinstance(a, Unbound)]
         return MaybePlan(unify(inner, kinds, force=force, fresh=True, mark=mark))
-    if all(is_known(a) and is_known(first) and same_known(a.obj, first.obj) for a in avs) and not (
+    if all(is_known(a) and is_known(first) and _are_same(a.obj, first.obj) for a in avs) and not (
         force and is_number(first)
     ):
         return Same(first)
@@ -330,6 +333,11 @@ def unify(
     if not any(has_alternatives(a) for a in avs) and len({kind_of(a) for a in avs}) == 1:
         return Leaf(_join_types(avs, kinds))
     return _alternatives(avs, kinds, force=force, mark=mark)
+
+
+def _are_same(a: Any, b: Any) -> bool:
+    """Return whether code cannot tell two known objects apart, but for `is` of devices."""
+    return a == b if isinstance(a, torch.device) and isinstance(b, torch.device) else same_known(a, b)
 
 
 def _any_alternative(av: AbstractValue) -> AbstractValue:

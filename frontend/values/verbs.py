@@ -163,9 +163,9 @@ def is_walked(sequence: AbstractValue) -> bool:
     return True
 
 
-@Question
-def dict_behind(value: AbstractValue) -> AbstractValue:
-    """Return the dict whose items a read-only mapping shows; all other values stand for themselves."""
+@Verb
+def dict_behind(reader: Reader, value: AbstractValue) -> AbstractValue:
+    """Return the dict whose items a mapping shows; all other values stand for themselves."""
     return value
 
 

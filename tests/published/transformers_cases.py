@@ -29,6 +29,7 @@ _SIZES = {
     "video_token_id": 91, "audio_token_id": 92, "shared_expert_intermediate_size": 32, "rope_theta": 10000.0,
 }  # fmt: skip
 _LENGTHS = (7, 5)
+_MOST_WEIGHTS = 20_000_000
 
 
 def cases() -> Iterator[Case]:
@@ -52,6 +53,10 @@ def make(kind: str, name: str) -> tuple[torch.nn.Module, list[Call]]:
 
     made = transformers.CONFIG_MAPPING[kind]
     config = made(**small(made))
+    with torch.device("meta"):
+        weights = sum(p.numel() for p in getattr(transformers, name)(config).parameters())
+    if weights > _MOST_WEIGHTS:
+        raise ValueError(f"the configuration leaves {weights:,} weights")
     model = getattr(transformers, name)(config).eval()
     return model, [call(model, config, length) for length in _LENGTHS]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -30,7 +31,7 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.alternatives import split, without
 from scriptc.frontend.values.predicates import has_alternatives, is_known, is_object
-from scriptc.frontend.values.user_classes import can_be_made, container_base, defines
+from scriptc.frontend.values.user_classes import CONTENT, can_be_made, container_base, defines
 from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import is_run_time
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, DictType, SetType, TensorType
@@ -61,7 +62,10 @@ def _copy_by_method(r: Reader, x: AbstractValue) -> AbstractValue:
 
 @_copy.of(ObjectValue)
 def _copy_of_object(r: Reader, x: ObjectValue) -> AbstractValue:
-    return as_record(r, ObjectValue(x.cls, dict(r.items_of(x))))
+    if defines(x, "__copy__") or _copies_itself(x):
+        return _copy.default(r, x)
+    items = {name: _copy(r, item) if name == CONTENT else item for name, item in r.items_of(x).items()}
+    return as_record(r, ObjectValue(x.cls, items))
 
 
 @_copy.of(TupleValue)
@@ -75,7 +79,9 @@ def _copy_of_known(r: Reader, x: Known) -> AbstractValue:
         return r.call(Known(list), [x], {})
     if isinstance(x.obj, dict):
         return r.call(r.attribute(x, "copy"), [], {})
-    return x if isinstance(x.obj, (int, float, str, bool, tuple, type(None))) else _copy.default(r, x)
+    if isinstance(x.obj, (int, float, str, bool, tuple, type(None))):
+        return x
+    return _copy.default(r, x) if defines(x, "__copy__") else _from_outside(r, x, lambda item: item)
 
 
 _Memo = dict[Any, AbstractValue | None]  # copies by original; None while the copy is being made
@@ -176,13 +182,18 @@ def _new_container(r: Reader, x: Known, memo: _Memo) -> AbstractValue:
         return new_list(r, [_deep_copy(r, item, memo) for item in r.iterate(x)], site)
     if isinstance(x.obj, dict):
         return _deep_copy(r, _copy(r, x), memo)
+    return _from_outside(r, x, lambda item: _deep_copy(r, item, memo))
+
+
+def _from_outside(r: Reader, x: Known, copied: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
+    """Return an object with the attributes of an object outside."""
     cls = type(x.obj)
     if not can_be_made(cls) or container_base(cls) is not None or not hasattr(x.obj, "__dict__") or _copies_itself(x):
-        return _deep_copy_of_object.default(r, x, memo)
+        r.reject("copy_of_other")
     watch_names(r, cls)
     names = list(vars(x.obj))
     r.environment.guard("DICT_KEYS_ARE", vars(x.obj), None, tuple(names))
-    return ObjectValue(cls, {name: _deep_copy(r, found_attribute(r, x.obj, name), memo) for name in names})
+    return ObjectValue(cls, {name: copied(found_attribute(r, x.obj, name)) for name in names})
 
 
 def _copies_itself(x: AbstractValue) -> bool:

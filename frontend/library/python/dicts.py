@@ -117,7 +117,7 @@ def dict_fromkeys(r: Reader, keys: AbstractValue, value: AbstractValue = Known(N
 
 def _update(r: Reader, d: AbstractValue, source: AbstractValue, items: dict[str, AbstractValue]) -> None:
     """Execute `d.update(source, **items)`."""
-    source = dict_behind(source)
+    source = dict_behind(r, source)
     if is_object(source) and has_method(python_class(r, source), "keys"):
         source = r.call(Known(dicts.pairs_of), [source], {})
     if is_dict(source) or not is_dict_like(source) and is_run_time(r, source):
@@ -282,7 +282,7 @@ def counter_subtract(r: Reader, d: AbstractValue, source: AbstractValue) -> Abst
 
 def _count(r: Reader, d: AbstractValue, source: AbstractValue, of_counts: Any, op: str) -> None:
     """Add or subtract the numbers of a dict, or one for each item of a sequence."""
-    source = dict_behind(source)
+    source = dict_behind(r, source)
     if is_dict(source) or is_run_time(r, source) and not is_dict_like(source):
         if has_known_keys(d):
             r.speculation.promote(d)

@@ -226,6 +226,8 @@ def _names_in(function: Callable[[Any], Any]) -> Callable[..., AbstractValue]:
     def handler(r: Reader, *obj: AbstractValue) -> AbstractValue:
         if not obj:
             r.reject("builtin_function")  # without an argument, they list the names of the frame
+        if function is vars and is_object(obj[0]):
+            return r.attribute(obj[0], "__dict__")
         owner = require_known(r, obj[0], "the object")
         watch_object(r, owner)
         if function is vars:

@@ -24,6 +24,13 @@ def no_tracing(r: Reader) -> AbstractValue:
     return Known(None)
 
 
+@serves(
+    *(f"torch._dynamo.decorators.{name}" for name in "mark_static mark_static_address mark_dynamic maybe_mark_dynamic".split())
+)  # fmt: skip
+def mark(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+    return Known(None)
+
+
 @serves("torch.is_tensor")
 def is_tensor_(r: Reader, x: AbstractValue) -> AbstractValue:
     return Known(is_tensor(x))
