@@ -24,7 +24,7 @@ from scriptc.frontend.operations.runtime_dicts import (
     table_set,
     walk_table,
 )
-from scriptc.frontend.reader.contents import set_items
+from scriptc.frontend.reader.contents import may_have, optional_items, set_items
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
@@ -116,7 +116,10 @@ def dict_item(reader: Reader, owner: DictValue, index: AbstractValue) -> Abstrac
 @verbs.store_item.of(DictValue)
 def store_dict_item(reader: Reader, owner: DictValue, index: AbstractValue, value: AbstractValue) -> None:
     key = key_of(reader, owner, index)
-    set_items(reader, owner, {**reader.items_of(owner), key: value})
+    if may_have(reader, owner, key) is None or [*optional_items(reader, owner)][-1] == key:  # its place is known
+        set_items(reader, owner, {**optional_items(reader, owner), key: value})
+    else:
+        set_items(reader, owner, {**reader.items_of(owner), key: value})
 
 
 @verbs.delete_item.of(DictValue)
@@ -141,7 +144,9 @@ def dict_length(reader: Reader, owner: DictValue) -> AbstractValue:
 @contains.of(DictValue)
 def dict_contains(reader: Reader, owner: DictValue, item: AbstractValue) -> AbstractValue:
     if not is_function_table(reader, owner, item):
-        return Known(key_of(reader, owner, item) in reader.items_of(owner))
+        key = key_of(reader, owner, item)
+        some = may_have(reader, owner, key)
+        return Known(key in optional_items(reader, owner)) if some is None else some.flag
     keys = [*reader.items_of(owner)]
     return choose_by_key(reader, item, keys, lambda key: Known(True), lambda: Known(False))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import operator
+import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -281,6 +282,9 @@ def kind_of_known(owner: Known) -> Iterator[Hashable]:
     yield "known", type(owner.obj), owner.obj if by_value else id(owner.obj)
 
 
+_LOCKS = (type(threading.Lock()), type(threading.RLock()))
+
+
 @run_within.of(Known)
 def run_within_known(reader: Reader, manager: Known, node: ast.With, enter: Callable[[AbstractValue], bool]) -> bool:
     obj, function = manager.obj, reader.position.frame.func
@@ -303,6 +307,8 @@ def run_within_known(reader: Reader, manager: Known, node: ast.With, enter: Call
             return enter(manager)
         with within_autocast(reader, dtype_name(obj.fast_dtype) if obj._enabled else None):
             return enter(manager)
+    if isinstance(obj, _LOCKS):  # what it protects outside is read before the call, and written after it
+        return enter(Known(True))
     if is_manager(type(obj)) and not is_library(type(obj).__module__):
         return managed(reader, node, manager, enter)
     reader.reject("with_of_other", what=describe(manager))

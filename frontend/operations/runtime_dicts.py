@@ -11,12 +11,12 @@ from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.python import dicts_decomposed as dicts
 from scriptc.frontend.library.python import sets_decomposed as sets
 from scriptc.frontend.operations.formatting import joined, raise_with, text_of
-from scriptc.frontend.operations.logic import bad_operands, logical_and, negated, to_float, to_int
+from scriptc.frontend.operations.logic import bad_operands, check_that, logical_and, negated, to_float, to_int
 from scriptc.frontend.operations.materialize import as_type, list_item, tuple_value, wrap
 from scriptc.frontend.operations.records import as_record, run_time_item
 from scriptc.frontend.reader.assumptions import TableSite
 from scriptc.frontend.reader.constant_demand import demand_where_items_are_kept, require_known
-from scriptc.frontend.reader.contents import set_items
+from scriptc.frontend.reader.contents import may_have, optional_items, set_items
 from scriptc.frontend.reader.errors import NeedsKnown, Terminated
 from scriptc.frontend.reader.promotion import may_be_record, record_key
 from scriptc.frontend.reader.protocol import Reader
@@ -247,7 +247,11 @@ def known_get(reader: Reader, d: DictValue, index: AbstractValue) -> AbstractVal
     """Return `d[index]` of a dict with known keys."""
     if (item := function_at(reader, d, index)) is not None:
         return item
-    key, items = key_of(reader, d, index), reader.items_of(d)
+    key = key_of(reader, d, index)
+    if (some := may_have(reader, d, key)) is not None:
+        check_that(reader, some.flag, "KeyError", repr(key))
+        return some.av
+    items = optional_items(reader, d)
     if key in items:
         return items[key]
     if d.made.factory is None:

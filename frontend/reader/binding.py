@@ -12,11 +12,13 @@ import torch
 from scriptc.frontend.environment.host_items import known_keywords
 from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.environment.lookup import late_bound_tensor
+from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.contents import optional_items
 from scriptc.frontend.reader.paths import settle
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.scope import listed
-from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, OneOf, TupleValue
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, MaybeUnbound, OneOf, TupleValue
 from scriptc.frontend.values.alternatives import present
 from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.predicates import (
@@ -70,7 +72,7 @@ def read_arguments(reader: Reader, node: ast.Call) -> tuple[list[AbstractValue |
         if has_alternatives(value):
             kwargs[f"{SEVERAL}{len(kwargs)}"] = value
         elif has_known_keys(value):
-            kwargs |= reader.items_of(value)
+            kwargs |= optional_items(reader, value)
         elif is_known(value) and isinstance(value.obj, dict):
             kwargs |= known_keywords(reader, value.obj)
         elif is_object(value) and has_method(python_class(reader, value), "keys"):
@@ -158,14 +160,18 @@ def bind_parameters(
             if key in bound:
                 reader.emit.raise_error("TypeError", f"{name}() got multiple values for argument '{key}'")
             bound[key] = kwargs.pop(key)
-    for param, default in zip(reversed(params), reversed(defaults), strict=False):
+    defaulted = dict(zip(reversed(params), reversed(defaults), strict=False))
+    defaulted |= {p: d for p, d in zip(keyword_only, kw_defaults, strict=True) if d is not None}
+    for param, default in defaulted.items():
         bound.setdefault(param, default)
-    for param, kw_default in zip(keyword_only, kw_defaults, strict=True):
-        if kw_default is not None:
-            bound.setdefault(param, kw_default)
+    for param, given in bound.items():
+        if isinstance(given, MaybeUnbound):  # a key that only some paths gave the dict of the arguments
+            kind = "keyword-only" if param in keyword_only else "positional"
+            missing = f"{name}() missing 1 required {kind} argument: '{param}'"
+            bound[param] = given_or(reader, given, defaulted.get(param), missing)
     for kind, names in (("positional", params), ("keyword-only", keyword_only)):
-        if missing := [p for p in names if p not in bound]:
-            reader.emit.raise_error("TypeError", f"{name}() missing {len(missing)} required {kind} {listed(missing)}")
+        if lacking := [p for p in names if p not in bound]:
+            reader.emit.raise_error("TypeError", f"{name}() missing {len(lacking)} required {kind} {listed(lacking)}")
     if spec.kwarg is not None:
         bound[spec.kwarg.arg] = DictValue(kwargs)
     elif kwargs:
@@ -173,6 +179,14 @@ def bind_parameters(
     frame.locals.update({k: tensor_default(reader, v, k) for k, v in bound.items()})
     if params:
         frame.first_arg = bound[params[0]]
+
+
+def given_or(reader: Reader, given: MaybeUnbound, default: AbstractValue | None, missing: str) -> AbstractValue:
+    """Return an argument that only some paths give, or the default of its parameter."""
+    if default is None:
+        check_that(reader, given.flag, "TypeError", missing)
+        return given.av
+    return reader.choose(given.flag, lambda: given.av, lambda: default)
 
 
 def tensor_default(reader: Reader, av: AbstractValue, name: str) -> AbstractValue:

@@ -72,6 +72,7 @@ from scriptc.frontend.values.abstract import (
     Known,
     KnownSet,
     ManagerValue,
+    MaybeUnbound,
     OneOf,
     TupleValue,
     YieldsValue,
@@ -153,6 +154,15 @@ def call_spread(
         rest = {name: av for name, av in kwargs.items() if name != several}
         given = lambda a: rest | dict(reader.items_of(require_known_keys(reader, a)))  # noqa: E731
         return split(reader, kwargs[several], lambda a: call_spread(reader, func, args, given(a)))
+    some = next((name for name, av in kwargs.items() if isinstance(av, MaybeUnbound)), None)
+    if some is not None and not binds_by_source(func):
+        given, rest = kwargs[some], {name: av for name, av in kwargs.items() if name != some}
+        assert isinstance(given, MaybeUnbound)
+        return reader.choose(
+            given.flag,
+            lambda: call_spread(reader, func, args, {**kwargs, some: given.av}),
+            lambda: call_spread(reader, func, args, rest),
+        )
     at = next((i for i, a in enumerate(args) if isinstance(a, Spread)), None)
     if at is None:
         return reader.call(func, [a for a in args if not isinstance(a, Spread)], kwargs)
@@ -163,6 +173,15 @@ def call_spread(
         spread.value,
         lambda a: call_spread(reader, func, [*args[:at], *reader.iterate(a), *args[at + 1 :]], kwargs),
     )
+
+
+def binds_by_source(func: AbstractValue) -> bool:
+    """Return whether a call binds its arguments to the parameters of Python code."""
+    called = func.func if isinstance(func, Bound) else func.obj if is_known(func) else None
+    if isinstance(called, MethodType):
+        called = called.__func__
+    plain = isinstance(called, FunctionType) and handler_of(called) is None and called not in DECOMPOSITIONS
+    return isinstance(func, Closure) or plain or isinstance(called, torch.nn.Module)
 
 
 def zero_argument_super(reader: Reader) -> AbstractValue:

@@ -8,18 +8,43 @@ from typing import Any
 from scriptc.frontend.environment.state import items_changed
 from scriptc.frontend.operations.records import fields_of, set_fields
 from scriptc.frontend.reader.paths import note_change
+from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Content, HeapValue, KnownLengthListValue
-from scriptc.frontend.values.predicates import is_record
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Content,
+    DictValue,
+    HeapValue,
+    KnownLengthListValue,
+    MaybeUnbound,
+)
+from scriptc.frontend.values.predicates import has_known_keys, is_record, may_be_unbound
 from scriptc.frontend.values.verb import Verb
+from scriptc.frontend.values.verbs import describe
 
 
 def items_of(reader: Reader, av: HeapValue) -> dict[Any, AbstractValue]:
-    """Return the present content of an object, dict or list of known length."""
+    """Return the present content of an object, dict or list of known length. Reject a dict with optional keys."""
+    items = optional_items(reader, av)
+    if has_known_keys(av) and any(map(may_be_unbound, items.values())):
+        reader.speculation.promote(av)
+        promote_objects(reader, [av])
+        reader.reject("other_keys_on_a_path", what=describe(av))
+    return items
+
+
+def optional_items(reader: Reader, av: HeapValue) -> dict[Any, AbstractValue]:
+    """Return the present content of an object, dict or list of known length, with keys that only some paths have."""
     if is_record(av):
         return fields_of(reader, av)
     content = reader.heap.contents.get(av.ident)
     return av.made_with if content is None else content_items(reader, content, av)
+
+
+def may_have(reader: Reader, av: DictValue, key: Any) -> MaybeUnbound | None:
+    """Return the item of a key that only some paths gave a dict; None for all other keys."""
+    found = None if is_record(av) else optional_items(reader, av).get(key)
+    return found if isinstance(found, MaybeUnbound) else None
 
 
 @Verb
@@ -36,7 +61,7 @@ def set_items(
     if is_record(av):
         set_fields(reader, av, items)
         return
-    old = reader.items_of(av)
+    old = optional_items(reader, av)
     reader.heap.contents[av.ident] = Content(items, av.made_with, getattr(av, "cls", None))
     items_changed(reader, av, old, items)
     note_change(reader, av.ident)

@@ -326,7 +326,8 @@ def dynamic_loop(
             unroll_instead(reader, site, bounds)
         if bounds and not reader.diagnostics.poisoned and any(_has_lengths(k, p, envs) for k, p in found.items()):
             unroll_instead(reader, site, bounds)
-        found |= {k: p for k, p in plans.items() if p.key() == "Poison"}  # a conflict in one reading stays a conflict
+        # A conflict in one reading stays a conflict, and an object that has moved is not joined again.
+        found |= {k: p for k, p in plans.items() if p.key() in ("Poison", "Moved")}
         if {k: p.key() for k, p in found.items()} == {k: p.key() for k, p in plans.items()}:
             break
         block.drop()

@@ -51,7 +51,7 @@ class EntryReader:
         self.emit = Emitter(module, self.position, self.diagnostics)
         self.environment = Environment(default_dtype)
         self.heap = Heap()
-        self.kinds = Kinds(assumptions.unions)
+        self.kinds = Kinds(assumptions.unions, assumptions.keeps_items)
         self.raised = RaisedExceptions()
         self.recursion = RecursiveFunctions()
         self.speculation = Speculation(assumptions, self.position, self.diagnostics)

@@ -56,7 +56,8 @@ from scriptc.ir.core import Block, Func, Value
 from scriptc.ir.types import ListType, TensorType
 
 _MAX_DEPTH = 48  # recursive calls deeper than this are not inlined
-_MAX_CALLS = 600  # one function's recursive calls beyond this number are not inlined
+_MAX_CALLS = 600  # one function's recursive calls beyond this number are not inlined ...
+_SHALLOW = 4  # ... not counting those of this depth or less, as `__getattribute__` makes them for each attribute
 _MAX_FUNCTIONS = 200
 _MAX_NESTED = 6  # recursive functions that are read within one another, each for its own kinds of arguments
 _MAX_READINGS = 50
@@ -126,8 +127,9 @@ def calls_itself(reader: Reader, frame: Frame) -> bool:
         return False
     if any(f.signature == frame.signature for f in around) or not _narrows(around[-1].signature, frame.signature):
         return True
-    reader.recursion.followed[node] = reader.recursion.followed.get(node, 0) + 1
-    if len(around) > _MAX_DEPTH or reader.recursion.followed[node] > _MAX_CALLS:
+    if len(around) >= _SHALLOW:
+        reader.recursion.followed[node] = reader.recursion.followed.get(node, 0) + 1
+    if len(around) > _MAX_DEPTH or reader.recursion.followed.get(node, 0) > _MAX_CALLS:
         reader.speculation.make_recursive(node)
     return False
 

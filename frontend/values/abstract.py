@@ -327,12 +327,16 @@ class OneOf(AbstractValue):
 
 
 class Kinds:
-    """The numbers of the kinds that tags of `OneOf` tell apart. `in_containers`: containers may hold several kinds."""
+    """The numbers of the kinds that tags of `OneOf` tell apart.
+
+    in_containers: containers may hold several kinds. optional_keys: a dict with known keys may have some on some paths.
+    """
 
     NONE = 0
 
-    def __init__(self, in_containers: bool = False) -> None:
+    def __init__(self, in_containers: bool = False, optional_keys: bool = False) -> None:
         self.in_containers = in_containers
+        self.optional_keys = optional_keys
         self.beside_tables: list[DictValue] = []  # dicts with known keys that are joined with dicts of run-time keys
         self.tags: dict[Hashable, int] = {("known", type(None), None): self.NONE}
 

@@ -165,7 +165,7 @@ class Attributes(Plan):
             yield from part.types()
 
     def flatten(self, reader: Reader, av: AbstractValue) -> Iterator[Value]:
-        found = attributes_of(av)
+        found = attributes_of(av, keys=True)
         for name, part in self.parts:
             yield from part.flatten(reader, av if found is None else found[1].get(name, Unbound()))
 
@@ -310,7 +310,7 @@ def unify(
     before = home is not None and home.place is not None or ident is not None and ident.serial < mark
     if before and all(_single_identity(a) is ident for a in avs):
         return Same(_any_alternative(first))  # all paths have the same object; its content is joined separately
-    if (held := _attributes_by_name(avs)) is not None:
+    if (held := _attributes_by_name(avs, keys=kinds.optional_keys)) is not None:
         return Attributes(
             first, tuple((n, unify(r, kinds, force=force, fresh=fresh, mark=mark)) for n, r in held.items())
         )
@@ -352,9 +352,9 @@ def _single_identity(av: AbstractValue) -> Ident | None:
     return first if all(ident is first for ident in others) else None
 
 
-def _attributes_by_name(avs: Sequence[AbstractValue]) -> dict[str, list[AbstractValue]] | None:
+def _attributes_by_name(avs: Sequence[AbstractValue], *, keys: bool) -> dict[str, list[AbstractValue]] | None:
     """Return the values of each attribute of objects of one class; None if all have the same attributes."""
-    found = [attributes_of(a) for a in avs]
+    found = [attributes_of(a, keys=keys) for a in avs]
     held = [f[1] for f in found if f is not None]
     if (
         len(held) < len(avs)

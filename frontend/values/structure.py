@@ -76,10 +76,10 @@ def holds_function(av: AbstractValue) -> bool:
     return is_function(av) or any(map(holds_function, parts_of(av)))
 
 
-def attributes_of(av: AbstractValue) -> tuple[Hashable, dict[str, AbstractValue]] | None:
+def attributes_of(av: AbstractValue, *, keys: bool) -> tuple[Hashable, dict[str, AbstractValue]] | None:
     """Return the common part and the attributes of objects that differ only in their attributes; None for other
-    values."""
-    if isinstance(av, Content) and av.cls is not None:
+    values. keys: also of contents of dicts whose keys are strings."""
+    if isinstance(av, Content) and (av.cls is not None or keys and all(isinstance(key, str) for key in av.items)):
         return ("content", av.cls), av.items
     if isinstance(av, ObjectValue) and not isinstance(av, RecordValue):
         return ("object", av.cls, location_key(av.home)), av.items

@@ -19,6 +19,7 @@ from scriptc.frontend.operations.runtime_dicts import new_dict
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
     AbstractValue,
+    AttributeDictValue,
     DictValue,
     Kinds,
     Known,
@@ -33,7 +34,7 @@ from scriptc.frontend.values.alternatives import split, without
 from scriptc.frontend.values.predicates import has_alternatives, is_known, is_object
 from scriptc.frontend.values.user_classes import CONTENT, can_be_made, container_base, defines
 from scriptc.frontend.values.verb import Verb
-from scriptc.frontend.values.verbs import is_run_time
+from scriptc.frontend.values.verbs import dict_behind, is_run_time
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, DictType, SetType, TensorType
 
 _ATOMS = (int, float, complex, bool, str, type(None), torch.dtype, torch.device, torch.Size)
@@ -58,6 +59,11 @@ def _copy_of_list(r: Reader, x: ListValue) -> AbstractValue:
 @_copy.of(DictValue, DictType, SetType)
 def _copy_by_method(r: Reader, x: AbstractValue) -> AbstractValue:
     return r.call(r.attribute(x, "copy"), [], {})
+
+
+@_copy.of(AttributeDictValue)
+def _copy_of_attributes(r: Reader, x: AttributeDictValue) -> AbstractValue:
+    return dict_behind(r, x)
 
 
 @_copy.of(ObjectValue)
@@ -167,6 +173,11 @@ def _new_table(r: Reader, x: RuntimeValue, memo: _Memo) -> AbstractValue:
 @_deep_copy_of_object.of(SetType)
 def _new_set(r: Reader, x: RuntimeValue, memo: _Memo) -> AbstractValue:
     return _copy(r, x)
+
+
+@_deep_copy_of_object.of(AttributeDictValue)
+def _new_dict_of_attributes(r: Reader, x: AttributeDictValue, memo: _Memo) -> AbstractValue:
+    return _deep_copy(r, dict_behind(r, x), memo)
 
 
 @_deep_copy_of_object.of(DictValue)

@@ -20,7 +20,7 @@ from scriptc.frontend.operations.runtime_dicts import (
     position_of_key,
 )
 from scriptc.frontend.reader.constant_demand import require_known
-from scriptc.frontend.reader.contents import set_items
+from scriptc.frontend.reader.contents import may_have, optional_items, set_items
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import unpacked
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, IteratorValue, Known, Made, TupleValue, ViewValue
@@ -164,7 +164,12 @@ def dict_get(r: Reader, d: AbstractValue, key: AbstractValue, default: AbstractV
         return item
     if has_known_keys(d) and (item := function_at(r, d, key, lambda: default)) is not None:
         return item
-    return dict(_pairs(r, d)).get(_key(r, d, key), default)
+    if not has_known_keys(d):
+        return dict(_pairs(r, d)).get(_key(r, d, key), default)
+    name = key_of(r, d, key)
+    if (some := may_have(r, d, name)) is not None:
+        return r.choose(some.flag, lambda: some.av, lambda: default)
+    return optional_items(r, d).get(name, default)
 
 
 @serves("dict.copy", "dict.__copy__")
@@ -193,7 +198,12 @@ def dict_setdefault(
 ) -> AbstractValue:
     if is_dict(d):
         return r.call(Known(dicts.setdefault), [d, key, default], {})
-    name, items = _key(r, _own(r, d), key), r.items_of(_own(r, d))
+    name = _key(r, _own(r, d), key)
+    if (some := may_have(r, _own(r, d), name)) is not None:
+        value = r.choose(some.flag, lambda: some.av, lambda: default)
+        r.store_item(d, key, value)
+        return value
+    items = optional_items(r, _own(r, d))
     if name not in items:
         set_items(r, _own(r, d), {**items, name: default})
         return default
@@ -206,7 +216,14 @@ def dict_pop(r: Reader, d: AbstractValue, key: AbstractValue, *default: Abstract
         r.emit.raise_error("TypeError", f"pop expected at most 2 arguments, got {1 + len(default)}")
     if is_dict(d):
         return r.call(Known(dicts.pop_or if default else dicts.pop), [d, key, *default], {})
-    name, items = _key(r, _own(r, d), key), dict(r.items_of(_own(r, d)))
+    name, items = _key(r, _own(r, d), key), dict(optional_items(r, _own(r, d)))
+    if (some := may_have(r, _own(r, d), name)) is not None:
+        del items[name]
+        set_items(r, _own(r, d), items)
+        if default:
+            return r.choose(some.flag, lambda: some.av, lambda: default[0])
+        check_that(r, some.flag, "KeyError", repr(name))
+        return some.av
     if name not in items:
         if default:
             return default[0]

@@ -15,12 +15,38 @@ _LOGGING = logging.Logger._log.__code__.co_filename
 _NONE, _NO, _ONE = Known(None), Known(False), Known(1)
 
 
+@serves("logging.getLogger")
+def get_logger(r: Reader, name: AbstractValue = _NONE) -> AbstractValue:
+    """Return a logger that exists. A guard finds that its name stands for another one."""
+    wanted = require_known(r, name, "the name of a logger")
+    if not wanted:
+        return Known(logging.getLogger())
+    found = logging.Logger.manager.loggerDict.get(wanted)
+    if not isinstance(found, logging.Logger):
+        r.reject("logger_without_name", name=wanted)
+    r.environment.guard("DICT_IS", logging.Logger.manager.loggerDict, wanted, found)
+    return Known(found)
+
+
+@serves("logging.Logger.getEffectiveLevel")
+def effective_level(r: Reader, self: AbstractValue) -> AbstractValue:
+    logger: logging.Logger = require_known(r, self, "the logger")
+    _guard_levels(r, logger)
+    return Known(logger.getEffectiveLevel())
+
+
 @serves("logging.Logger.isEnabledFor")
 def is_enabled_for(r: Reader, self: AbstractValue, level: AbstractValue) -> AbstractValue:
     logger: logging.Logger = require_known(r, self, "the logger")
     number = require_known(r, level, "the level of a message")
     r.environment.guard("DICT_EQ", vars(logger), "disabled", logger.disabled)
     r.environment.guard("DICT_EQ", vars(logger.manager), "_disable", vars(logger.manager)["_disable"])
+    _guard_levels(r, logger)
+    return Known(logger.isEnabledFor(number))
+
+
+def _guard_levels(r: Reader, logger: logging.Logger) -> None:
+    """Guard the loggers from which a logger takes its level."""
     at: logging.Logger | None = logger
     while at is not None:
         r.environment.guard("DICT_EQ", vars(at), "level", at.level)
@@ -28,7 +54,6 @@ def is_enabled_for(r: Reader, self: AbstractValue, level: AbstractValue) -> Abst
             break
         r.environment.guard("DICT_IS", vars(at), "parent", at.parent)
         at = at.parent
-    return Known(logger.isEnabledFor(number))
 
 
 @serves("logging.Logger._log")

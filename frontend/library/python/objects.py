@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
 
+from scriptc.frontend.environment.dependencies import record_this_process
 from scriptc.frontend.environment.host_objects import type_name
 from scriptc.frontend.environment.state import attribute_slot, has_slot, store_plain
 from scriptc.frontend.environment.watching import (
@@ -208,6 +211,11 @@ def _has_always(r: Reader, owner: AbstractValue, name: str) -> bool:
 
 def _has_now(r: Reader, obj: Any, name: str) -> bool:
     """Return hasattr(obj, name) of an object outside, and guard all that may hold the attribute."""
+    if isinstance(obj, threading.local):  # each thread sees other attributes
+        asked = partial(hasattr, obj, name)
+        r.environment.guard("CALL_GIVES", asked, None, asked())
+        record_this_process()
+        return asked()
     watch_object(r, obj)
     own = getattr(obj, "__dict__", None)
     tables = [own] if type(own) is dict else []
