@@ -85,14 +85,21 @@ def make_exception(name: str, message: str, rows: Sequence[Row], own: Mapping[st
     return raised_at(exception, rows) if rows else exception
 
 
+_shown: set[tuple[str, str]] = set()  # warnings and records that come once: category and message
 _registries: dict[str, dict] = {}  # by file: warnings already shown, as in a module's __warningregistry__
 
 
 def warn(category: str, message: str, file: str | None, line: int) -> None:
     """Warn as compiled code asks.
 
-    category: the name of a class of Python, or logging.LEVEL.NAME for a message to the logger of that name.
+    category: the name of a class of Python, or logging.LEVEL.NAME for a message to the logger of that name. Behind the
+        prefix "once.", an equal message comes once in the process.
     """
+    if category.startswith("once."):
+        if (category, message) in _shown:
+            return
+        _shown.add((category, message))
+        category = category.removeprefix("once.")
     if category.startswith("logging."):
         _, level, of = category.split(".", 2)
         logger, number = logging.getLogger(of), int(level) if level.isdigit() else logging.getLevelName(level)

@@ -127,6 +127,9 @@ class Output(c.Structure):
     _fields_ = [("print", Print), ("warn", Warn), ("user", c.c_void_p)]
 
 
+_shown = set()  # warnings and records that come once: category and message
+
+
 @Print
 def _print(user, text):
     print(text.decode(errors="replace"), end="")
@@ -134,6 +137,11 @@ def _print(user, text):
 
 @Warn
 def _warn(user, category, message, file, line):
+    if category.startswith(b"once."):
+        if (category, message) in _shown:
+            return
+        _shown.add((category, message))
+        category = category[5:]
     if category.startswith(b"logging."):
         _, level, of = category.decode().split(".", 2)
         logger, number = logging.getLogger(of), int(level) if level.isdigit() else logging.getLevelName(level)

@@ -102,6 +102,7 @@ class Assumptions:
 
     # Dicts, sets and objects.
     tables: set[Any] = field(default_factory=set)  # sites of dicts and sets with run-time keys
+    tabled_again: set[Any] = field(default_factory=set)  # sites that `tables` has lost once and does not lose again
     untabled: dict[Any, str] = field(default_factory=dict)  # sites of dicts and sets that cannot have them: the reasons
     free_keys: set[Any] = field(default_factory=set)  # sites and records of dicts that gain or lose keys
     tabled: bool = False  # dicts of the caller with string keys have run-time keys, where possible

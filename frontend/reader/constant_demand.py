@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
+from types import FunctionType
 from typing import Any
 
 from scriptc.frontend.environment.dependencies import record_this_process
 from scriptc.frontend.environment.host_objects import holds_tensor
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.source.functions import SourceError, is_generator, source_of
+from scriptc.frontend.source.nodes import all_nodes
 from scriptc.frontend.values.abstract import AbstractValue, Known
 from scriptc.frontend.values.element_types import is_of_numbers
 from scriptc.frontend.values.predicates import is_known, is_made_tuple, is_run_time_text, ssa_value
@@ -30,8 +34,15 @@ def call_memoized(
 ) -> AbstractValue:
     """Call a function that functools.lru_cache wraps.
 
-    Known arguments give the same object in each call. For other arguments, the function is called again.
+    Known arguments give the same object in each call. For other arguments, the function is called again. A function that
+    returns nothing is called for its messages, each of which comes once.
     """
+    if _returns_nothing(function.__wrapped__):
+        reader.position.once += 1
+        try:
+            return reader.call(Known(function.__wrapped__), args, kwargs)
+        finally:
+            reader.position.once -= 1
     if all(map(is_known_throughout, (*args, *kwargs.values()))):
         given = [require_known(reader, a, "an argument") for a in args]
         named = {name: require_known(reader, av, "an argument") for name, av in kwargs.items()}
@@ -46,6 +57,19 @@ def call_memoized(
     if code is not None and function.__name__ in (*code.co_names, *code.co_freevars):
         reader.reject("memoized_recursion", name=function.__name__)
     return reader.call(Known(inner), args, kwargs)
+
+
+def _returns_nothing(function: Any) -> bool:
+    """Return whether the source of a function has no `return` of a value."""
+    if not isinstance(function, FunctionType):
+        return False
+    try:
+        node = source_of(function).node
+    except SourceError:
+        return False
+    if isinstance(node, ast.Lambda) or is_generator(node):
+        return False
+    return not any(isinstance(n, ast.Return) and n.value is not None for n in all_nodes(node))
 
 
 def demand_constant(reader: Reader, value: Value, why: str) -> None:

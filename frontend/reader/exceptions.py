@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from types import FunctionType
 from typing import NoReturn
 
@@ -259,18 +259,49 @@ def set_cells(
     reader: Reader, sites: Sequence[Site], plans: dict[Hashable, Plan], cells: dict[Hashable, list[Value]],
     envs: Sequence[Env],
 ) -> None:  # fmt: skip
-    """Write the changed values to cells at each site. A change of an object changes all values that may hold the
-    object."""
+    """Write the changed values to cells at each site.
+
+    A change of an object may change all values that hold the object. A cell is written if its value differs from the
+    last one in the same block or around it: a value that a block in between changed would be a result of that block.
+    """
     saved = reader.emit.builder
+    written: dict[Block, dict[Value, Value]] = {}
     for site in sites:
-        reader.emit.builder = Builder.before(site.op)
+        assert site.op.parent is not None
+        around = [*_blocks_around(site.op.parent)]
         for key, plan in plans.items():
             if key == site.key or (isinstance(site.key, Ident) and not isinstance(plan, Leaf)):
-                values = plan.flatten(reader, held_in(reader, site.env, key, envs))
-                for cell, value in zip(cells[key], values, strict=True):
+                reader.emit.builder = Builder.before(site.op)
+                with reader.emit.builder.at(Block()) as made:
+                    values = list(plan.flatten(reader, held_in(reader, site.env, key, envs)))
+                news = [
+                    (cell, value) for cell, value in zip(cells[key], values, strict=True)
+                    if not _are_equal(value, next((written[b][cell] for b in around if cell in written.get(b, ())), None))
+                ]  # fmt: skip
+                if not news:
+                    made.drop()
+                    continue
+                splice_block(reader, made)
+                for cell, value in news:
                     reader.emit.builder.op("cell.set", [cell, value], site.op.loc)
+                    written.setdefault(site.op.parent, {})[cell] = value
         site.op.erase()
     reader.emit.builder = saved
+
+
+def _blocks_around(block: Block) -> Iterator[Block]:
+    """Yield a block and those around it, innermost first."""
+    inner: Block | None = block
+    while inner is not None:
+        yield inner
+        inner = inner.parent.parent if inner.parent is not None else None
+
+
+def _are_equal(value: Value, last: Value | None) -> bool:
+    if value is last or last is None or value.op is None or last.op is None:
+        return value is last
+    same = value.op.name == last.op.name in ("const", "undef") and value.type == last.type
+    return same and repr(value.op.attrs) == repr(last.op.attrs)
 
 
 def finishing(

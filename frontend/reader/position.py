@@ -22,6 +22,7 @@ class Position:
         self.generators: list[int] = []  # by generator expression around the node: the `try` around it
         self.walked: list[AbstractValue] = []  # sequences of known length that loops around the node walk
         self.any_order = 0  # the callers around the current node whose results do not depend on the order of a set
+        self.once = 0  # memoized functions around the current node that are called for their messages
         self.stack_left: StackLeft | None = None
         self.fault: tuple[Exception, Loc] | None = None  # the last uncaught error, and its statement
         self._located: tuple[ast.AST, Frame, Loc] | None = None  # the last answer of `loc`: a node has several ops

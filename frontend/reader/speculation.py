@@ -242,8 +242,10 @@ class Speculation:
         """
         self.assumptions.known_length |= sites
         self.assumptions.why_known_length |= dict.fromkeys(sites, why)
-        if self.assumptions.keeps_items:
-            self.assumptions.tables.clear()  # their keys may come from these lists
+        if self.assumptions.keeps_items:  # keys may come from these lists
+            tried = self.assumptions.tables - self.assumptions.tabled_again
+            self.assumptions.tables -= tried
+            self.assumptions.tabled_again |= tried
         self._read_again("keep_items", f"the length of a list must be known: {why}")
 
     def forget_length(self, site: Any, why: str = "goes into a container or an object") -> None:

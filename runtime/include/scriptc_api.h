@@ -68,7 +68,8 @@ typedef struct scriptc_error { /* of a context's last call; strings live until i
 
 typedef struct scriptc_output { /* receives print(), warnings and logs of compiled code; NULL: stdout and stderr */
     void (*print)(void *user, const char *text);
-    /* category: a Python class, or logging.LEVEL.NAME for a message to the logger of that name */
+    /* category: a Python class, or logging.LEVEL.NAME for a message to the logger of that name; with "once." before it,
+       an equal message is to be shown once */
     void (*warn)(void *user, const char *category, const char *message, const char *file, int line);
     void *user;
 } scriptc_output;

@@ -10,6 +10,8 @@ from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, TupleValue
 from scriptc.frontend.values.predicates import has_known_keys
+from scriptc.ir.core import Value
+from scriptc.ir.loc import Loc
 
 _LOGGING = logging.Logger._log.__code__.co_filename
 _NONE, _NO, _ONE = Known(None), Known(False), Known(1)
@@ -89,7 +91,7 @@ def log(
     places = [loc for loc in r.position.loc.chain() if loc.file != _LOGGING]
     where = places[: require_known(r, stacklevel, "stacklevel")][-1]
     format, shown = format_of(r, text)
-    r.emit.builder.op("warn", shown, where, category=f"logging.{called}.{logger.name}", message=format)
+    _emit(r, shown, where, f"logging.{called}.{logger.name}", format)
     return Known(None)
 
 
@@ -109,8 +111,14 @@ def warn(
     cls = require_known(r, category, "the category of a warning")
     where = list(r.position.loc.chain())[: require_known(r, stacklevel, "stacklevel")][-1]
     format, values = format_of(r, text_of(r, message))
-    r.emit.builder.op("warn", values, where, category=cls.__name__, message=format)
+    _emit(r, values, where, cls.__name__, format)
     return Known(None)
+
+
+def _emit(r: Reader, values: list[Value], where: Loc, category: str, message: str) -> None:
+    """Build a warning or a record. In a memoized function, the same text comes once in a process."""
+    once = "once." if r.position.once else ""
+    r.emit.builder.op("warn", values, where, category=once + category, message=message)
 
 
 @serves("builtins.print")
