@@ -281,6 +281,20 @@ def lists_of_several_kinds_in_two_places(n):
     return found, found
 
 
+@again("keep_tries", given=(2, 0))
+def object_changed_by_an_inner_finally(n, k):
+    pair = Pair(0)
+    try:
+        try:
+            pair.n = 1
+            found = n // k
+        finally:
+            pair.n = 2
+    except ZeroDivisionError:
+        return pair.n
+    return found
+
+
 # ---- state ----
 
 

@@ -153,7 +153,7 @@ def read_list_attribute(reader: Reader, owner: ListValue, name: str) -> Abstract
 def list_item_at(reader: Reader, owner: ListValue, index: AbstractValue) -> AbstractValue:
     items = owner.items
     if items is not None and is_known_index(index):
-        reader.speculation.observe(owner)
+        owner.observed = True
         return pick(reader, owner, list(items), require_known(reader, index, "an index"))
     if owner.value is None:
         if not has_known_bounds(index):
@@ -211,7 +211,7 @@ def delete_known_length_item(reader: Reader, owner: KnownLengthListValue, index:
 @verbs.truth.of(ListValue)
 def list_truth(reader: Reader, owner: ListValue) -> AbstractValue:
     if owner.items is not None:
-        reader.speculation.observe(owner)
+        owner.observed = True
         return Known(bool(owner.items))
     if owner.value is None:
         return Known(True)
@@ -221,7 +221,7 @@ def list_truth(reader: Reader, owner: ListValue) -> AbstractValue:
 @verbs.length.of(ListValue)
 def list_length(reader: Reader, owner: ListValue) -> AbstractValue:
     if owner.items is not None:
-        reader.speculation.observe(owner)
+        owner.observed = True
         return Known(len(owner.items))
     if (count := count_of_parts(owner.value)) is not None:
         return Known(count)
@@ -244,7 +244,7 @@ def is_list_run_time(reader: Reader, owner: ListValue) -> bool:
 @verbs.walk.of(ListValue)
 def walk_list_value(reader: Reader, owner: ListValue, site: Any) -> Walk:
     if owner.items is not None:
-        reader.speculation.observe(owner)
+        owner.observed = True
         return Walk(items=list(owner.items))
     if is_empty_list(owner):
         return Walk()
@@ -262,7 +262,7 @@ def walk_known_length(reader: Reader, owner: KnownLengthListValue, site: Any) ->
 @verbs.text_parts.of(ListValue)
 def list_text(reader: Reader, owner: ListValue, *, quoted: bool = False) -> Iterator[AbstractValue]:
     if owner.items is not None:
-        reader.speculation.observe(owner)
+        owner.observed = True
         yield from listed_text(reader, "[", owner.items, "]")
     elif owner.is_tuple:
         yield reader.call(Known(strings.tuple_text), [owner], {})
@@ -283,7 +283,7 @@ def kinds_of_list(owner: ListValue) -> Iterator[Hashable]:
 @unpacked_items.of(ListValue)
 def unpack_list(reader: Reader, owner: ListValue, count: int | None) -> list[AbstractValue]:
     if owner.items is not None:
-        reader.speculation.observe(owner)
+        owner.observed = True
         return list(owner.items)
     if owner.value is None or count is None:
         return reader.iterate(owner)
@@ -293,7 +293,7 @@ def unpack_list(reader: Reader, owner: ListValue, count: int | None) -> list[Abs
 @require_known.of(ListValue)
 def objects_of_list(reader: Reader, owner: ListValue, what: str) -> Any:
     if owner.items is not None:
-        reader.speculation.observe(owner)
+        owner.observed = True
         return [require_known(reader, i, what) for i in owner.items]
     error = reader.diagnostics.error("not_known", what=what, found=describe(owner))
     if owner.value is not None and is_of_numbers(owner.value.type):

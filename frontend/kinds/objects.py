@@ -46,7 +46,7 @@ from scriptc.frontend.values.abstract import (
     Structure,
     SuperValue,
 )
-from scriptc.frontend.values.predicates import is_known, is_of_caller, place_of_caller, ssa_value
+from scriptc.frontend.values.predicates import has_known_keys, is_known, is_of_caller, place_of_caller, ssa_value
 from scriptc.frontend.values.structure import identity_of, keyed_structure, location_key
 from scriptc.frontend.values.user_classes import CONTENT, container_base, defines
 from scriptc.frontend.values.verbs import describe, frozen, is_run_time
@@ -63,7 +63,7 @@ def object_structure(owner: ObjectValue) -> Structure:
     cls, home = owner.cls, owner.home
     make = lambda held: ObjectValue(cls, held, home=home)  # noqa: E731
     content = owner.items.get(CONTENT)
-    if isinstance(content, DictValue):
+    if content is not None and has_known_keys(content):
         return structure_with_dict(owner, content)
     return keyed_structure(("object", cls, location_key(home)), owner.items, make)
 
@@ -133,7 +133,7 @@ def object_result(owner: ObjectValue) -> tuple[Spec, list[AbstractValue]]:
     if issubclass(cls, (BaseException, torch.nn.Module)) or is_stand_in(cls):
         raise Conflict(f"{describe(owner)}, which cannot be returned from compiled code")
     content = items.get(CONTENT)
-    if isinstance(content, DictValue):
+    if content is not None and has_known_keys(content):
         if content.made.factory is not None:
             raise Conflict(f"{describe(owner)}, which cannot be returned from compiled code")
         names, keys, places, parts = parts_with_dict(owner, content)

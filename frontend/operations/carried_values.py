@@ -50,7 +50,7 @@ def carried(reader: Reader, av: AbstractValue, mark: int) -> AbstractValue:
     if has_known_keys(av) and av.home is None and av.ident.serial >= mark:
         return DictValue({key: carried(reader, item, mark) for key, item in reader.items_of(av).items()}, made=av.made)
     if is_made_list(av) and (has_known_length(av) or av.items is not None) and (ident is None or ident.serial >= mark):
-        reader.speculation.observe(av)
+        av.observed = True
         return TupleValue([carried(reader, item, mark) for item in av.items or ()], list)
     raise NotCarried(describe(av))
 

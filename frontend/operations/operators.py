@@ -137,15 +137,15 @@ def both_present(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) ->
 
 def list_operator(reader: Reader, op: str, a: ListValue, b: AbstractValue) -> AbstractValue:
     if a.items is not None and op == "Mult" and is_repeated_by_hand(b, a.items):
-        reader.speculation.observe(a)
+        a.observed = True
         return new_list(reader, repeated(reader, a.items, b), (reader.position.loc, "mult"))
     if op == "Add" and not is_made_list(b):
         if is_known(b) and isinstance(b.obj, list):
             return list_operator(reader, op, a, new_list(reader, reader.iterate(b), (reader.position.loc, "known")))
         bad_operands(reader, op, a, b)
     if op == "Add" and is_made_list(b) and a.items is not None and b.items is not None:
-        reader.speculation.observe(a)
-        reader.speculation.observe(b)
+        a.observed = True
+        b.observed = True
         return new_list(reader, [*a.items, *b.items], (reader.position.loc, "add"))
     if op == "Mult":
         return wrap(reader, reader.emit.build("list.repeat", [materialize(reader, a), integer(reader, b)]))

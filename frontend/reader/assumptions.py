@@ -88,6 +88,7 @@ class Assumptions:
 
     # Loops and functions.
     growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
+    tries: set[Any] = field(default_factory=set)  # tries that stay, though no code of their handlers does
     recursive: set[Any] = field(default_factory=set)  # functions with recursion too deep to follow
 
     # Lists.
@@ -120,7 +121,7 @@ class Assumptions:
         """Return a value that changes whenever a reading corrects an assumption."""
         sets = (
             self.growing, self.mutated, self.known_length, self.tables, self.free_keys, self.run_time_lists, self.unrolled,
-            self.known_args, self.varied, self.recursive, self.changing, self.written, self.untabled, self.changed,
+            self.known_args, self.varied, self.recursive, self.tries, self.changing, self.written, self.untabled, self.changed,
         )  # fmt: skip
         records = frozenset((key, frozenset(r.late), frozenset(r.constants)) for key, r in self.records.items())
         elements = frozenset((site, str(t)) for site, t in self.elements.items())

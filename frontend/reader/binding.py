@@ -29,6 +29,7 @@ from scriptc.frontend.values.predicates import (
     is_object,
     is_on_heap,
     is_run_time_text,
+    may_be_unbound,
     run_time_type,
 )
 from scriptc.frontend.values.structure import sequence_items
@@ -165,7 +166,7 @@ def bind_parameters(
     for param, default in defaulted.items():
         bound.setdefault(param, default)
     for param, given in bound.items():
-        if isinstance(given, MaybeUnbound):  # a key that only some paths gave the dict of the arguments
+        if may_be_unbound(given):  # a key that only some paths gave the dict of the arguments
             kind = "keyword-only" if param in keyword_only else "positional"
             missing = f"{name}() missing 1 required {kind} argument: '{param}'"
             bound[param] = given_or(reader, given, defaulted.get(param), missing)

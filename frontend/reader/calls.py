@@ -47,14 +47,11 @@ from scriptc.frontend.operations.scalars import with_numbers
 from scriptc.frontend.operations.sizes import size_av
 from scriptc.frontend.operations.writes import check_operands, write
 from scriptc.frontend.reader.binding import (
-    SEVERAL,
-    Spread,
     bind_arguments,
     bind_parameters,
     check_depth,
     known_texts,
     read_arguments,
-    require_known_keys,
     spread_argument,
 )
 from scriptc.frontend.reader.constant_demand import call_memoized, is_known_throughout, require_known
@@ -62,6 +59,7 @@ from scriptc.frontend.reader.dispatch import reads
 from scriptc.frontend.reader.iteration import transposed, zipped_rows
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.recursion import call_recursive, calls_itself
+from scriptc.frontend.reader.spread_calls import call_spread
 from scriptc.frontend.reader.statements import assign, inline
 from scriptc.frontend.source.functions import Source, is_generator, statements_of
 from scriptc.frontend.source.reshaping import RESHAPES, Reshape
@@ -72,7 +70,6 @@ from scriptc.frontend.values.abstract import (
     Known,
     KnownSet,
     ManagerValue,
-    MaybeUnbound,
     OneOf,
     TupleValue,
     YieldsValue,
@@ -143,45 +140,6 @@ def read_reshape(reader: Reader, node: Reshape) -> AbstractValue:
     made = call_spread(reader, Bound(owner, node.value.func.attr[:-1]), args, kwargs)
     assign(reader, node.target, made)
     return made
-
-
-def call_spread(
-    reader: Reader, func: AbstractValue, args: Sequence[AbstractValue | Spread], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
-    """Return the result of a call whose starred argument is one of several sequences or dicts, read once for each."""
-    several = next((name for name in kwargs if name.startswith(SEVERAL)), None)
-    if several is not None:
-        rest = {name: av for name, av in kwargs.items() if name != several}
-        given = lambda a: rest | dict(reader.items_of(require_known_keys(reader, a)))  # noqa: E731
-        return split(reader, kwargs[several], lambda a: call_spread(reader, func, args, given(a)))
-    some = next((name for name, av in kwargs.items() if isinstance(av, MaybeUnbound)), None)
-    if some is not None and not binds_by_source(func):
-        given, rest = kwargs[some], {name: av for name, av in kwargs.items() if name != some}
-        assert isinstance(given, MaybeUnbound)
-        return reader.choose(
-            given.flag,
-            lambda: call_spread(reader, func, args, {**kwargs, some: given.av}),
-            lambda: call_spread(reader, func, args, rest),
-        )
-    at = next((i for i, a in enumerate(args) if isinstance(a, Spread)), None)
-    if at is None:
-        return reader.call(func, [a for a in args if not isinstance(a, Spread)], kwargs)
-    spread = args[at]
-    assert isinstance(spread, Spread)
-    return split(
-        reader,
-        spread.value,
-        lambda a: call_spread(reader, func, [*args[:at], *reader.iterate(a), *args[at + 1 :]], kwargs),
-    )
-
-
-def binds_by_source(func: AbstractValue) -> bool:
-    """Return whether a call binds its arguments to the parameters of Python code."""
-    called = func.func if isinstance(func, Bound) else func.obj if is_known(func) else None
-    if isinstance(called, MethodType):
-        called = called.__func__
-    plain = isinstance(called, FunctionType) and handler_of(called) is None and called not in DECOMPOSITIONS
-    return isinstance(func, Closure) or plain or isinstance(called, torch.nn.Module)
 
 
 def zero_argument_super(reader: Reader) -> AbstractValue:

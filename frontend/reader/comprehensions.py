@@ -30,9 +30,15 @@ from scriptc.frontend.values.abstract import (
     Scope,
     TupleValue,
     Unbound,
-    YieldsValue,
 )
-from scriptc.frontend.values.predicates import has_alternatives, is_known, is_list, is_made_tuple, is_plain_tuple
+from scriptc.frontend.values.predicates import (
+    has_alternatives,
+    is_generator,
+    is_known,
+    is_list,
+    is_made_tuple,
+    is_plain_tuple,
+)
 from scriptc.frontend.values.verbs import is_run_time, unrolled_ranges, walked_sequence
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Block
@@ -136,7 +142,7 @@ def read_generator_exp(reader: Reader, node: ast.GeneratorExp) -> AbstractValue:
 
 def is_stepwise(sequence: AbstractValue) -> bool:
     """Return whether a loop over a sequence reads the body of a generator."""
-    return isinstance(sequence, YieldsValue) or isinstance(sequence, GeneratorValue) and is_stepwise(sequence.sequence)
+    return is_generator(sequence) or isinstance(sequence, GeneratorValue) and is_stepwise(sequence.sequence)
 
 
 def is_in_library(reader: Reader) -> bool:

@@ -44,7 +44,7 @@ def optional_items(reader: Reader, av: HeapValue) -> dict[Any, AbstractValue]:
 def may_have(reader: Reader, av: DictValue, key: Any) -> MaybeUnbound | None:
     """Return the item of a key that only some paths gave a dict; None for all other keys."""
     found = None if is_record(av) else optional_items(reader, av).get(key)
-    return found if isinstance(found, MaybeUnbound) else None
+    return found if found is not None and may_be_unbound(found) else None
 
 
 @Verb

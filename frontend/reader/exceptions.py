@@ -185,9 +185,12 @@ def protected(
 ) -> bool:
     """Read `run()`, and `handle(exception)` if it raises. The handler sees the last values of the names `live`.
 
+    If no code remains of the handler but that it raises the exception again, there is no `try`: what the handler changes
+    in the compiler is lost with the exception, unless a handler around it sees that.
+
     names: joined after both.
     """
-    mark, before = Ident().serial, snapshot(reader)
+    mark, before, site = Ident().serial, snapshot(reader), (reader.position.loc, "try")
     watch = Watch(reader.position.frame, live, mark)
     reader.position.watches.append(watch)
     try:
@@ -213,13 +216,30 @@ def protected(
     keys: set[Hashable] = {s.key for s in watch.sites if isinstance(s.key, str)}
     keys |= {k for env in envs for k in changed(before, env, mark) if isinstance(k, Ident)}
     plans = plan_joins(reader, keys, envs, fresh=True, mark=mark)
-    cells = cells_for(reader, plans, before, envs)
-    set_cells(reader, watch.sites, plans, cells, envs)
+    with reader.emit.builder.at(Block(), goes_on=True) as ahead:
+        cells = cells_for(reader, plans, before, envs)
+    noted_around = [(outer, len(outer.sites)) for outer in reader.position.watches]
     with reader.emit.builder.at(Block([(EXC, "error")])) as handler:
         held = [reader.emit.build("cell.get", [c]) for row in cells.values() for c in row]
         rebind(reader, plans, held, envs, mark)
         start = snapshot(reader)
         goes_on = reached(lambda: handle(RuntimeValue(handler.args[0])))
+    if not goes_on and _only_reraises(handler) and not reader.recursion.nested and site not in reader.assumptions.tries:
+        lost = any(isinstance(key, Ident) for key in changed(start, snapshot(reader), mark))
+        for outer, count in noted_around:
+            outer.dropped |= {site} if lost else set()
+            del outer.sites[count:]
+        for noted in watch.sites:
+            noted.op.erase()
+        for unused in (handler, ahead):
+            unused.drop()
+        restore(reader, end)
+        splice_block(reader, body)
+        return falls
+    if watch.dropped:
+        reader.speculation.keep_tries(watch.dropped)
+    splice_block(reader, ahead)
+    set_cells(reader, watch.sites, plans, cells, envs)
     ends = [(body, end)] if falls else []
     altered = changed(before, end, mark) if falls else set()
     if goes_on:
@@ -228,6 +248,16 @@ def protected(
     restore(reader, before)
     keys = set(names) | {k for k in altered if isinstance(k, Ident)}
     return join_blocks(reader, "try", [], [body, handler], ends, keys, altered, mark)
+
+
+def _only_reraises(handler: Block) -> bool:
+    """Return whether a handler does nothing but raise its exception again."""
+    *others, last = handler.ops
+    pure = all(
+        (op.has("PURE") and not may_raise(op)) or op.name == "cell.get" or op.name == "cell.set" and not op.operands
+        for op in others
+    )  # a `cell.set` without operands is the mark of a change, for a `try` around
+    return pure and last.name == "reraise" and last.operands[0] is handler.args[0]
 
 
 def _only_raise(body: Block) -> Op | None:

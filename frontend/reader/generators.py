@@ -23,6 +23,7 @@ from scriptc.frontend.source.functions import statements_of, yields_within_try
 from scriptc.frontend.source.scope import assigned, has_leave
 from scriptc.frontend.values.abstract import AbstractValue, Bound, Ident, Known, ListValue, Unbound, YieldsValue
 from scriptc.frontend.values.frame import Frame, LoopTarget
+from scriptc.frontend.values.predicates import is_generator
 
 
 @reads(ast.Yield)
@@ -34,7 +35,7 @@ def read_yield(reader: Reader, node: ast.Yield) -> AbstractValue:
 @reads(ast.YieldFrom)
 def read_yield_from(reader: Reader, node: ast.YieldFrom) -> AbstractValue:
     frame, inner = reader.position.frame, reader.evaluate(node.value)
-    if isinstance(inner, YieldsValue):
+    if is_generator(inner):
         return run_generator(reader, inner, lambda value: _as(reader, frame, node, value))
     target, source = "·yielded", "·source"
     passing = ast.Expr(ast.Yield(ast.Name(target, ast.Load())))

@@ -41,11 +41,10 @@ from scriptc.frontend.values.abstract import (
     Moved,
     RangeValue,
     RuntimeValue,
-    YieldsValue,
 )
 from scriptc.frontend.values.frame import LoopTarget
 from scriptc.frontend.values.joins import OneOfPlan, Plan, is_number
-from scriptc.frontend.values.predicates import has_alternatives, is_known, is_object
+from scriptc.frontend.values.predicates import has_alternatives, is_generator, is_known, is_object
 from scriptc.frontend.values.structure import UNROLL_LIMIT
 from scriptc.frontend.values.verbs import is_run_time, materialize, unrolled_ranges
 from scriptc.frontend.values.walk import Walk
@@ -95,9 +94,9 @@ def run_for(reader: Reader, node: ast.For) -> bool:
     names = assigned([node.target, *node.body]) & reader.position.frame.live.header[node]
     sequence = _with_known_dims(reader, iterated(reader, reader.evaluate(node.iter)))
     site = (reader.position.loc, "for")
-    if isinstance(sequence, YieldsValue):
+    if is_generator(sequence):
         return loop_over(reader, node, sequence, partial(take_item, reader, node))
-    if isinstance(sequence, GeneratorValue) and isinstance(sequence.sequence, YieldsValue):
+    if isinstance(sequence, GeneratorValue) and is_generator(sequence.sequence):
         spend(reader, sequence)
         return loop_over(reader, node, sequence.sequence, partial(take_element, reader, node, sequence, names))
     if isinstance(sequence, GeneratorValue) and sequence.node.generators[1:] and not has_leave(node.body, ast.Break):

@@ -185,11 +185,17 @@ class Speculation:
         self.assumptions.recursive.add(function)
         self._read_again("make_recursive", "a function calls itself more often than can be followed")
 
-    # ---- lists ----
+    def keep_tries(self, sites: set[Any]) -> NoReturn:
+        """Keep tries whose handlers only change objects of the compiler, and raise the exception again.
 
-    def observe(self, av: ListValue) -> None:
-        """Note that the reading depends on the known items of a list, so that the list must not change later."""
-        av.observed = True
+        Assumed: no handler around them sees the changes.
+        Refuted: there is a handler around them that goes on.
+        Next: the handlers are kept.
+        """
+        self.assumptions.tries |= sites
+        self._read_again("keep_tries", "a handler sees what an inner handler changes")
+
+    # ---- lists ----
 
     def mutate(self, av: ListValue) -> Value:
         """Return the run-time list that is about to change.

@@ -83,6 +83,7 @@ class Watch:
     names: frozenset[str]
     mark: int
     sites: list[Site] = field(default_factory=list)
+    dropped: set[Any] = field(default_factory=set)  # the sites of inner tries without code whose handlers changed objects
 
 
 @dataclass(eq=False, repr=False)  # no repr: it would write out the keys of closures, which refer to this frame

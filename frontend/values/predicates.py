@@ -32,6 +32,7 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     TupleValue,
     Unbound,
+    YieldsValue,
 )
 from scriptc.ir.core import Op, Value
 from scriptc.ir.types import BOOL, EXC, STR, DictType, ListType, NeverType, ObjectType, SetType, TensorType, Type
@@ -257,6 +258,11 @@ def is_sequence(av: AbstractValue) -> bool:
     if isinstance(av, Known):
         return isinstance(av.obj, (tuple, list))
     return isinstance(av, (TupleValue, ListValue))
+
+
+def is_generator(av: AbstractValue) -> TypeIs[YieldsValue]:
+    """Return whether a value is the call of a function with `yield`."""
+    return isinstance(av, YieldsValue)
 
 
 def has_known_keys(av: AbstractValue) -> TypeIs[DictValue]:

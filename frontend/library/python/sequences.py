@@ -29,10 +29,17 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     TupleValue,
     Unbound,
-    YieldsValue,
     ZipValue,
 )
-from scriptc.frontend.values.predicates import has_known_length, is_known, is_made_list, is_none, is_set, is_tensor
+from scriptc.frontend.values.predicates import (
+    has_known_length,
+    is_generator,
+    is_known,
+    is_made_list,
+    is_none,
+    is_set,
+    is_tensor,
+)
 from scriptc.frontend.values.verbs import class_name_of, is_run_time, length, materialize, python_class, taken, type_of
 from scriptc.ir.core import Block
 from scriptc.ir.ops.rules import elem_of
@@ -59,7 +66,7 @@ def list_(r: Reader, sequence: AbstractValue | None = None) -> AbstractValue:
     site = (r.position.loc, "list()")
     if sequence is None:
         return new_list(r, [], site)
-    if (walked := iterated(r, sequence)) is not sequence or isinstance(sequence, YieldsValue):
+    if (walked := iterated(r, sequence)) is not sequence or is_generator(sequence):
         return list_(r, taken(r, walked))
     if is_run_time(r, sequence):
         return r.call(Known(lists.items_of), [sequence], {})
