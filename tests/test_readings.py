@@ -225,7 +225,8 @@ class Snapshot:
         grown = {
             name: frozenset(getattr(a, name))
             for name in (
-                "unrolled", "unrolled_text", "known_args", "varied", "growing", "recursive", "mutated", "run_time_lists",
+                "unrolled", "unrolled_text", "known_args", "varied", "growing", "recursive", "tries", "mutated",
+                "run_time_lists",
                 "free_keys", "records", "state", "changed", "written",
             )
         }  # fmt: skip
