@@ -301,8 +301,10 @@ def unify(
     if any(isinstance(a, (Unbound, MaybeUnbound)) for a in avs):
         inner = [a.av if isinstance(a, MaybeUnbound) else a for a in avs if not isinstance(a, Unbound)]
         return MaybePlan(unify(inner, kinds, force=force, fresh=True, mark=mark))
+    # A loop gives a number that it may change a type at once. A number that its body has left as it was stays known.
+    begins = force and len(avs) == 1
     if all(is_known(a) and is_known(first) and _are_same(a.obj, first.obj) for a in avs) and not (
-        force and is_number(first)
+        begins and is_number(first)
     ):
         return Same(first)
     ident = _single_identity(first)
