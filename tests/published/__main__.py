@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .cases import Case
 
-PACKAGES = ("transformers",)
+PACKAGES = ("transformers", "generate")
 
 
 def cases_of(package: str) -> list[Case]:

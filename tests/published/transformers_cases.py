@@ -49,16 +49,21 @@ def cases() -> Iterator[Case]:
 
 
 def make(kind: str, name: str) -> tuple[torch.nn.Module, list[Call]]:
+    model, config = made(kind, name)
+    return model, [call(model, config, length) for length in _LENGTHS]
+
+
+def made(kind: str, name: str) -> tuple[torch.nn.Module, Any]:
+    """Return a small model and its configuration."""
     import transformers
 
-    made = transformers.CONFIG_MAPPING[kind]
-    config = made(**small(made))
+    source = transformers.CONFIG_MAPPING[kind]
+    config = source(**small(source))
     with torch.device("meta"):
         weights = sum(p.numel() for p in getattr(transformers, name)(config).parameters())
     if weights > _MOST_WEIGHTS:
         raise ValueError(f"the configuration leaves {weights:,} weights")
-    model = getattr(transformers, name)(config).eval()
-    return model, [call(model, config, length) for length in _LENGTHS]
+    return getattr(transformers, name)(config).eval(), config
 
 
 def small(config: Any) -> dict[str, Any]:
