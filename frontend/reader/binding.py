@@ -18,12 +18,21 @@ from scriptc.frontend.reader.contents import optional_items
 from scriptc.frontend.reader.paths import settle
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.scope import listed
-from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, MaybeUnbound, OneOf, TupleValue
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    DictValue,
+    Known,
+    KnownLengthListValue,
+    MaybeUnbound,
+    OneOf,
+    TupleValue,
+)
 from scriptc.frontend.values.alternatives import present
 from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.predicates import (
     has_alternatives,
     has_known_keys,
+    has_known_length,
     has_method,
     is_known,
     is_object,
@@ -84,12 +93,18 @@ def read_arguments(reader: Reader, node: ast.Call) -> tuple[list[AbstractValue |
 
 
 def with_own_content(reader: Reader, value: AbstractValue) -> AbstractValue:
-    """Return a dict to which some paths gave other keys as one of several dicts."""
-    if not has_known_keys(value) or not has_alternatives(reader.heap.contents.get(value.ident)):
+    """Return a dict or list to which some paths gave other keys or items as one of several, which do not change."""
+    if not is_on_heap(value) or not has_alternatives(reader.heap.contents.get(value.ident)):
         return value
     found = settle(reader, value, reader.heap.contents)
-    assert isinstance(found, OneOf)
-    return OneOf(found.tag, {tag: DictValue(a.made_with) for tag, a in found.alternatives.items() if is_on_heap(a)})
+    return OneOf(found.tag, {tag: _apart(a) for tag, a in found.alternatives.items()}) if has_alternatives(found) else value
+
+
+def _apart(av: AbstractValue) -> AbstractValue:
+    """Return a copy with an identity of its own, whose content the heap does not hold."""
+    if has_known_keys(av):
+        return DictValue(av.made_with)
+    return KnownLengthListValue(av.first, None) if has_known_length(av) else av
 
 
 def require_known_keys(reader: Reader, value: AbstractValue) -> DictValue:

@@ -9,6 +9,7 @@ from functools import partial
 
 from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator, has_next
 from scriptc.frontend.operations.indices import integer
+from scriptc.frontend.reader.binding import with_own_content
 from scriptc.frontend.reader.comprehensions import element_of, is_filtered, is_in_library, stages
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.dispatch import runs
@@ -39,12 +40,14 @@ from scriptc.frontend.values.abstract import (
     Ident,
     Known,
     Moved,
+    OneOf,
     RangeValue,
     RuntimeValue,
 )
+from scriptc.frontend.values.alternatives import is_kind
 from scriptc.frontend.values.frame import LoopTarget
 from scriptc.frontend.values.joins import OneOfPlan, Plan, is_number
-from scriptc.frontend.values.predicates import has_alternatives, is_generator, is_known, is_object
+from scriptc.frontend.values.predicates import has_alternatives, has_known_length, is_generator, is_known, is_object
 from scriptc.frontend.values.structure import UNROLL_LIMIT
 from scriptc.frontend.values.verbs import is_run_time, materialize, unrolled_ranges
 from scriptc.frontend.values.walk import Walk
@@ -91,8 +94,32 @@ def goes_on(reader: Reader, node: ast.While) -> bool:
 
 @runs(ast.For)
 def run_for(reader: Reader, node: ast.For) -> bool:
+    sequence = iterated(reader, reader.evaluate(node.iter))
+    if has_known_length(sequence) and reader.assumptions.keeps_items:
+        sequence = with_own_content(reader, sequence)
+    if has_alternatives(sequence) and all(map(has_known_length, sequence.alternatives.values())):
+        return run_for_each(reader, node, sequence, [*sequence.alternatives])
+    return run_over(reader, node, sequence)
+
+
+def run_for_each(reader: Reader, node: ast.For, sequence: OneOf, tags: Sequence[int]) -> bool:
+    """Read a loop over a list to which some paths gave other items, once for each of the lists."""
+    first, *rest = tags
+    if not rest:
+        return run_over(reader, node, sequence.alternatives[first])
+    names = assigned([node]) & reader.position.frame.live.after[node]
+    return reader.branch(
+        is_kind(reader, sequence, first),
+        lambda: run_over(reader, node, sequence.alternatives[first]),
+        lambda: run_for_each(reader, node, sequence, rest),
+        names,
+    )
+
+
+def run_over(reader: Reader, node: ast.For, sequence: AbstractValue) -> bool:
+    """Read a `for` loop over a value."""
     names = assigned([node.target, *node.body]) & reader.position.frame.live.header[node]
-    sequence = _with_known_dims(reader, iterated(reader, reader.evaluate(node.iter)))
+    sequence = _with_known_dims(reader, sequence)
     site = (reader.position.loc, "for")
     if is_generator(sequence):
         return loop_over(reader, node, sequence, partial(take_item, reader, node))
