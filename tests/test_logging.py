@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +27,18 @@ def messages(x: Tensor, n: int) -> Tensor:
         logger.warning("sum %.2f", x.sum())
     logger.log(25, "%(a)s and %(b)s", {"a": n, "b": "text"})
     adapted.error("adapted %s", n)
+    return x + n
+
+
+@functools.lru_cache(None)
+def warn_once(of: logging.Logger, *args: Any) -> None:
+    of.warning(*args)
+
+
+def warned_once(x: Tensor, n: int) -> Tensor:
+    if n > 1:
+        warn_once(logger, "many of %s", "them")
+    warn_once(logger, "number")
     return x + n
 
 
@@ -79,3 +92,13 @@ def test_a_build_tells_the_logger_of_that_name(kept: Kept, tmp_path: Path) -> No
     expected, _ = told(kept, messages, X, 2)
     found, result = told(kept, built, X.numpy(), 2)
     assert ([r[:3] for r in found], result.tolist()) == ([r[:3] for r in expected], [3.0, 4.5])
+
+
+def test_a_memoized_message_comes_once(kept: Kept, tmp_path: Path) -> None:
+    """No reading tells the logger anything, and neither does a path that is not taken."""
+    logger.setLevel(logging.INFO)
+    made = scriptc.compile(warned_once, optimize=OPTIMIZE)
+    built = scriptc.load(scriptc.build(warned_once, X, 0, out=tmp_path / "once", optimize=0, march="native"))
+    for call, x in ((made, X), (built, X.numpy())):
+        texts = [[record[2] for record in told(kept, call, x, n)[0]] for n in (0, 0, 2, 2)]
+        assert texts == [["number"], [], ["many of them"], []]

@@ -105,7 +105,7 @@ class MappingMaker:
 
 def new_object(cls: type, content: Any, attributes: dict[str, Any]) -> Any:
     """Return an object with a content, if its class inherits from dict or list, and attributes. None of its code runs."""
-    base = (container_base(cls) or object) if content is not None else object
+    base: Any = (container_base(cls) or object) if content is not None else object
     made: Any = base.__new__(cls)
     if base is list:
         list.extend(made, content)

@@ -44,8 +44,8 @@ def inherited_method(reader: Reader, owner: ObjectValue, name: str) -> AbstractV
         return Native(lambda *args, **kwargs: _fill(reader, base, held, args, kwargs))
     special: dict[str, Callable[..., AbstractValue]] = {
         "__getitem__": lambda key: reader.subscript(held, key),
-        "__setitem__": lambda key, value: _none(reader.store_item(held, key, value)),
-        "__delitem__": lambda key: _none(reader.delete_item(held, key)),
+        "__setitem__": lambda key, value: _done(reader.store_item, held, key, value),
+        "__delitem__": lambda key: _done(reader.delete_item, held, key),
         "__contains__": lambda key: reader.compare("In", key, held),
         "__len__": lambda: length(reader, held),
         "__iter__": lambda: reader.call(Known(iter), [held], {}),
@@ -64,5 +64,7 @@ def _fill(
     return reader.call(reader.attribute(held, "extend" if base is list else "update"), args or [Known(())], kwargs)
 
 
-def _none(done: None) -> AbstractValue:
-    return Known(done)
+def _done(run: Callable[..., None], *args: AbstractValue) -> AbstractValue:
+    """Run a statement; return None, as a method does."""
+    run(*args)
+    return Known(None)

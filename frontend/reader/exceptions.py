@@ -190,7 +190,7 @@ def protected(
 
     names: joined after both.
     """
-    mark, before, site = Ident().serial, snapshot(reader), (reader.position.loc, "try")
+    mark, before, place = Ident().serial, snapshot(reader), (reader.position.loc, "try")
     watch = Watch(reader.position.frame, live, mark)
     reader.position.watches.append(watch)
     try:
@@ -224,10 +224,10 @@ def protected(
         rebind(reader, plans, held, envs, mark)
         start = snapshot(reader)
         goes_on = reached(lambda: handle(RuntimeValue(handler.args[0])))
-    if not goes_on and _only_reraises(handler) and not reader.recursion.nested and site not in reader.assumptions.tries:
+    if not goes_on and _only_reraises(handler) and not reader.recursion.nested and place not in reader.assumptions.tries:
         lost = any(isinstance(key, Ident) for key in changed(start, snapshot(reader), mark))
         for outer, count in noted_around:
-            outer.dropped |= {site} if lost else set()
+            outer.dropped |= {place} if lost else set()
             del outer.sites[count:]
         for noted in watch.sites:
             noted.op.erase()

@@ -22,8 +22,8 @@ def call_spread(
     several = next((name for name in kwargs if name.startswith(SEVERAL)), None)
     if several is not None:
         rest = {name: av for name, av in kwargs.items() if name != several}
-        given = lambda a: rest | dict(reader.items_of(require_known_keys(reader, a)))  # noqa: E731
-        return split(reader, kwargs[several], lambda a: call_spread(reader, func, args, given(a)))
+        of = lambda a: rest | dict(reader.items_of(require_known_keys(reader, a)))  # noqa: E731
+        return split(reader, kwargs[several], lambda a: call_spread(reader, func, args, of(a)))
     some = next((name for name, av in kwargs.items() if may_be_unbound(av)), None)
     if some is not None and not binds_by_source(func):
         given, rest = kwargs[some], {name: av for name, av in kwargs.items() if name != some}

@@ -7,6 +7,7 @@ import inspect
 import sys
 from collections import OrderedDict
 from types import FunctionType
+from typing import Any
 
 import torch
 
@@ -71,9 +72,10 @@ def own_setter(cls: type) -> FunctionType | None:
 def is_plain(cls: type) -> bool:
     """Return whether instances of a class have only attributes and Python methods, and no code of the class makes the
     instances or reads or sets their attributes."""
-    set_plainly = cls.__setattr__ is object.__setattr__ or own_setter(cls) is None
-    read_plainly = cls.__getattribute__ is object.__getattribute__ and not hasattr(cls, "__getattr__")
-    made_plainly = cls.__new__ is object.__new__ and container_base(cls) is None
+    own: Any = cls  # mypy takes the methods of object for those of each class
+    set_plainly = own.__setattr__ is object.__setattr__ or own_setter(cls) is None
+    read_plainly = own.__getattribute__ is object.__getattribute__ and not hasattr(cls, "__getattr__")
+    made_plainly = own.__new__ is object.__new__ and container_base(cls) is None
     return can_be_made(cls) and set_plainly and read_plainly and made_plainly
 
 

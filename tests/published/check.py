@@ -65,7 +65,8 @@ def difference(found: Any, expected: Any) -> str | None:
         if a.dtype != b.dtype or a.shape != b.shape:
             return f"leaf {i}: {a.dtype}{[*a.shape]} in place of {b.dtype}{[*b.shape]}"
         tolerance = _TOLERANCE.get(b.dtype, 0.0)
-        scale = b.abs().max().item() if b.numel() and b.dtype.is_floating_point else 1.0
+        finite = b[b.isfinite()].abs()
+        scale = finite.max().item() if finite.numel() and b.dtype.is_floating_point else 1.0
         if not torch.allclose(a, b, rtol=tolerance, atol=tolerance * max(scale, 1e-3), equal_nan=True):
             return f"leaf {i}: differs by {(a.double() - b.double()).abs().max().item():.3g}, of {scale:.3g}"
     return None
