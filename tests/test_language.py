@@ -19,6 +19,7 @@ from language import (  # noqa: F401  (they list their programs)
     exceptions,
     expressions,
     generators,
+    handlers,
     iterators,
     kinds,
     known_lengths,

@@ -57,8 +57,7 @@ ACCEPTED: dict[str, str] = {
     "`functools.lru_cache`, `functools.cache`": "libraries.remembered_results",
     "`assert`, `raise`": "statements.assertions statements.raising expressions.messages",
     "`try` with `except`, `else`, `finally`, nested, left by `return`, `break` or `continue`": (
-        "exceptions.object_changed_by_an_inner_finally exceptions.finally_without_code "
-        "exceptions.raised_and_caught_at_once "
+        "handlers.object_changed_by_an_inner_finally handlers.finally_without_code handlers.raised_and_caught_at_once "
         "exceptions.division exceptions.chosen_by_class exceptions.with_else exceptions.else_is_not_guarded "
         "exceptions.finally_always exceptions.return_through_finally exceptions.loops_through_finally "
         "exceptions.finally_returns exceptions.nested exceptions.in_a_loop exceptions.counts_before_the_exception "
