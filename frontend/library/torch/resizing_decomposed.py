@@ -127,6 +127,64 @@ def upsample_bicubic2d(
     return result
 
 
+# ---- antialiased resizing ----
+
+
+def _antialiased(
+    input: Tensor, output_size: tuple[int, ...] | None, align_corners: bool, scales: tuple[float, ...] | None, width: int
+) -> Tensor:
+    """Resize with a filter of `width` elements, which grows with the step (ATen's UpSampleKernel.cpp)."""
+    if input.dtype == torch.uint8:
+        raise RuntimeError("antialiased resizing of uint8 images is not supported: convert to float, resize, and round")
+    result = input
+    sizes = _sizes(input, output_size, scales)
+    for i, out in tuple(enumerate(sizes))[::-1]:
+        n = input.size(2 + i)
+        if align_corners:
+            step = (n - 1) / (out - 1) if out > 1 else 0.0
+        else:
+            step = _step(n, out, _of(scales, i))
+        grown = max(step, 1.0)
+        support = width * 0.5 * grown
+        centers = (torch.arange(out).to(input.dtype) + 0.5) * step
+        low = torch.clamp((centers - support + 0.5).to(torch.int64), min=0)
+        high = torch.clamp((centers + support + 0.5).to(torch.int64), max=n)
+        index = low + torch.arange(2 * math.ceil(support) + 1).unsqueeze(1)
+        distance = torch.abs((index - centers + 0.5) / grown)
+        weight = _triangle(distance) if width == 2 else _cubic(distance)
+        weight = torch.where(index < high, weight, 0.0)
+        total = torch.sum(weight, 0)
+        weight = weight / torch.where(total == 0, 1.0, total)
+        result = resample(result, 2 + i, torch.clamp(index, max=n - 1), weight)
+    return result
+
+
+def _triangle(x: Tensor) -> Tensor:
+    return torch.clamp(1 - x, min=0)
+
+
+def _cubic(x: Tensor) -> Tensor:
+    """Return the weight of an element at a distance, for Keys's cubic filter with a = -0.5."""
+    a = -0.5
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return torch.where(x < 1, near, torch.where(x < 2, far, 0.0))
+
+
+@decomposes("torch._C._nn._upsample_bilinear2d_aa", widens=True)
+def upsample_bilinear_antialiased(
+    input: Tensor, output_size: tuple[int, ...] | None, align_corners: bool, scale_factors: tuple[float, ...] | None = None
+) -> Tensor:
+    return _antialiased(input, output_size, align_corners, scale_factors, 2)
+
+
+@decomposes("torch._C._nn._upsample_bicubic2d_aa", widens=True)
+def upsample_bicubic_antialiased(
+    input: Tensor, output_size: tuple[int, ...] | None, align_corners: bool, scale_factors: tuple[float, ...] | None = None
+) -> Tensor:
+    return _antialiased(input, output_size, align_corners, scale_factors, 4)
+
+
 # ---- grids ----
 def _unnormalized(x: Tensor, n: int, align_corners: bool) -> Tensor:
     return (x + 1) / 2 * (n - 1) if align_corners else ((x + 1) * n - 1) / 2
