@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from types import GeneratorType
 from typing import Any
 
+from scriptc.frontend.library.python import lists_decomposed as lists
+from scriptc.frontend.operations.comparison import contains
 from scriptc.frontend.reader.generators import collected
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
-from scriptc.frontend.values.abstract import AbstractValue, YieldsValue
+from scriptc.frontend.values.abstract import AbstractValue, Known, YieldsValue
 from scriptc.frontend.values.walk import Walk
 
 
@@ -41,6 +43,11 @@ def is_generator_run_time(reader: Reader, owner: YieldsValue) -> bool:
 @verbs.taken.of(YieldsValue)
 def take_all(reader: Reader, owner: YieldsValue) -> AbstractValue:
     return collected(reader, owner)
+
+
+@contains.of(YieldsValue)
+def generator_contains(reader: Reader, owner: YieldsValue, item: AbstractValue) -> AbstractValue:
+    return reader.call(Known(lists.contains), [owner, item], {})
 
 
 @verbs.walk.of(YieldsValue)

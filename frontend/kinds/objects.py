@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import collections
 import contextlib
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from types import FunctionType
 from typing import Any, NoReturn
@@ -180,9 +181,13 @@ def object_item(reader: Reader, owner: ObjectValue, index: AbstractValue) -> Abs
     found = special(reader, owner, "__getitem__", [index])
     if found is not None:
         return found
-    if (held := container_of(reader, owner)) is not None:
+    held = container_of(reader, owner)
+    if held is None:
+        reader.reject("subscript_of_other", what=describe(owner))
+    if not defines(owner, "__missing__"):
         return reader.subscript(held, index)
-    reader.reject("subscript_of_other", what=describe(owner))
+    missing = lambda: special(reader, owner, "__missing__", [index]) or Known(None)  # noqa: E731
+    return reader.choose(reader.compare("In", index, held), lambda: reader.subscript(held, index), missing)
 
 
 @verbs.store_item.of(ObjectValue)
@@ -272,6 +277,10 @@ def object_text(reader: Reader, owner: ObjectValue, *, quoted: bool = False) -> 
         yield from message_parts(reader, owner)
         return
     found = own_text(reader, owner, quoted)
+    held = container_of(reader, owner)
+    if found is None and held is not None and container_base(owner.cls) is not OrderedDict:
+        yield from verbs.text_parts(reader, held, quoted=True)
+        return
     if found is None:
         reader.reject("text_of_other", what=describe(owner))
     yield found

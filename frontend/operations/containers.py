@@ -38,6 +38,9 @@ def inherited_method(reader: Reader, owner: ObjectValue, name: str) -> AbstractV
     base = container_base(owner.cls)
     if base is OrderedDict and name in ("__init__", "update"):  # these call `__setitem__` of a subclass
         return Native(lambda *args, **kwargs: reader.call(Known(dicts.update_each), [owner, *args], kwargs))
+    if base is OrderedDict and name in ("setdefault", "pop"):
+        by_methods = dicts.item_or_set if name == "setdefault" else dicts.popped_item
+        return Native(lambda *args, **kwargs: reader.call(Known(by_methods), [owner, *args], kwargs))
     if base is OrderedDict and name == "copy":
         return Native(lambda: reader.call(Known(owner.cls), [owner], {}))
     if name == "__init__":

@@ -65,7 +65,7 @@ def yielded(reader: Reader, value: AbstractValue) -> AbstractValue:
 
 def _as(reader: Reader, frame: Frame, node: ast.expr, value: AbstractValue) -> AbstractValue:
     """Yield a value of an inner generator from the generator of a frame."""
-    with back_in(reader, frame, node):
+    with outside_generator(reader), back_in(reader, frame, node):
         return yielded(reader, value)
 
 
@@ -76,7 +76,11 @@ def run_generator(
     spend(reader, generator)
     frame = generator.frame
     fresh = replace(frame, locals=dict(frame.locals), cells={}, returns=[], loops=[], finals=[], on_yield=on_yield)
-    return inline(reader, fresh, statements_of(generator.node))
+    reader.position.generators.append(len(reader.position.watches))
+    try:
+        return inline(reader, fresh, statements_of(generator.node))
+    finally:
+        reader.position.generators.pop()
 
 
 def loop_over(
@@ -101,7 +105,7 @@ def loop_over(
                 finally:
                     caller.loops.pop()
 
-            with back_in(reader, caller, node):
+            with outside_generator(reader), back_in(reader, caller, node):
                 falls = scoped(reader, frozenset(), once) if skips else once(label, [])
             if not falls:
                 raise Terminated
@@ -118,7 +122,12 @@ def loop_over(
 def collected(reader: Reader, generator: YieldsValue) -> ListValue:
     """Return a list of all values that a generator yields."""
     made = new_list(reader, [], (generator.frame.source.loc(generator.node, generator.frame.inlined_at), "yields"))
-    run_generator(reader, generator, lambda value: reader.call(Bound(made, "append"), [value], {}))
+
+    def keep(value: AbstractValue) -> AbstractValue:
+        with outside_generator(reader):
+            return reader.call(Bound(made, "append"), [value], {})
+
+    run_generator(reader, generator, keep)
     return made
 
 
@@ -136,6 +145,16 @@ def variables_in_heap(reader: Reader, names: Iterable[str]) -> Iterator[None]:
         for name, cell in shared.items():
             del frame.cells[name]
             frame.locals[name] = reader.heap.contents.pop(cell, Unbound())
+
+
+@contextmanager
+def outside_generator(reader: Reader) -> Iterator[None]:
+    """Read code that walks the innermost generator: its exceptions do not leave the generator."""
+    innermost = reader.position.generators.pop()
+    try:
+        yield
+    finally:
+        reader.position.generators.append(innermost)
 
 
 @contextmanager

@@ -88,6 +88,22 @@ def data_class_that_is_a_dict(x: Tensor) -> tuple[Any, ...]:
     return made, list(made.keys()), made.get("b"), made.log, isinstance(made, dict), made.a is made["a"]
 
 
+class Doubles(OrderedDict):
+    def __setitem__(self, key: str, value: Any) -> None:
+        super().__setitem__(key, value * 2)
+
+
+@cases((X,))
+def methods_of_the_base(x: Tensor) -> tuple[Any, ...]:
+    """OrderedDict calls the methods of its subclass; dict and list do not."""
+    doubles = Doubles(a=x)
+    doubles.update(b=1)
+    made = doubles.setdefault("c", 1), doubles.setdefault("a", 5), doubles.pop("b"), doubles.pop("none", 4)
+    counted = Counted(a=1)
+    missing = counted["a"], counted["b"], counted.get("b", 3), "b" in counted
+    return made, missing, doubles.copy(), str(counted), f"{Chain([1, 2])}", doubles
+
+
 @cases((X, 1), (X, 0))
 def data_class_on_paths(x: Tensor, n: int) -> Any:
     made = Fields(x) if n else Fields(x + 1)
@@ -249,7 +265,7 @@ def layers_from_names(x: Tensor, n: int) -> tuple[Any, ...]:
 construct(
     "Objects and classes", "classes that inherit from `dict`, `OrderedDict` or `list`",
     "made in compiled code, also as data classes, and returned as themselves", dict_with_attributes,
-    data_class_that_is_a_dict, data_class_on_paths, list_with_code, passed_on_by_name,
+    data_class_that_is_a_dict, data_class_on_paths, list_with_code, passed_on_by_name, methods_of_the_base,
 )  # fmt: skip
 construct(
     "Objects and classes", "`__new__`, `__getattribute__`, `__getattr__`, `__setattr__` in Python, `del x.a`", "",

@@ -158,6 +158,32 @@ def raises_within(n: int) -> tuple[int, str]:
     return total, ""
 
 
+@cases((5,), (1,))
+def stops_itself(n: int) -> tuple[list[int], bool]:
+    """StopIteration that leaves a generator is an error, but none of the loop that walks the generator."""
+
+    def stopping() -> Iterator[int]:
+        for i in range(n):
+            if i == 2:
+                raise StopIteration
+            yield i
+
+    return list(stopping()), 3 in stopping()
+
+
+@cases((5,), (1,))
+def stops_the_loop(n: int) -> int:
+    total = 0
+    try:
+        for i in squares(n):
+            if i == 4:
+                raise StopIteration
+            total += i
+    except StopIteration:
+        return -total
+    return total
+
+
 class Evens:
     def __init__(self, n: int) -> None:
         self.n = n
@@ -229,7 +255,7 @@ construct(
     "Iterators", "generators: functions with `yield`, `yield from`",
     "read where a loop walks them; not as results or arguments, and no `yield` inside `try` or `with` under a loop",
     added, left_by_break_and_continue, left_by_return, taken_at_once, within_comprehensions, beside_other_sequences,
-    runs_in_step, delegates, nested_in_itself, raises_within,
+    runs_in_step, delegates, nested_in_itself, raises_within, stops_itself, stops_the_loop,
 )  # fmt: skip
 construct(
     "Iterators", "objects with `__iter__`, `__next__` or `__getitem__` of their own", "", objects_walked,

@@ -52,6 +52,25 @@ def update_each(d: Any, source: Any = (), /, **items: Any) -> None:
         d[key] = value
 
 
+def item_or_set(d: Any, key: Any, default: Any = None) -> Any:
+    """Return `d.setdefault(key, default)` by the methods of a subclass, as OrderedDict does."""
+    if key in d:
+        return d[key]
+    d[key] = default
+    return default
+
+
+def popped_item(d: Any, key: Any, *default: Any) -> Any:
+    """Return `d.pop(key, *default)` by the methods of a subclass, as OrderedDict does."""
+    if key in d:
+        found = d[key]
+        del d[key]
+        return found
+    if len(default) > 0:
+        return default[0]
+    raise KeyError(key)
+
+
 def count(d: Any, keys: Any) -> None:
     for key in keys:
         d[key] = d.get(key, 0) + 1
