@@ -12,7 +12,7 @@ import torch
 from scriptc.frontend.environment.host_items import known_keywords
 from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.environment.lookup import late_bound_tensor
-from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.logic import check_that, negated
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import optional_items
 from scriptc.frontend.reader.paths import settle
@@ -173,9 +173,11 @@ def bind_parameters(
     keyword_only = [a.arg for a in spec.kwonlyargs]
     for key in list(kwargs):
         if key in params[len(spec.posonlyargs) :] or key in keyword_only:
+            given = kwargs.pop(key)
             if key in bound:
-                reader.emit.raise_error("TypeError", f"{name}() got multiple values for argument '{key}'")
-            bound[key] = kwargs.pop(key)
+                refuse_given(reader, given, f"{name}() got multiple values for argument '{key}'")
+            else:
+                bound[key] = given
     defaulted = dict(zip(reversed(params), reversed(defaults), strict=False))
     defaulted |= {p: d for p, d in zip(keyword_only, kw_defaults, strict=True) if d is not None}
     for param, default in defaulted.items():
@@ -190,11 +192,18 @@ def bind_parameters(
             reader.emit.raise_error("TypeError", f"{name}() missing {len(lacking)} required {kind} {listed(lacking)}")
     if spec.kwarg is not None:
         bound[spec.kwarg.arg] = DictValue(kwargs)
-    elif kwargs:
-        reader.emit.raise_error("TypeError", f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    else:
+        for key, given in kwargs.items():
+            refuse_given(reader, given, f"{name}() got an unexpected keyword argument '{key}'")
     frame.locals.update({k: tensor_default(reader, v, k) for k, v in bound.items()})
     if params:
         frame.first_arg = bound[params[0]]
+
+
+def refuse_given(reader: Reader, given: AbstractValue, message: str) -> None:
+    """Raise TypeError for an argument, on the paths that give it."""
+    is_given = given.flag if may_be_unbound(given) else Known(True)
+    check_that(reader, negated(reader, is_given), "TypeError", message)
 
 
 def given_or(reader: Reader, given: MaybeUnbound, default: AbstractValue | None, missing: str) -> AbstractValue:
