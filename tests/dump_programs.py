@@ -134,12 +134,12 @@ def compiled(call: Call, options: tuple[dict[str, Any], ...]) -> str:
         target, args, kwargs = call
         target = target_of(target)
         try:
-            made = translate(target, target.bind(args, kwargs), Options(**chosen), path=shown)
+            made = translate(target, target.bind(args, kwargs), Options(**chosen))
         except CompileError as error:
             texts = [f"{shown(d.loc.file)}:{d.loc.line}: {d.message}" for d in error.diagnostics]
         else:
             read = [] if parts else [print_module(parse_module(made.source_ir))]
-            texts = [*read, print_module(made.entry.module), made.program.source]
+            texts = [shown(text) for text in (*read, print_module(made.entry.module), made.program.source)]
         parts += [f"// ---- {chosen}", *texts]
     return "\n".join(parts)
 
