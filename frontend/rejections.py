@@ -283,6 +283,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "view_as_bool": ("a view of other elements as bools is not supported", "write x != 0, or x.bool()"),
     "mask_without_dims": ("index_put with a mask without dimensions is not supported", "write x[mask] = value"),
+    "memoized_change": (
+        "{name} caches its results, so it runs once for equal arguments, but compiled code runs it in each call",
+        "leave the cache out, or change things outside of {name}",
+    ),
     "memoized_recursion": (
         "{name} calls itself and caches its results, but compiled code cannot cache results for run-time arguments",
         "fill a list or a dict in a loop",

@@ -1,4 +1,4 @@
-"""What `tests.published` counts as a difference. The models themselves need packages that tests do not install."""
+"""`tests.published` counts differences as it says. The tests do not run the models, whose packages they do not install."""
 
 from __future__ import annotations
 

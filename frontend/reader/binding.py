@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 
@@ -20,6 +20,8 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.scope import listed
 from scriptc.frontend.values.abstract import (
     AbstractValue,
+    Bound,
+    Closure,
     DictValue,
     Known,
     KnownLengthListValue,
@@ -42,16 +44,15 @@ from scriptc.frontend.values.predicates import (
     run_time_type,
 )
 from scriptc.frontend.values.structure import sequence_items
-from scriptc.frontend.values.verbs import describe, dict_behind, python_class
+from scriptc.frontend.values.verbs import class_name_of, describe, dict_behind, python_class
 from scriptc.ir.types import DictType
 
-SEVERAL = "**"  # begins the name of an argument that is one of several dicts of keyword arguments
 _MAX_DEPTH = 200  # nested inlined calls
 
 
 @dataclass(frozen=True)
 class Spread:
-    """A starred argument that is one of several sequences."""
+    """A starred argument that is one of several sequences, or a double-starred one that is one of several dicts."""
 
     value: OneOf
 
@@ -65,7 +66,10 @@ def spread_argument(reader: Reader, av: AbstractValue) -> list[AbstractValue | S
     return [Spread(found)] if None in lengths or len(lengths) > 1 else [*reader.iterate(found)]
 
 
-def read_arguments(reader: Reader, node: ast.Call) -> tuple[list[AbstractValue | Spread], dict[str, AbstractValue]]:
+def read_arguments(
+    reader: Reader, node: ast.Call, func: AbstractValue
+) -> tuple[list[AbstractValue | Spread], dict[str, AbstractValue], list[Spread]]:
+    """Return the arguments of a call: by position, by keyword, and dicts of keyword arguments that differ among paths."""
     args: list[AbstractValue | Spread] = []
     for a in node.args:
         if isinstance(a, ast.Starred):
@@ -73,23 +77,66 @@ def read_arguments(reader: Reader, node: ast.Call) -> tuple[list[AbstractValue |
         else:
             args.append(reader.evaluate(a))
     kwargs: dict[str, AbstractValue] = {}
+    dicts: list[Spread] = []
     for keyword in node.keywords:
         value = reader.evaluate(keyword.value)
         if keyword.arg is not None:
-            kwargs[keyword.arg] = value
+            merge_keywords(reader, func, kwargs, {keyword.arg: value})
             continue
         value = with_own_content(reader, dict_behind(reader, value))
         if has_alternatives(value):
-            kwargs[f"{SEVERAL}{len(kwargs)}"] = value
+            dicts.append(Spread(value))
         elif has_known_keys(value):
-            kwargs |= optional_items(reader, value)
+            merge_keywords(reader, func, kwargs, optional_items(reader, value))
         elif is_known(value) and isinstance(value.obj, dict):
-            kwargs |= known_keywords(reader, value.obj)
+            merge_keywords(reader, func, kwargs, known_keywords(reader, value.obj))
         elif is_object(value) and has_method(python_class(reader, value), "keys"):
-            kwargs |= reader.items_of(require_known_keys(reader, reader.call(Known(dict), [value], {})))
+            made = require_known_keys(reader, reader.call(Known(dict), [value], {}))
+            merge_keywords(reader, func, kwargs, reader.items_of(made))
         else:
             require_known_keys(reader, value)
-    return args, kwargs
+    return args, kwargs, dicts
+
+
+def merge_keywords(
+    reader: Reader, func: AbstractValue, kwargs: dict[str, AbstractValue], more: Mapping[str, AbstractValue]
+) -> None:
+    """Add keyword arguments to those of a call of `func`. Raise TypeError for a name that is there, as Python does."""
+    for name, given in more.items():
+        if name not in kwargs:
+            kwargs[name] = given
+            continue
+        message = f"{_called(reader, func)} got multiple values for keyword argument '{name}'"
+        held = kwargs[name]
+        if not may_be_unbound(held):
+            refuse_given(reader, given, message)
+        elif not may_be_unbound(given):
+            refuse_given(reader, held, message)
+            kwargs[name] = given
+        else:
+            reader.reject("double_star_of_other", what="two dicts to which some paths give the same key")
+
+
+def _called(reader: Reader, func: AbstractValue) -> str:
+    """Return how Python names a callable in messages about its arguments."""
+    if isinstance(func, Closure):
+        around, name = func.frame, getattr(func.node, "name", "<lambda>")
+        return f"{_module_of(around)}.{around.qualified_name}.<locals>.{name}()"
+    if isinstance(func, Bound) and func.func is None:
+        return f"{class_name_of(reader, func.owner)}.{func.name}()"
+    obj = func.func if isinstance(func, Bound) else func.obj if is_known(func) else None
+    if isinstance(obj, torch.nn.Module):
+        return str(obj)
+    name, module = getattr(obj, "__qualname__", "function"), getattr(obj, "__module__", None)
+    return f"{name}()" if module in (None, "builtins") else f"{module}.{name}()"
+
+
+def _module_of(frame: Frame) -> str:
+    """Return the name of the module of the function that a frame, or a frame around it, runs."""
+    while frame.func is None:
+        assert frame.outer is not None
+        frame = frame.outer
+    return frame.func.__module__
 
 
 def with_own_content(reader: Reader, value: AbstractValue) -> AbstractValue:

@@ -61,7 +61,7 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.recursion import call_recursive, calls_itself
 from scriptc.frontend.reader.spread_calls import call_spread
 from scriptc.frontend.reader.statements import assign, inline
-from scriptc.frontend.source.functions import Source, is_generator, statements_of
+from scriptc.frontend.source.functions import Source, is_generator_function, statements_of
 from scriptc.frontend.source.reshaping import RESHAPES, Reshape
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -123,10 +123,10 @@ def read_call(reader: Reader, node: ast.Call) -> AbstractValue:
             if is_run_time(reader, found)
             else call_spread(reader, func, spread_argument(reader, found), {})
         )
-    args, kwargs = read_arguments(reader, node)
+    args, kwargs, dicts = read_arguments(reader, node, func)
     if is_known(func) and func.obj is super and not args:
         return zero_argument_super(reader)
-    return call_spread(reader, func, args, kwargs)
+    return call_spread(reader, func, args, kwargs, dicts)
 
 
 @reads(Reshape)
@@ -136,8 +136,8 @@ def read_reshape(reader: Reader, node: Reshape) -> AbstractValue:
     owner = reader.evaluate(node.value.func.value)
     if not is_new_and_held(reader, owner, names=1):
         return reader.evaluate(node.value)
-    args, kwargs = read_arguments(reader, node.value)
-    made = call_spread(reader, Bound(owner, node.value.func.attr[:-1]), args, kwargs)
+    func = Bound(owner, node.value.func.attr[:-1])
+    made = call_spread(reader, func, *read_arguments(reader, node.value, func))
     assign(reader, node.target, made)
     return made
 
@@ -557,7 +557,7 @@ def call_closure(
 
 
 def follow(reader: Reader, frame: Frame, node: ast.FunctionDef | ast.Lambda) -> AbstractValue:
-    if is_generator(node):
+    if is_generator_function(node):
         return YieldsValue(frame, node)
     body = statements_of(node)
     return call_recursive(reader, frame, body) if calls_itself(reader, frame) else inline(reader, frame, body)

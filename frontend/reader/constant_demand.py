@@ -11,7 +11,7 @@ from scriptc.frontend.environment.dependencies import record_this_process
 from scriptc.frontend.environment.host_objects import holds_tensor
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.source.functions import SourceError, is_generator, source_of
+from scriptc.frontend.source.functions import SourceError, is_generator_function, source_of
 from scriptc.frontend.source.nodes import all_nodes
 from scriptc.frontend.values.abstract import AbstractValue, Known
 from scriptc.frontend.values.element_types import is_of_numbers
@@ -35,14 +35,10 @@ def call_memoized(
     """Call a function that functools.lru_cache wraps.
 
     Known arguments give the same object in each call. For other arguments, the function is called again. A function that
-    returns nothing is called for its messages, each of which comes once.
+    returns nothing is called for its messages, each of which comes once. It must change nothing else.
     """
     if _returns_nothing(function.__wrapped__):
-        reader.position.once += 1
-        try:
-            return reader.call(Known(function.__wrapped__), args, kwargs)
-        finally:
-            reader.position.once -= 1
+        return _call_for_messages(reader, function, args, kwargs)
     if all(map(is_known_throughout, (*args, *kwargs.values()))):
         given = [require_known(reader, a, "an argument") for a in args]
         named = {name: require_known(reader, av, "an argument") for name, av in kwargs.items()}
@@ -59,6 +55,30 @@ def call_memoized(
     return reader.call(Known(inner), args, kwargs)
 
 
+def _call_for_messages(
+    reader: Reader, function: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    block = reader.emit.builder.block
+    before = len(block.ops)
+    reader.position.once += 1
+    try:
+        result = reader.call(Known(function.__wrapped__), args, kwargs)
+    finally:
+        reader.position.once -= 1
+    ops = [op for made in block.ops[before:] for op in (made, *(inner for r in made.regions for inner in r.walk()))]
+    own = {value for op in ops for value in op.results}
+    if any(_changes_more(op, own) for op in ops):
+        reader.reject("memoized_change", name=function.__name__)
+    return result
+
+
+def _changes_more(op: Op, own: set[Value]) -> bool:
+    """Return whether an op does more than show a message, or change a value in `own`."""
+    if not op.defn.writes or op.name == "warn":
+        return False
+    return not op.operands or op.operands[0] not in own or bool(op.defn.writes & {"io", "state", "random"})
+
+
 def _returns_nothing(function: Any) -> bool:
     """Return whether the source of a function has no `return` of a value."""
     if not isinstance(function, FunctionType):
@@ -67,7 +87,7 @@ def _returns_nothing(function: Any) -> bool:
         node = source_of(function).node
     except SourceError:
         return False
-    if isinstance(node, ast.Lambda) or is_generator(node):
+    if isinstance(node, ast.Lambda) or is_generator_function(node):
         return False
     return not any(isinstance(n, ast.Return) and n.value is not None for n in all_nodes(node))
 

@@ -8,7 +8,7 @@ from types import FunctionType, MethodType
 import torch
 
 from scriptc.frontend.library.registry import DECOMPOSITIONS, handler_of
-from scriptc.frontend.reader.binding import SEVERAL, Spread, require_known_keys
+from scriptc.frontend.reader.binding import Spread, merge_keywords, require_known_keys
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Bound, Closure
 from scriptc.frontend.values.alternatives import split
@@ -16,14 +16,21 @@ from scriptc.frontend.values.predicates import is_known, may_be_unbound
 
 
 def call_spread(
-    reader: Reader, func: AbstractValue, args: Sequence[AbstractValue | Spread], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
-    """Return the result of a call whose starred argument is one of several sequences or dicts, read once for each."""
-    several = next((name for name in kwargs if name.startswith(SEVERAL)), None)
-    if several is not None:
-        rest = {name: av for name, av in kwargs.items() if name != several}
-        of = lambda a: rest | dict(reader.items_of(require_known_keys(reader, a)))  # noqa: E731
-        return split(reader, kwargs[several], lambda a: call_spread(reader, func, args, of(a)))
+    reader: Reader, func: AbstractValue, args: Sequence[AbstractValue | Spread], kwargs: dict[str, AbstractValue],
+    dicts: Sequence[Spread] = (),
+) -> AbstractValue:  # fmt: skip
+    """Return the result of a call whose starred argument is one of several sequences or dicts, read once for each.
+
+    dicts: the double-starred arguments that are one of several dicts.
+    """
+    if dicts:
+
+        def with_items_of(given: AbstractValue) -> AbstractValue:
+            merged = dict(kwargs)
+            merge_keywords(reader, func, merged, reader.items_of(require_known_keys(reader, given)))
+            return call_spread(reader, func, args, merged, dicts[1:])
+
+        return split(reader, dicts[0].value, with_items_of)
     some = next((name for name, av in kwargs.items() if may_be_unbound(av)), None)
     if some is not None and not binds_by_source(func):
         given, rest = kwargs[some], {name: av for name, av in kwargs.items() if name != some}

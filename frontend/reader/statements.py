@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from scriptc.frontend.environment.state import delete_attribute, is_plain_attribute
 from scriptc.frontend.operations.formatting import joined, raise_with
+from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import any_length, new_list
 from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
 from scriptc.frontend.reader.constant_demand import demand_constant
@@ -45,6 +46,7 @@ from scriptc.frontend.values.predicates import (
     is_plain_tuple,
     is_record,
     is_tensor,
+    may_be_unbound,
 )
 from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import describe, is_run_time
@@ -176,7 +178,8 @@ def delete_attribute_of(reader: Reader, owner: AbstractValue, name: str) -> None
     items = dict(reader.items_of(owner))
     if name not in items:
         reader.emit.raise_error("AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
-    del items[name]
+    if may_be_unbound(some := items.pop(name)):
+        check_that(reader, some.flag, "AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
     set_items(reader, owner, items)
 
 

@@ -125,7 +125,7 @@ def _on_disk(code: CodeType) -> CodeType:
 
 
 @lru_cache(maxsize=4096)
-def is_generator(node: FunctionNode) -> bool:
+def is_generator_function(node: FunctionNode) -> bool:
     """Return whether a function yields."""
     return any(True for _ in _yields([node.body] if isinstance(node, ast.Lambda) else node.body))
 

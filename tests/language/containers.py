@@ -134,6 +134,36 @@ def passed_on_by_name(x: Tensor, n: int) -> tuple[Any, ...]:
     return scaled(x, **given), scaled(x, **chosen), scaled(x, **Output(a=4)), scaled(x, **Counted(b=1))
 
 
+@cases((X, 3), (X, 0))
+def given_twice(x: Tensor, n: int) -> tuple[Any, ...]:
+    def scaled(x: Tensor, **k: Any) -> Tensor:
+        return x * len(k)
+
+    found: list[str] = []
+    here = {"a": 1}
+    optional: dict[str, int] = {}
+    if n:
+        optional["a"] = n
+    chosen = {"a": 5} if n else {"b": 7}
+    try:
+        scaled(x, a=2, **here)
+    except TypeError as error:
+        found.append(str(error))
+    try:
+        scaled(x, **optional, a=2)
+    except TypeError as error:
+        found.append(str(error))
+    try:
+        scaled(x, a=2, **chosen)
+    except TypeError as error:
+        found.append(str(error))
+    try:
+        Scales(1)(x, **{"x": 2})
+    except TypeError as error:
+        found.append(str(error).partition(".")[2])
+    return found, scaled(x, **{"**a": 1, "*": 2})
+
+
 class Made:
     def __new__(cls, a: Tensor, b: int = 2) -> Any:
         self = super().__new__(cls)
@@ -202,6 +232,18 @@ def attribute_deleted(x: Tensor) -> tuple[Any, ...]:
     return hasattr(made, "extra"), hasattr(made, "k")
 
 
+@cases((X, 3), (X, 0))
+def attribute_of_some_paths_deleted(x: Tensor, n: int) -> Tensor:
+    made = Scales(2)
+    if n:
+        made.extra = n
+    try:
+        del made.extra
+    except AttributeError:
+        return x
+    return x + n
+
+
 COLLECTED: ContextVar[Any] = ContextVar("COLLECTED", default=None)
 UNSET: ContextVar[Any] = ContextVar("UNSET")
 
@@ -265,11 +307,12 @@ def layers_from_names(x: Tensor, n: int) -> tuple[Any, ...]:
 construct(
     "Objects and classes", "classes that inherit from `dict`, `OrderedDict` or `list`",
     "made in compiled code, also as data classes, and returned as themselves", dict_with_attributes,
-    data_class_that_is_a_dict, data_class_on_paths, list_with_code, passed_on_by_name, methods_of_the_base,
+    data_class_that_is_a_dict, data_class_on_paths, list_with_code, passed_on_by_name, given_twice, methods_of_the_base,
 )  # fmt: skip
 construct(
     "Objects and classes", "`__new__`, `__getattribute__`, `__getattr__`, `__setattr__` in Python, `del x.a`", "",
     makes_itself, attributes_found_by_code, attribute_deleted,
+    attribute_of_some_paths_deleted,
 )  # fmt: skip
 construct(
     "Objects and classes", "`contextvars.ContextVar`", "set back before the call ends", context_variable,

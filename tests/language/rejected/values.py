@@ -89,6 +89,25 @@ def walks_a_generator_twice(xs):
     return sum(squares), max(squares)  # refused
 
 
+CALLS = [0]
+
+
+@functools.lru_cache
+def counts_its_calls(name):
+    CALLS[0] += len(name)
+
+
+def changes_outside(n):
+    CALLS[0] += 1
+    return n
+
+
+@write("memoized_change", changes_outside, (7,))
+def changes_once(n):
+    counts_its_calls("a")  # refused
+    return n
+
+
 @functools.lru_cache
 def remembered(n):
     return n if n < 2 else remembered(n - 1) + remembered(n - 2)
