@@ -241,7 +241,7 @@ ACCEPTED: dict[str, str] = {
     ),
     "`defaultdict`, `Counter`, `OrderedDict`": (
         "dicts.default_dicts dicts.default_dicts_with_known_keys dicts.counters dicts.ordered "
-        "dicts.moved_to_an_end"
+        "dicts.moved_to_an_end dicts.equal_items_and_order"
     ),
     "sets, `frozenset`: all methods and operators": (
         "objects.sets sets.operators sets.changed_in_place sets.methods sets.removed sets.popped "

@@ -519,3 +519,19 @@ construct(
     "Dicts and sets", "`types.MappingProxyType`", "of dicts; not returned",
     views_of_a_dict, views_of_a_dict_with_run_time_keys, one_of_two_views, refusals_of_views,
 )  # fmt: skip
+
+
+@cases((X, 3), (X, 0))
+def equal_items_and_order(x, n):
+    """Items are compared as those of lists: by identity first. Between two OrderedDicts the order counts."""
+    try:
+        other = {"a": x} == {"a": x + 0}
+    except RuntimeError:
+        other = "no truth"
+    first, second = OrderedDict(a=1, b=n), OrderedDict(b=n, a=1)
+    counted, reversed_ = OrderedDict(), OrderedDict()
+    for i in range(n):
+        counted[i] = 1
+        reversed_[n - 1 - i] = 1
+    orders = first == second, first != second, first == {"b": n, "a": 1}, counted == reversed_, dict(counted) == reversed_
+    return {"a": x} == {"a": x}, {"a": x, "b": n} != {"b": 4, "a": x}, other, orders
