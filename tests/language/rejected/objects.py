@@ -265,3 +265,15 @@ def tensor_of_kinds(n):
         found.append(i)
         found.append(str(i))
     return torch.tensor(found)  # refused
+
+
+class Numbers(dict):
+    pass
+
+
+@write("returns_differ", lambda n: [{"a": i} for i in range(n)], (3,))
+def list_of_objects_that_are_dicts(n):  # refused
+    found = []
+    for i in range(n):
+        found.append(Numbers(a=i))
+    return found
