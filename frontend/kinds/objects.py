@@ -6,7 +6,7 @@ import ast
 import collections
 import contextlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -47,8 +47,8 @@ from scriptc.frontend.values.abstract import (
     Structure,
     SuperValue,
 )
-from scriptc.frontend.values.predicates import has_known_keys, is_known, is_of_caller, place_of_caller, ssa_value
-from scriptc.frontend.values.structure import identity_of, keyed_structure, location_key
+from scriptc.frontend.values.predicates import has_known_keys, is_known, is_of_caller, place_of_caller
+from scriptc.frontend.values.structure import keyed_structure, location_key, shared_key
 from scriptc.frontend.values.user_classes import CONTENT, container_base, defines
 from scriptc.frontend.values.verbs import describe, frozen, is_run_time
 from scriptc.frontend.values.walk import Walk
@@ -91,12 +91,6 @@ def parts_with_dict(
     parts = {shared_key(av): av for av in held}
     order = {key: place for place, key in enumerate(parts)}
     return names, keys, tuple(order[shared_key(av)] for av in held), list(parts.values())
-
-
-def shared_key(av: AbstractValue) -> Hashable:
-    """Return a key that is equal for values that are one object."""
-    ident = identity_of(av)
-    return ident if ident is not None else (ssa_value(av) or id(av))
 
 
 @verbs.structure_of.of(Content)

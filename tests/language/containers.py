@@ -52,6 +52,18 @@ class Fields(OrderedDict):
         super().__setattr__(key, value)
 
 
+class ByPosition(OrderedDict):
+    def to_tuple(self) -> tuple[Any, ...]:
+        return tuple(self[key] for key in self.keys())  # noqa: SIM118
+
+    def __getitem__(self, key: Any) -> Any:
+        return dict(self.items())[key] if isinstance(key, str) else self.to_tuple()[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        OrderedDict.__setitem__(self, key, value)
+        super().__setattr__(key, value)
+
+
 class Scales:
     def __init__(self, k: int) -> None:
         self.k = k
@@ -102,6 +114,17 @@ def methods_of_the_base(x: Tensor) -> tuple[Any, ...]:
     counted = Counted(a=1)
     missing = counted["a"], counted["b"], counted.get("b", 3), "b" in counted
     return made, missing, doubles.copy(), str(counted), f"{Chain([1, 2])}", doubles
+
+
+@cases((X, 0), (X, -1), (X, 2))
+def item_at_a_run_time_position(x: Tensor, n: int) -> Any:
+    """`__getitem__` calls itself, with an object whose items are attributes too."""
+    made = ByPosition()
+    made["a"], made["b"] = x, (x + 1, n)
+    try:
+        return made[n], made.a is made["a"]
+    except IndexError as error:
+        return str(error)
 
 
 @cases((X, 1), (X, 0))
@@ -308,6 +331,7 @@ construct(
     "Objects and classes", "classes that inherit from `dict`, `OrderedDict` or `list`",
     "made in compiled code, also as data classes, and returned as themselves", dict_with_attributes,
     data_class_that_is_a_dict, data_class_on_paths, list_with_code, passed_on_by_name, given_twice, methods_of_the_base,
+    item_at_a_run_time_position,
 )  # fmt: skip
 construct(
     "Objects and classes", "`__new__`, `__getattribute__`, `__getattr__`, `__setattr__` in Python, `del x.a`", "",
