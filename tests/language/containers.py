@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import torch
@@ -125,6 +125,29 @@ def item_at_a_run_time_position(x: Tensor, n: int) -> Any:
         return made[n], made.a is made["a"]
     except IndexError as error:
         return str(error)
+
+
+@dataclass
+class Counts:
+    a: int
+    b: int = 2
+    c: int = field(default=3, init=False)
+
+    def __post_init__(self) -> None:
+        self.total = self.a + self.b
+
+
+@cases((X, 3), (X, 0))
+def fields_replaced(x: Tensor, n: int) -> tuple[Any, ...]:
+    """`replace` passes on the fields that `__init__` takes, not what else an object has."""
+    made, counts, found = Fields(x, n), Counts(n), []
+    counts.more = 5
+    for wrong in ({"c": 1}, {"z": 1}):
+        try:
+            replace(counts, **wrong)
+        except (TypeError, ValueError) as error:
+            found.append(str(error).partition(".")[2] or str(error))
+    return replace(made, b=5), replace(counts, b=4), replace(counts), found
 
 
 @cases((X, 1), (X, 0))
@@ -331,7 +354,7 @@ construct(
     "Objects and classes", "classes that inherit from `dict`, `OrderedDict` or `list`",
     "made in compiled code, also as data classes, and returned as themselves", dict_with_attributes,
     data_class_that_is_a_dict, data_class_on_paths, list_with_code, passed_on_by_name, given_twice, methods_of_the_base,
-    item_at_a_run_time_position,
+    item_at_a_run_time_position, fields_replaced,
 )  # fmt: skip
 construct(
     "Objects and classes", "`__new__`, `__getattribute__`, `__getattr__`, `__setattr__` in Python, `del x.a`", "",
