@@ -210,6 +210,60 @@ def given_twice(x: Tensor, n: int) -> tuple[Any, ...]:
     return found, scaled(x, **{"**a": 1, "*": 2})
 
 
+class Named(dict):
+    """Attributes are items, by the methods of dict itself."""
+
+    __getattr__ = dict.get
+    __setattr__ = dict.__setitem__
+    __delattr__ = dict.__delitem__
+
+
+class Open(dict):
+    def __init__(self, **items: Any) -> None:
+        dict.__init__(self, **items)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self:
+            raise AttributeError(name)
+        return dict.__getitem__(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        if name not in self:
+            raise AttributeError(name)
+        del self[name]
+
+
+class Grows(list):
+    more = list.extend
+
+    def __init__(self, items: Any) -> None:
+        list.__init__(self, items)
+        list.append(self, 7)
+
+    def append(self, item: Any) -> None:
+        list.append(self, item + 1)
+
+
+@cases((X, 3), (X, 0))
+def items_as_attributes(x: Tensor, n: int) -> tuple[Any, ...]:
+    named, opened, grows, found = Named(a=x), Open(a=x), Grows([n]), []
+    named.b = opened.b = n
+    del named.a, opened.a
+    grows.more([n])
+    grows.append(n)
+    try:
+        del opened.a
+    except AttributeError as error:
+        found.append(str(error))
+    if n:
+        opened.c = n
+    there = hasattr(opened, "c"), getattr(opened, "c", 8), hasattr(named, "z"), named.z
+    return named, named.b, opened.b, "a" in opened, there, grows, found
+
+
 class Made:
     def __new__(cls, a: Tensor, b: int = 2) -> Any:
         self = super().__new__(cls)
@@ -256,6 +310,23 @@ class Invents:
         if name.startswith("_"):
             raise AttributeError(name)
         return name + "!"
+
+
+class Finds:
+    def __getattr__(self, name: str) -> str:
+        return name
+
+
+@cases((X, 3), (X, 0))
+def found_where_no_path_set_it(x: Tensor, n: int) -> tuple[Any, ...]:
+    finds = Finds()
+    if n:
+        finds.a = n
+    seen = []
+    for i in range(n):
+        seen.append(finds.b)
+        finds.b = str(i)
+    return finds.a, getattr(finds, "a", 5), hasattr(finds, "a"), seen
 
 
 OUTSIDE, INVENTS = Renames(5), Invents()
@@ -359,7 +430,7 @@ construct(
 construct(
     "Objects and classes", "`__new__`, `__getattribute__`, `__getattr__`, `__setattr__` in Python, `del x.a`", "",
     makes_itself, attributes_found_by_code, attribute_deleted,
-    attribute_of_some_paths_deleted,
+    attribute_of_some_paths_deleted, items_as_attributes, found_where_no_path_set_it,
 )  # fmt: skip
 construct(
     "Objects and classes", "`contextvars.ContextVar`", "set back before the call ends", context_variable,

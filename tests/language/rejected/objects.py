@@ -267,6 +267,23 @@ def tensor_of_kinds(n):
     return torch.tensor(found)  # refused
 
 
+class Settings:
+    pass
+
+
+def set_one_by_one(n):
+    made = Settings()
+    made.a = n
+    return made.a
+
+
+@write("object_replaced", set_one_by_one, (3,))
+def all_attributes_at_once(n):
+    made = Settings()
+    made.__dict__ = {"a": n}  # refused
+    return made.a
+
+
 class Numbers(dict):
     pass
 
