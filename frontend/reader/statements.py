@@ -302,6 +302,8 @@ def unpack(reader: Reader, targets: list[ast.expr], value: AbstractValue) -> Non
     starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
     if starred and has_alternatives(value) and is_plain_tuple(value):
         value = ListValue(any_length(reader, value))  # the alternatives differ in length
+    if starred and not has_alternatives(value) and is_run_time(reader, value):
+        value = value if is_made_list(value) else reader.call(Known(list), [value], {})
     if starred and is_made_list(value) and is_run_time(reader, value):
         items = unpacked_around(reader, value, starred[0], len(targets) - starred[0] - 1)
     else:
