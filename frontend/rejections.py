@@ -81,7 +81,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "computed_at_run_time": (
         "{what} must be known at compile time, but it is computed here",
-        "use a constant or an argument of the compiled function",
+        "use a constant, an argument of the compiled function, or sizes of its arguments",
     ),
     "container_in_itself": (
         "a {container} of unknown length cannot hold itself",

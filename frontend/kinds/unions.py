@@ -11,6 +11,7 @@ from scriptc.frontend.environment.results import Chooser, result_tree
 from scriptc.frontend.environment.specs import Spec, TupleSpec
 from scriptc.frontend.operations.formatting import joined
 from scriptc.frontend.operations.materialize import refuse_kinds
+from scriptc.frontend.reader.constant_demand import demand_constant
 from scriptc.frontend.reader.contents import content_items
 from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.exceptions import may_be_cause
@@ -153,6 +154,8 @@ def items_that_differ(reader: Reader, content: OneOf | MaybeUnbound, av: HeapVal
     if holds_function(content):
         reader.reject("functions_in_list")
     why = reader.assumptions.why_known_length.get(av.site, "its items differ in kind")
+    if isinstance(content, OneOf):
+        demand_constant(reader, content.tag, why)
     reader.reject("list_of_other_length", why=why)
 
 
