@@ -402,8 +402,11 @@ ACCEPTED: dict[str, str] = {
     "modules of your own made in compiled code that wrap functions, modules, numbers": "modules.MakesWrappers",
     "forward hooks and pre-hooks of submodules": "modules.Hooked modules.Normed",
     "`torch.distributions`: `Categorical`, `Normal`, `Bernoulli`": (
-        "libraries.categorical libraries.normal libraries.bernoulli libraries.categorical_of_a_vector"
+        "libraries.categorical libraries.normal libraries.bernoulli libraries.categorical_of_a_vector "
+        "libraries.distributions_kept_and_transformed"
     ),
+    "`torch.utils._pytree`": "libraries.trees",
+    "`torch.range`": "libraries.ranges_with_their_ends",
     "`PackedSequence` through `nn.LSTM`, `nn.GRU`, `nn.RNN`": "",  # tests/test_recurrent.py
     "`torch.jit`: `annotate`, `unused`, `ignore`, `export`, `is_scripting`, `isinstance`, `Final`": (
         "modules.Child modules.calls_scripted modules.HoldsGraphs"
