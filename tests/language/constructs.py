@@ -228,8 +228,8 @@ ACCEPTED: dict[str, str] = {
         "dicts.equal_keys dicts.float_keys dicts.tuple_keys dicts.tuple_key_missing dicts.string_keys "
         "dicts.unhashable dicts.slices_as_keys"
     ),
-    "`hash` of numbers, of tuples of numbers, of frozen dataclasses of these": (
-        "dicts.hashes dicts.hashes_of_dataclasses"
+    "`hash` of numbers, of tuples of numbers, of frozen dataclasses of these, of known texts": (
+        "dicts.hashes dicts.hashes_of_dataclasses dicts.hashes_of_this_process"
     ),
     "values of dicts": (
         "dicts.tensors dicts.pairs_as_values dicts.none_as_value dicts.none_beside_tensors dicts.nested "

@@ -264,9 +264,19 @@ def hash_(r: Reader, value: AbstractValue) -> AbstractValue:
     if (own := special(r, value, "__hash__", [])) is not None:
         return own
     refuse_unhashable(r, value)
+    if is_known(value) and not r.state.ahead and _has_hash_of_process(value.obj):
+        record_this_process()
+        return call_in_python(r, hash, value.obj)
     if not _is_of_numbers(r, value):
         r.reject("hash_of_other", what=describe(value))
     return RuntimeValue(r.emit.build("hash", [list_item(r, value)]))
+
+
+def _has_hash_of_process(obj: Any) -> bool:
+    """Return whether an object has one hash in this process, and perhaps another one in others."""
+    if isinstance(obj, (tuple, frozenset)):
+        return type(obj) in (tuple, frozenset) and all(_has_hash_of_process(o) for o in obj)
+    return obj is None or type(obj) in (str, bytes, int, float, bool, complex)
 
 
 def _is_of_numbers(r: Reader, value: AbstractValue) -> bool:
