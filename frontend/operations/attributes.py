@@ -260,6 +260,8 @@ def super_attribute(reader: Reader, proxy: super, name: str) -> AbstractValue:
                 return Bound(Known(proxy.__self_class__), name, func)  # type: ignore[attr-defined]
             if (isinstance(raw, FunctionType) or raw in _OF_OBJECT) and not isinstance(obj, type):
                 return Bound(Known(obj), name, raw)
+            if raw is type.__dict__["__call__"]:
+                return Bound(Known(obj), name, raw)
             if base in (list, dict, set, tuple, str) and not isinstance(obj, type):
                 return method_of_builtin(reader, Known(obj), name)
             return call_in_python(reader, getattr, proxy, name)

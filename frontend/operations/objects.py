@@ -118,7 +118,7 @@ def bound_to(reader: Reader, owner: AbstractValue, cls: type, name: str, raw: An
         return value
     if isinstance(getattr(type(raw), "__get__", None), FunctionType):  # a descriptor written in Python
         return reader.call(Known(type(raw).__get__), [Known(raw), owner, Known(cls)], {})
-    if callable(raw) and not isinstance(raw, type):
+    if callable(raw) and hasattr(type(raw), "__get__"):
         return Bound(owner, name, raw)
     return element(reader, Known(raw), name)
 

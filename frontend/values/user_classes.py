@@ -89,8 +89,10 @@ def can_be_made(cls: type) -> bool:
     inherited = (object,) if base is None else base.__mro__
     if any(b.__module__ == "builtins" and b not in inherited for b in cls.__mro__):
         return False
-    own = not is_library(cls.__module__) or cls.__module__.startswith("torch.distributions.") or cls is Future
-    return own and type(cls).__call__ is type.__call__ and not _deletes_attributes(cls)
+    own = not is_library(cls.__module__) or _is_of_users(cls.__module__) or is_dataclass(cls) or cls is Future
+    caller = type(cls).__call__
+    called_plainly = caller is type.__call__ or isinstance(caller, FunctionType) and not is_library(caller.__module__)
+    return own and called_plainly and not _deletes_attributes(cls)
 
 
 def _deletes_attributes(cls: type) -> bool:

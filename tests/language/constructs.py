@@ -128,6 +128,7 @@ ACCEPTED: dict[str, str] = {
         "objects.tensors_of_classes objects.shared_object objects.attributes objects.object_shared_by_a_closure "
         "objects.object_made_on_paths objects.objects_in_a_list objects.object_replaced_in_a_loop "
         "objects.object_bound_on_some_paths objects.tuple_of_objects objects.returns_an_object_early "
+        "classes.made_by_metaclasses classes.attributes_that_are_not_bound classes.names_of_optional_attributes "
         "objects.results_of_several_kinds_with_objects"
     ),
     "dataclasses made and changed in compiled code": (

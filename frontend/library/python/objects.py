@@ -24,7 +24,7 @@ from scriptc.frontend.environment.watching import (
 from scriptc.frontend.library.python import objects_decomposed as objects
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.attributes import found_attribute
-from scriptc.frontend.operations.construction import with_container
+from scriptc.frontend.operations.construction import construct_plainly, with_container
 from scriptc.frontend.operations.logic import is_one_of
 from scriptc.frontend.operations.materialize import list_item
 from scriptc.frontend.operations.objects import object_attribute, set_attribute, special
@@ -148,6 +148,11 @@ def plain_getattribute(r: Reader, owner: AbstractValue, name: AbstractValue) -> 
     if is_object(owner):
         return object_attribute(r, owner, attr)
     return found_attribute(r, owner.obj, attr) if is_outside else r.attribute(owner, attr)  # type: ignore[attr-defined]
+
+
+@serves("builtins.type.__call__")
+def call_class(r: Reader, cls: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+    return construct_plainly(r, require_known(r, cls, "the class of an object"), args, kwargs)
 
 
 @serves("builtins.object.__new__")
