@@ -132,7 +132,6 @@ def object_attribute(reader: Reader, owner: ObjectValue, name: str) -> AbstractV
     if name == "__class__":
         return Known(owner.cls)
     if name == "__dict__":
-        refuse_attributes_of_some(reader, owner)
         return AttributeDictValue(owner)
     return found_in_class(reader, owner, name)
 

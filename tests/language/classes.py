@@ -5,6 +5,8 @@ from __future__ import annotations
 import abc
 from typing import NamedTuple
 
+import torch
+
 from language.cases import cases
 
 

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import torch
 from torch import nn
-from torch.distributions import Bernoulli, Categorical, Normal
+from torch.distributions import Bernoulli, Categorical, Normal, TransformedDistribution
+from torch.distributions.transforms import TanhTransform
 from torch.nn import functional as F
+from torch.utils import _pytree as pytree
 
 from language.cases import cases
 
