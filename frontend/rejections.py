@@ -46,6 +46,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "{name} under autocast is not supported",
         "move the call out of autocast, or put it under torch.autocast('cpu', enabled=False)",
     ),
+    "buffer_beside_attribute": (
+        "the attribute '{name}' is set both as a buffer and as something else",
+        "set it in one way: by assignment, register_buffer() or nn.Buffer()",
+    ),
     "buffer_of_other": (
         "the buffer '{name}' can hold only a tensor or None, but this value may be {what}",
         "store the value in a plain attribute",

@@ -38,6 +38,7 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.predicates import (
     defining_op,
+    is_buffer,
     is_known,
     is_made_tuple,
     is_object,
@@ -88,6 +89,8 @@ def of_module_class(reader: Reader, made: ObjectValue, name: str) -> AbstractVal
         return Native(lambda: begin_module(reader, made))
     if name == "__call__":
         return object_attribute(reader, made, "forward")
+    if name == "register_buffer":
+        return Bound(made, name, torch.nn.Module.register_buffer)
     reader.reject("module_made_here", name=name, class_name=made.cls.__name__)
 
 
@@ -202,6 +205,7 @@ def set_attribute(reader: Reader, owner: ObjectValue, name: str, value: Abstract
             f"'{owner.cls.__name__}' object " + (f"attribute '{name}' {how}" if how else f"has no attribute '{name}'"),
         )
     if issubclass(owner.cls, torch.nn.Module):
+        value = value.tensor if is_buffer(value) else value
         check_module_attribute(reader, owner, name, value)
     if isinstance(owner, RecordValue):
         set_field(reader, owner, name, value)

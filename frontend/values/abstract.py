@@ -376,6 +376,14 @@ class IteratorValue(AbstractValue):
     ident: Ident = field(default_factory=Ident)
 
 
+@dataclass(eq=False, slots=True)
+class BufferValue(AbstractValue):
+    """An nn.Buffer that compiled code made, before a module holds it."""
+
+    tensor: AbstractValue
+    persistent: bool
+
+
 Scope = dict[str, AbstractValue]  # the present variables of a comprehension
 
 
