@@ -405,7 +405,7 @@ ACCEPTED: dict[str, str] = {
     "forward hooks and pre-hooks of submodules": "modules.Hooked modules.Normed",
     "`torch.distributions`: `Categorical`, `Normal`, `Bernoulli`": (
         "libraries.categorical libraries.normal libraries.bernoulli libraries.categorical_of_a_vector "
-        "libraries.distributions_kept_and_transformed"
+        "libraries.Prior"
     ),
     "`torch.utils._pytree`": "libraries.trees",
     "`torch.range`": "libraries.ranges_with_their_ends",

@@ -69,12 +69,17 @@ serves("collections.abc.Sequence.__iter__")(walked_by_index)
 
 @serves("builtins.map")
 def map_(r: Reader, *given: AbstractValue) -> AbstractValue:
-    return replace(r.call(Known(iterators.mapped), given, {}), cls=map)
+    return _of_class(map, r.call(Known(iterators.mapped), given, {}))
 
 
 @serves("builtins.filter")
 def filter_(r: Reader, *given: AbstractValue) -> AbstractValue:
-    return replace(r.call(Known(iterators.kept), given, {}), cls=filter)
+    return _of_class(filter, r.call(Known(iterators.kept), given, {}))
+
+
+def _of_class(cls: type, made: AbstractValue) -> AbstractValue:
+    assert isinstance(made, GeneratorValue)
+    return replace(made, cls=cls)
 
 
 @serves("builtins.next")
