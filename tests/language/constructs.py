@@ -129,6 +129,7 @@ ACCEPTED: dict[str, str] = {
         "objects.object_made_on_paths objects.objects_in_a_list objects.object_replaced_in_a_loop "
         "objects.object_bound_on_some_paths objects.tuple_of_objects objects.returns_an_object_early "
         "classes.made_by_metaclasses classes.attributes_that_are_not_bound classes.names_of_optional_attributes "
+        "classes.too_many_arguments "
         "objects.results_of_several_kinds_with_objects"
     ),
     "dataclasses made and changed in compiled code": (
