@@ -21,7 +21,7 @@ from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Op, Value
 from scriptc.ir.regions import region_argument_of
-from scriptc.ir.types import STR, ListType, ScalarType, TensorType, Type
+from scriptc.ir.types import STR, ListType, ScalarType, TensorType, TupleType, Type
 
 
 @Verb
@@ -188,7 +188,10 @@ def sites_behind(reader: Reader, value: Value) -> set[Any]:
         makers = [v.op] if v.op is not None else []
         if isinstance(v.type, ListType):  # the ops that change the list, and the loops around these ops
             makers += [outer for op in v.users() if op.name.startswith("list.") for outer in _with_outer(op)]
-        todo += [o for op in makers for o in op.operands if is_of_numbers(o.type)]
+        argument = region_argument_of(v)
+        joined = [] if argument is None else [*argument.into_inner, *argument.into_result]
+        held = [o for op in makers for o in op.operands] + [op.operands[i] for op, i in joined if i < len(op.operands)]
+        todo += [o for o in held if is_of_numbers(o.type) or _is_of_rows(o.type)]
     return found - {None, *reader.assumptions.known_length, *reader.assumptions.run_time_lists}
 
 
@@ -207,6 +210,11 @@ def prefer_known(reader: Reader, av: AbstractValue, other: AbstractValue) -> Non
 
 def _may_be_known(t: Type) -> bool:
     return isinstance(t, ScalarType) or (isinstance(t, ListType) and t.elem == STR)
+
+
+def _is_of_rows(t: Type) -> bool:
+    """Return whether a type is a list of tuples of numbers and strings."""
+    return isinstance(t, ListType) and isinstance(t.elem, TupleType) and all(map(is_of_numbers, t.elem.items))
 
 
 def _with_outer(op: Op) -> Iterator[Op]:

@@ -110,3 +110,10 @@ def dims_of_a_size(x):
 def kinds_by_a_size(x, n):
     parts = (x, "text", 2.5, None)
     return parts[x.shape[1] - 1], parts[n]
+
+
+@cases((X[0, 0], 1), (X[0, 0, :, :3], 1), (X[0], 2))
+def pads_as_pairs(x, dim):
+    pad = [(0, 0)] * x.ndim
+    pad[dim] = (0, -x.shape[dim] % 4)
+    return torch.nn.functional.pad(x, pad=sum(pad[::-1], ()))
