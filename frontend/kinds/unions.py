@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+import ast
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -17,10 +18,12 @@ from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.exceptions import may_be_cause
 from scriptc.frontend.reader.iterables import checked_iterable
 from scriptc.frontend.reader.iteration import walk_several
+from scriptc.frontend.reader.managers import run_within
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.recursion import kinds_of_leaves
 from scriptc.frontend.reader.statements import unpacked, unpacked_items
+from scriptc.frontend.source.scope import assigned
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -33,7 +36,7 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     TupleValue,
 )
-from scriptc.frontend.values.alternatives import present, split
+from scriptc.frontend.values.alternatives import is_kind, present, split, without
 from scriptc.frontend.values.predicates import has_alternatives, is_text
 from scriptc.frontend.values.structure import holds_function, sequence_items
 from scriptc.frontend.values.verbs import describe, frozen, is_run_time, materialize, raise_value, text_parts
@@ -128,6 +131,18 @@ def walk_union(reader: Reader, owner: OneOf, site: Any) -> Walk:
 @verbs.text_parts.of(OneOf)
 def union_text(reader: Reader, owner: OneOf, *, quoted: bool = False) -> Iterator[AbstractValue]:
     yield split(reader, owner, lambda v: joined(reader, [*text_parts(reader, v, quoted=quoted)]))
+
+
+@run_within.of(OneOf)
+def run_within_one(
+    reader: Reader, manager: OneOf, node: ast.With, enter: Callable[[AbstractValue], bool]
+) -> bool:
+    """Read a `with` over one of several managers: the body is read for each of them."""
+    demand_constant(reader, manager.tag, "the manager of a `with` is one of several")
+    number, first = next(iter(manager.alternatives.items()))
+    rest, names = without(manager, number), assigned([node]) & reader.position.frame.live.after[node]
+    run_first = lambda: run_within(reader, first, node, enter)  # noqa: E731
+    return reader.branch(is_kind(reader, manager, number), run_first, lambda: run_within(reader, rest, node, enter), names)
 
 
 @verbs.raise_value.of(OneOf)

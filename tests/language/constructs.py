@@ -86,7 +86,8 @@ ACCEPTED: dict[str, str] = {
         "exceptions.manager exceptions.manager_that_lets_pass exceptions.left_from_inside exceptions.suppressed "
         "exceptions.not_suppressed exceptions.managers_that_do_nothing exceptions.generator_as_manager "
         "managers.left_by_return managers.left_by_break managers.left_in_every_way managers.two_left_at_once "
-        "managers.left_inside_finally managers.left_through_finally managers.unbound_in_managers"
+        "managers.left_inside_finally managers.left_through_finally managers.unbound_in_managers "
+        "managers.one_of_several"
     ),
     "None beside other values": (
         "optional.bound_on_a_path_that_always_raises optional.items_of_a_list_that_is_always_empty "
@@ -309,7 +310,7 @@ ACCEPTED: dict[str, str] = {
     "lists of dims that a `for` loop builds": "unrolled.dims_that_a_loop_collects",
     "lists of dims from comprehensions, slices, `del`, `remove`, sorting": (
         "dims.left_out_by_a_test dims.sliced dims.deleted_and_sorted dims.removed dims.sorted_by_a_key "
-        "dims.sorted_as_far_as_known dims.left_out_by_an_argument dims.dims_of_a_size"
+        "dims.sorted_as_far_as_known dims.left_out_by_an_argument dims.dims_of_a_size dims.pads_as_pairs"
     ),
     "kernel sizes, strides and indices into values of several types that are computed from sizes": (
         "dims.kernel_of_a_size dims.kernel_of_the_size_of_an_item dims.kinds_by_a_size"
