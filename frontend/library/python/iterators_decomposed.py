@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from scriptc.frontend.library.python.lists_decomposed import same
-from scriptc.frontend.library.registry import decomposes
 
 
 class SequenceIterator:
@@ -135,14 +134,12 @@ def beside(before: Any, items: Any, after: Any) -> Iterator[Any]:
             return
 
 
-@decomposes("builtins.map")
 def mapped(function: Any, sequence: Any, *others: Any) -> Any:
     if not others:
         return (function(x) for x in sequence)
     return (function(*row) for row in zip(sequence, *others))  # noqa: B905
 
 
-@decomposes("builtins.filter")
 def kept(function: Any, sequence: Any) -> Any:
     if function is None:
         return (x for x in sequence if x)

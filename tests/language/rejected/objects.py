@@ -294,3 +294,19 @@ def list_of_objects_that_are_dicts(n):  # refused
     for i in range(n):
         found.append(Numbers(a=i))
     return found
+
+
+# ---- buffers of modules ----
+class Registers(torch.nn.Module):
+    def forward(self, x):
+        self.register_buffer("held", x)
+        return self.held
+
+
+class RegistersAnAttribute(torch.nn.Module):
+    def forward(self, x):
+        self.held = x
+        self.register_buffer("held", x)  # refused
+
+
+write("buffer_beside_attribute", Registers(), (X,))(RegistersAnAttribute())
