@@ -65,6 +65,9 @@ class NeverType(Type):
 NEVER = NeverType()
 
 
+UNSEEN = -1  # the length of lists of which none has been made yet
+
+
 @dataclass(eq=False, slots=True)
 class TypeVariable:
     """The element type of a container, while it is inferred. A join of two containers unites their type variables."""
@@ -73,6 +76,9 @@ class TypeVariable:
     observed: bool = False  # an op was typed by this type, so a wider type needs another reading
     stale: bool = False  # the type became wider after it was observed
     fixed: bool = False  # the signature gives the type
+    length: int | None = None  # of all lists that the variable stands for; None if it changes or is not known
+    counted: bool = False  # code was built for this length, so another one needs another reading
+    miscounted: bool = False  # the length became another one after that
     python: Any = None  # used by the front end: the Python class of a dict or set, unless it is dict or set itself
     link: TypeVariable | None = None
 

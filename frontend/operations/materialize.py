@@ -11,7 +11,7 @@ from scriptc.frontend.reader.errors import UserError
 from scriptc.frontend.reader.kept_items import keeps_new_list
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.reader.speculation import sites_of
+from scriptc.frontend.reader.speculation import keep_length, sites_of
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -267,7 +267,7 @@ def stored(reader: Reader, target: ListValue, item: AbstractValue) -> Value:
     except UserError as e:
         if sites_of(reader.speculation, target) & reader.assumptions.run_time_lists:
             promote_objects(reader, [item])
-        reader.speculation.keep_length(target, e)
+        keep_length(reader.speculation, target, e)
 
 
 def new_list(reader: Reader, items: Sequence[AbstractValue], site: Any) -> ListValue:
@@ -287,6 +287,7 @@ def new_list(reader: Reader, items: Sequence[AbstractValue], site: Any) -> ListV
         assert isinstance(value.type, ListType)
         variable = value.type.variable.find()
         variable.type, variable.fixed = elem, False
+        variable.length = None if site in reader.assumptions.resized else len(items)
         reader.speculation.type_variables.append((site, variable))
     except (JoinError, UserError):
         if site in reader.assumptions.mutated:

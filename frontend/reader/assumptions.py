@@ -92,6 +92,7 @@ class Assumptions:
     recursive: set[Any] = field(default_factory=set)  # functions with recursion too deep to follow
 
     # Lists.
+    resized: set[Any] = field(default_factory=set)  # lists whose length changes after code was built for it
     elements: dict[Any, Type] = field(default_factory=dict)  # by site: types of the items, keys and fields made there
     mutated: set[Any] = field(default_factory=set)  # sites whose lists change after a reading took their items as known
     known_length: set[Any] = field(default_factory=set)  # sites whose lists are kept item by item
@@ -122,6 +123,7 @@ class Assumptions:
         sets = (
             self.growing, self.mutated, self.known_length, self.tables, self.free_keys, self.run_time_lists, self.unrolled,
             self.known_args, self.varied, self.recursive, self.tries, self.changing, self.written, self.untabled, self.changed,
+            self.resized,
         )  # fmt: skip
         records = frozenset((key, frozenset(r.late), frozenset(r.constants)) for key, r in self.records.items())
         elements = frozenset((site, str(t)) for site, t in self.elements.items())

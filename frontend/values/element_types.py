@@ -14,6 +14,7 @@ from scriptc.ir.types import (
     NEVER,
     NONE,
     STR,
+    UNSEEN,
     Container,
     DictType,
     JoinError,
@@ -255,10 +256,20 @@ def _link(left: TypeVariable, right: TypeVariable, unions: bool) -> None:
     for variable in (left, right):
         is_wider = variable.observed and variable.type != joined
         left.stale |= variable.stale or is_wider or is_laid_out_anew(variable.type, joined)
+    _link_lengths(left, right)
     left.type = joined
     left.fixed |= right.fixed
     left.observed |= right.observed
     right.link = left
+
+
+def _link_lengths(left: TypeVariable, right: TypeVariable) -> None:
+    """Give the first of two united type variables the length that both have, or none."""
+    length = left.length if right.length in (UNSEEN, left.length) else right.length if left.length == UNSEEN else None
+    for variable in (left, right):
+        left.miscounted |= variable.miscounted or (variable.counted and variable.length != length)
+    left.counted |= right.counted
+    left.length = length
 
 
 def fresh(t: Type) -> Type:
@@ -279,7 +290,7 @@ def fresh(t: Type) -> Type:
 
 def _copy(variable: TypeVariable) -> TypeVariable:
     variable = variable.find()
-    return TypeVariable(fresh(variable.type), python=variable.python)
+    return TypeVariable(fresh(variable.type), length=UNSEEN, python=variable.python)
 
 
 def is_of_numbers(t: Type) -> bool:
