@@ -89,6 +89,7 @@ class Assumptions:
     # Loops and functions.
     growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
     tries: set[Any] = field(default_factory=set)  # tries that stay, though no code of their handlers does
+    split_calls: set[Any] = field(default_factory=set)  # calls that are read for each rank of their arguments
     recursive: set[Any] = field(default_factory=set)  # functions with recursion too deep to follow
 
     # Lists.
@@ -123,7 +124,7 @@ class Assumptions:
         sets = (
             self.growing, self.mutated, self.known_length, self.tables, self.free_keys, self.run_time_lists, self.unrolled,
             self.known_args, self.varied, self.recursive, self.tries, self.changing, self.written, self.untabled, self.changed,
-            self.resized,
+            self.resized, self.split_calls,
         )  # fmt: skip
         records = frozenset((key, frozenset(r.late), frozenset(r.constants)) for key, r in self.records.items())
         elements = frozenset((site, str(t)) for site, t in self.elements.items())

@@ -533,11 +533,19 @@ def call_function(
         return ManagerValue(wrapped, args, kwargs)
     if (cls := dataclass_of_init(func, args)) is not None:
         return run_dataclass_init(reader, cls, func, args, kwargs)
+    has_ranks, count = any(map(is_of_ranks, (*args, *kwargs.values()))), len(args)
+    if has_ranks and reader.position.loc in reader.assumptions.split_calls:
+        return split_all(
+            reader,
+            [*args, *kwargs.values()],
+            lambda avs: call_function(reader, func, avs[:count], dict(zip(kwargs, avs[count:], strict=True))),
+            splits=is_of_ranks,
+        )
     watch_function(reader, func)
     if inspect.iscoroutinefunction(func) or inspect.isasyncgenfunction(func):
         reader.reject("call_of_async", name=func.__qualname__)
     source = find_source(reader, func)
-    frame = Frame(source, func, reader.position.loc)
+    frame = Frame(source, func, reader.position.loc, has_ranks=has_ranks)
     check_depth(reader, frame, func.__qualname__)
     bind_arguments(reader, frame, func, args, kwargs)
     return follow(reader, frame, source.node)

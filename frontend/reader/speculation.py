@@ -149,6 +149,16 @@ class Speculation:
             self.assumptions.unrolled_text.add(text_of(site))
             self._read_again("unroll", why)
 
+    def split_call(self, site: Any, why: str) -> NoReturn:
+        """Read a call once for each rank of its arguments.
+
+        Assumed: the function needs no number that depends on the rank of an argument, which is one of several.
+        Refuted: such a number must be known at compile time (`why`).
+        Next: the call is read for each rank, on a path of its own.
+        """
+        self.assumptions.split_calls.add(site)
+        self._read_again("split_call", f"a function needs the rank of an argument: {why}")
+
     def specialize(self, place: int, why: str) -> None:
         """Specialize on an argument, given by its place in the signature; return where that is done already.
 
