@@ -26,10 +26,10 @@ from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.errors import Conflict, NeedsKnown
 from scriptc.frontend.reader.iterables import count_of_parts
 from scriptc.frontend.reader.iteration import current_items, walk_list
-from scriptc.frontend.reader.list_lengths import lasting_length, note_new_length
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.recursion import kinds_of_leaves
+from scriptc.frontend.reader.refinements import lasting_length, note_new_length
 from scriptc.frontend.reader.statements import counted_items, unpacked_items
 from scriptc.frontend.reader.subscripts import fetched, has_known_bounds, is_known_index, known_index, pick, splice_list
 from scriptc.frontend.values import verbs

@@ -133,6 +133,18 @@ def from_union(reader: Reader, parts: Sequence[AbstractValue]) -> AbstractValue:
     return OneOf(materialize(reader, tag_from(0)), dict(zip(tags, alternatives, strict=True)))
 
 
+def union_of_kinds(reader: Reader, union: Value, kinds: frozenset[str]) -> AbstractValue:
+    """Return a union that is known to have one of some kinds of values."""
+    assert isinstance(union.type, TupleType)
+    places = [i for i, t in enumerate(union.type.items) if i > 0 and type_kind(t) in kinds]
+    if len(places) == 1:
+        return wrap(reader, reader.emit.build("tuple.get", [union], index=places[0]))
+    whole = wrap(reader, union)
+    assert has_alternatives(whole)
+    rows = enumerate(whole.alternatives.items(), start=1)
+    return OneOf(whole.tag, {tag: held for i, (tag, held) in rows if i in places})
+
+
 def make_tuple(items: list[AbstractValue]) -> AbstractValue:
     """Return a tuple, which is known if all items are known."""
     if all(is_known(i) for i in items):
@@ -287,7 +299,7 @@ def new_list(reader: Reader, items: Sequence[AbstractValue], site: Any) -> ListV
         assert isinstance(value.type, ListType)
         variable = value.type.variable.find()
         variable.type, variable.fixed = elem, False
-        variable.length = None if site in reader.assumptions.resized else len(items)
+        variable.length = None if site in reader.assumptions.outgrown else len(items)
         reader.speculation.type_variables.append((site, variable))
     except (JoinError, UserError):
         if site in reader.assumptions.mutated:

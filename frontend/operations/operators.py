@@ -28,8 +28,8 @@ from scriptc.frontend.operations.tuples import is_repeated_by_hand, repeated, tu
 from scriptc.frontend.operations.writes import check_category, check_overlap, write
 from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.kept_items import keep_list_of
-from scriptc.frontend.reader.list_lengths import all_items, note_new_length
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.refinements import all_items, note_new_length
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,

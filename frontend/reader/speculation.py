@@ -101,15 +101,20 @@ class Speculation:
         """Read again if containers turned out to be one, after code was built for their element types or lengths.
 
         Assumed: two containers are apart, so that each has an element type of its own. A list keeps the length that it was
-        made with.
+        made with. A dict has items of the same kinds under a known key.
         Refuted: the containers turned out to be one, after ops were typed by what one of them held; or a list gets another
-        length, or may be one of several lists with other lengths, after code was built for the first one.
-        Next: both begin with the united type. Lists made at these sites have any length.
+        length, or a key of a dict items of another kind, after code was built for the first ones.
+        Next: both begin with the united type. Lists made at these sites have any length. Keys of dicts have items of all
+        these kinds; of any kind if there is a key that is not known.
         """
-        sites = {site for site, made in self.type_variables if made.find().miscounted}
-        if not sites <= self.assumptions.resized:
-            self.assumptions.resized |= sites
-            self._read_again("settle_element_types", "a list gets another length, after the first one was used")
+        outgrown = [(site, made.find()) for site, made in self.type_variables if made.find().outgrown]
+        wider = {(site, key): kinds for site, made in outgrown for key, kinds in (made.key_kinds or {}).items()}
+        sites = {site for site, made in outgrown if made.key_kinds is None}
+        if not sites <= self.assumptions.outgrown or not wider.items() <= self.assumptions.key_kinds.items():
+            self.assumptions.outgrown |= sites
+            self.assumptions.key_kinds |= wider
+            why = "a list gets another length, or a key another kind of items, after the first ones were used"
+            self._read_again("settle_element_types", why)
         if not any(variable.find().stale for _, variable in self.type_variables):
             return
         found: dict[Any, Type] = {}

@@ -13,8 +13,8 @@ from scriptc.frontend.operations.objects import special
 from scriptc.frontend.reader.constant_demand import is_known_throughout, knowable, require_known
 from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.errors import Terminated
-from scriptc.frontend.reader.list_lengths import note_new_length
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.refinements import note_new_length
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,

@@ -9,7 +9,7 @@ import torch
 from three_ways import Program, call
 from torch import Tensor, nn
 
-from language.cases import LANGUAGE, cases
+from language.cases import LANGUAGE, cases, construct
 
 State = namedtuple("State", ["h", "c"])
 
@@ -246,3 +246,9 @@ def sizes_that_grow_later(xs: list[Tensor], n: int) -> object:
     rows[1][:0] = [7, 8]
     del rows[1][0]
     return found, rows
+
+
+construct(
+    "Lists, tuples and queues", "sizes, dims and starred targets from lists made at run time, also from lists in lists",
+    "while no such list grows or shrinks", sizes_in_lists_of_lists, sizes_that_grow_later,
+)  # fmt: skip

@@ -10,8 +10,8 @@ from scriptc.frontend.operations.materialize import item_for, stored
 from scriptc.frontend.operations.operators import append_item
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import edit
-from scriptc.frontend.reader.list_lengths import note_new_length
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.refinements import note_new_length
 from scriptc.frontend.reader.subscripts import splice_list
 from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue
 from scriptc.frontend.values.predicates import has_known_length, is_known

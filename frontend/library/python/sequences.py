@@ -18,8 +18,8 @@ from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.iterables import checked_iterable
 from scriptc.frontend.reader.iteration import iterated
-from scriptc.frontend.reader.list_lengths import all_items
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.refinements import all_items
 from scriptc.frontend.values.abstract import (
     AbstractValue,
     GeneratorValue,
