@@ -36,6 +36,7 @@ from scriptc.frontend.values.predicates import (
     has_known_length,
     is_generator,
     is_known,
+    is_list,
     is_made_list,
     is_none,
     is_set,
@@ -255,5 +256,8 @@ def zip_(r: Reader, *sequences: AbstractValue, strict: AbstractValue = Known(Fal
     if len(stepwise) != 1 or is_strict:
         return ZipValue(parts, strict=bool(is_strict))
     at = stepwise[0]
-    sides = [TupleValue([list_(r, part) for part in side]) for side in (parts[:at], parts[at + 1 :])]
+    sides = [
+        TupleValue([part if is_list(part) else list_(r, part) for part in side])  # a list may change meanwhile
+        for side in (parts[:at], parts[at + 1 :])
+    ]
     return r.call(Known(iterators.beside), [sides[0], parts[at], sides[1]], {})
