@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Final, List, Optional  # noqa: UP035
+from typing import Dict, Final, List, NamedTuple, Optional  # noqa: UP035
 
 import torch
 from three_ways import Program, call
@@ -370,3 +370,26 @@ class MovedToWhereItIs(ModuleDicts):
 
 
 listed(MovedToWhereItIs, call(X))
+
+
+class Paired(NamedTuple):
+    scale: int
+    shift: int
+
+    def both(self) -> int:
+        return self.scale + self.shift
+
+
+class KeepsANamedTuple(nn.Module):
+    """The methods of named tuples that modules keep."""
+
+    def __init__(self):
+        super().__init__()
+        self.pair = Paired(2, 5)
+
+    def forward(self, x):
+        moved = self.pair._replace(shift=1)
+        return x * self.pair._asdict()["scale"] + moved.shift, self.pair.index(5), self.pair.count(2), self.pair.both()
+
+
+listed(KeepsANamedTuple, call(X))
