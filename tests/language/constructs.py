@@ -411,6 +411,7 @@ ACCEPTED: dict[str, str] = {
         "libraries.Prior"
     ),
     "`torch.utils._pytree`": "libraries.trees",
+    "`type(t)` and `isinstance(t, nn.Parameter)` of parameters that modules hold": "modules.AsksForClasses",
     "`torch.range`": "libraries.ranges_with_their_ends",
     "`PackedSequence` through `nn.LSTM`, `nn.GRU`, `nn.RNN`": "",  # tests/test_recurrent.py
     "`torch.jit`: `annotate`, `unused`, `ignore`, `export`, `is_scripting`, `isinstance`, `Final`": (

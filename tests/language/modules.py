@@ -393,3 +393,25 @@ class KeepsANamedTuple(nn.Module):
 
 
 listed(KeepsANamedTuple, call(X))
+
+
+class AsksForClasses(nn.Module):
+    """Parameters that modules hold are known as such, and so are tensors that ops make."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+        self.rest = nn.ParameterList([torch.ones(2)])
+        self.register_buffer("held", torch.ones(3))
+
+    def forward(self, x):
+        found = {nn.Parameter: "parameter", Tensor: "tensor"}
+        kept = self.weight
+        with torch.no_grad():
+            self.weight.mul_(1)
+        classes = [found[type(t)] for t in (self.weight, kept, self.rest[0], self.held, kept + 1, x)]
+        asked = isinstance(self.weight, nn.Parameter), isinstance(x + 1, nn.Parameter), isinstance(kept, Tensor)
+        return classes, asked, self.weight.__class__.__name__, x * kept
+
+
+listed(AsksForClasses, call(X), call(X[:1]))
