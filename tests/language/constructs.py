@@ -311,7 +311,8 @@ ACCEPTED: dict[str, str] = {
     "lists of dims that a `for` loop builds": "unrolled.dims_that_a_loop_collects",
     "lists of dims from comprehensions, slices, `del`, `remove`, sorting": (
         "dims.left_out_by_a_test dims.sliced dims.deleted_and_sorted dims.removed dims.sorted_by_a_key "
-        "dims.sorted_as_far_as_known dims.left_out_by_an_argument dims.dims_of_a_size dims.pads_as_pairs"
+        "dims.sorted_as_far_as_known dims.left_out_by_an_argument dims.dims_of_a_size dims.pads_as_pairs "
+        "dims.shapes_of_several_ranks"
     ),
     "kernel sizes, strides and indices into values of several types that are computed from sizes": (
         "dims.kernel_of_a_size dims.kernel_of_the_size_of_an_item dims.kinds_by_a_size"
