@@ -404,7 +404,7 @@ ACCEPTED: dict[str, str] = {
     "`parameters()`, `named_parameters()`, `buffers()`, `children()`, `modules()` and the like": "known_lengths.Tied",
     "`m.to(device)`, `m.cpu()`, `m.float()` and the like, `self.m = self.m.to(device)`": "modules.MovedToWhereItIs",
     "modules with a `__call__` of their own, `super().__call__`": "modules.Twice modules.OnlyCalled",
-    "modules made in compiled code": "modules.MakesModules",
+    "modules made in compiled code": "modules.MakesModules modules.MakesASequence",
     "modules of your own made in compiled code that wrap functions, modules, numbers": "modules.MakesWrappers",
     "forward hooks and pre-hooks of submodules": "modules.Hooked modules.Normed",
     "`torch.distributions`: `Categorical`, `Normal`, `Bernoulli`": (

@@ -415,3 +415,18 @@ class AsksForClasses(nn.Module):
 
 
 listed(AsksForClasses, call(X), call(X[:1]))
+
+
+class MakesASequence(nn.Module):
+    """A container of modules of the net, made where it is called."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3), nn.ReLU(), nn.BatchNorm1d(3)])
+
+    def forward(self, x):
+        sequence = nn.Sequential(*self.layers)
+        return sequence(x), nn.Sequential(self.layers[0], nn.Tanh())(x), len(sequence)
+
+
+listed(MakesASequence, call(X), call(X[:1]))
