@@ -430,3 +430,20 @@ class MakesASequence(nn.Module):
 
 
 listed(MakesASequence, call(X), call(X[:1]))
+
+
+class WalksLayersBesideLists(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3), nn.ReLU()])
+
+    def forward(self, x, **given):
+        settings = [(dict(), dict()) for _ in range(len(self.layers))]
+        for layer, (first, _) in list(zip(self.layers, settings)):  # noqa: B905
+            x = x + layer(x, **first)
+        for layer, (first, _) in [(a, b) for a, b in zip(self.layers, settings)]:  # noqa: B905
+            x = layer(x, **first)
+        return x
+
+
+listed(WalksLayersBesideLists, call(X), call(X[:1]))

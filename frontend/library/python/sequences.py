@@ -42,6 +42,7 @@ from scriptc.frontend.values.predicates import (
     is_set,
     is_tensor,
 )
+from scriptc.frontend.values.structure import holds_function
 from scriptc.frontend.values.verbs import class_name_of, is_run_time, length, materialize, python_class, taken, type_of
 from scriptc.ir.core import Block
 from scriptc.ir.ops.rules import elem_of
@@ -71,7 +72,7 @@ def list_(r: Reader, sequence: AbstractValue | None = None) -> AbstractValue:
     if (walked := iterated(r, sequence)) is not sequence or is_generator(sequence):
         return list_(r, taken(r, walked))
     items = all_items(r, sequence)
-    if items is None and is_run_time(r, sequence):
+    if items is None and is_run_time(r, sequence) and not holds_function(sequence):
         return r.call(Known(lists.items_of), [sequence], {})
     return new_list(r, r.iterate(sequence) if items is None else items, site)
 
