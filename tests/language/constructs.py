@@ -87,7 +87,7 @@ ACCEPTED: dict[str, str] = {
         "exceptions.not_suppressed exceptions.managers_that_do_nothing exceptions.generator_as_manager "
         "managers.left_by_return managers.left_by_break managers.left_in_every_way managers.two_left_at_once "
         "managers.left_inside_finally managers.left_through_finally managers.unbound_in_managers "
-        "managers.one_of_several"
+        "managers.one_of_several managers.generator_in_a_wrapper"
     ),
     "None beside other values": (
         "optional.bound_on_a_path_that_always_raises optional.items_of_a_list_that_is_always_empty "
@@ -413,6 +413,7 @@ ACCEPTED: dict[str, str] = {
     ),
     "`torch.utils._pytree`": "libraries.trees",
     "`type(t)` and `isinstance(t, nn.Parameter)` of parameters that modules hold": "modules.AsksForClasses",
+    "`torch.nn.attention.sdpa_kernel` with `SDPBackend.MATH` among the backends": "managers.backends_of_attention",
     "`torch.range`": "libraries.ranges_with_their_ends",
     "`PackedSequence` through `nn.LSTM`, `nn.GRU`, `nn.RNN`": "",  # tests/test_recurrent.py
     "`torch.jit`: `annotate`, `unused`, `ignore`, `export`, `is_scripting`, `isinstance`, `Final`": (
