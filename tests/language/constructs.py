@@ -414,6 +414,7 @@ ACCEPTED: dict[str, str] = {
     "`torch.utils._pytree`": "libraries.trees",
     "`type(t)` and `isinstance(t, nn.Parameter)` of parameters that modules hold": "modules.AsksForClasses",
     "`torch.nn.attention.sdpa_kernel` with `SDPBackend.MATH` among the backends": "managers.backends_of_attention",
+    "`struct.pack`, `struct.unpack` of known numbers": "libraries.numbers_as_bytes",
     "`torch.range`": "libraries.ranges_with_their_ends",
     "`PackedSequence` through `nn.LSTM`, `nn.GRU`, `nn.RNN`": "",  # tests/test_recurrent.py
     "`torch.jit`: `annotate`, `unused`, `ignore`, `export`, `is_scripting`, `isinstance`, `Final`": (
