@@ -7,7 +7,6 @@ import operator
 import threading
 
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from language.rejected import write
 
@@ -593,14 +592,3 @@ linear = torch.nn.Linear(3, 3)
 @write("module_made_here", lambda x: x + len(list(linear.parameters())), (X,))
 def asks_a_module_that_is_made_here(x):
     return x + len(list(Wrapped(linear).parameters()))  # refused
-
-
-def attends_by_any_backend(x):
-    with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
-        return torch.nn.functional.scaled_dot_product_attention(x, x, x)
-
-
-@write("attention_backend", attends_by_any_backend, (torch.ones(1, 2, 3, 4),))
-def attends_by_one_backend(x):
-    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):  # refused
-        return torch.nn.functional.scaled_dot_product_attention(x, x, x)
