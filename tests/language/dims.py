@@ -155,3 +155,10 @@ def shapes_of_several_ranks(x):
     flat = x.reshape(-1)
     found = [flat[places[i] : places[i] + lengths[i]].reshape((*shape, 1)) for i, shape in enumerate(shapes)]
     return found, places, x.shape[0] > -1, -2 == len(places)
+
+
+@cases((X[0, 0], 2), (X[0, 0], 3), (X[0], 2))
+def dims_from_a_range_in_a_zip(x, n):
+    for dim, size, step in zip(range(1, x.dim()), (2, n), (1, 2)):  # noqa: B905
+        x = x.unfold(dim, size, step)
+    return x
