@@ -312,7 +312,7 @@ ACCEPTED: dict[str, str] = {
     "lists of dims from comprehensions, slices, `del`, `remove`, sorting": (
         "dims.left_out_by_a_test dims.sliced dims.deleted_and_sorted dims.removed dims.sorted_by_a_key "
         "dims.sorted_as_far_as_known dims.left_out_by_an_argument dims.dims_of_a_size dims.pads_as_pairs "
-        "dims.shapes_of_several_ranks"
+        "dims.shapes_of_several_ranks dims.dims_from_a_range_in_a_zip"
     ),
     "kernel sizes, strides and indices into values of several types that are computed from sizes": (
         "dims.kernel_of_a_size dims.kernel_of_the_size_of_an_item dims.kinds_by_a_size"
@@ -415,6 +415,7 @@ ACCEPTED: dict[str, str] = {
     "`type(t)` and `isinstance(t, nn.Parameter)` of parameters that modules hold": "modules.AsksForClasses",
     "`torch.nn.attention.sdpa_kernel` with `SDPBackend.MATH` among the backends": "managers.backends_of_attention",
     "`struct.pack`, `struct.unpack` of known numbers": "libraries.numbers_as_bytes",
+    "`torch._assert_async`": "libraries.asserted_of_tensors",
     "`torch.range`": "libraries.ranges_with_their_ends",
     "`PackedSequence` through `nn.LSTM`, `nn.GRU`, `nn.RNN`": "",  # tests/test_recurrent.py
     "`torch.jit`: `annotate`, `unused`, `ignore`, `export`, `is_scripting`, `isinstance`, `Final`": (

@@ -199,3 +199,13 @@ def remembered_results(x, n):
 def numbers_as_bytes(x):
     """As float32 holds them."""
     return x * struct.unpack("f", struct.pack("f", 0.1))[0], struct.calcsize("2d")
+
+
+@cases((X,), (X[:0],), (X * 0,))
+def asserted_of_tensors(x):
+    try:
+        torch._assert_async(x.sum().isfinite())
+        torch._assert_async((x != 0).any(), "all are zero")
+    except RuntimeError as e:
+        return str(e)
+    return "no zeros alone"
