@@ -42,6 +42,16 @@ def changed_after_it_was_appended(x: Tensor) -> object:
     return layers, total
 
 
+@cases(torch.ones(2), torch.arange(3.0))
+def grows_up_to_a_number(x: Tensor) -> object:
+    layers: list[Layer] = []
+    for number in (1, 2, 1):
+        while len(layers) <= number:
+            layers.append(Layer())
+        x = layers[number].update(x)
+    return layers, x
+
+
 @cases((torch.ones(2), 3), (torch.ones(2), 0), (torch.zeros(1), 1))
 def none_replaced_in_a_loop(x: Tensor, n: int) -> object:
     hidden = [None] * 2
