@@ -15,7 +15,7 @@ from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import AbstractValue
 from scriptc.frontend.values.frame import ReturnSite
 from scriptc.frontend.values.joins import unify
-from scriptc.frontend.values.verbs import describe, materialize, result_of
+from scriptc.frontend.values.verbs import describe, frozen, materialize, result_of
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Value
 from scriptc.ir.types import Type, join
@@ -32,15 +32,16 @@ def fill_returns(reader: Reader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
         for site in sites:
             check_returned(reader, site.av, site.heap)
             refuse_changed_variables(reader, site.heap)
-            site.av = settle_leaving(reader, site.av, site.heap, site.op.loc)
-            idents = list(identities(site.av))
-            shared = repeated_lists(site.av)
+            held = settle_leaving(reader, site.av, site.heap, site.op.loc)
+            idents = list(identities(held))
+            shared = repeated_lists(held)
             for repeated in shared:
                 reader.speculation.forget_length(repeated.site, "is twice in the result")
             if shared:
                 reader.speculation.allow_unions()  # such a list is built at each place anew, unless it is a run-time list
             if shared or len(set(idents)) < len(idents):
                 raise UserError(site.op.loc, *rejection("returned_twice"))
+            site.av = frozen(held)
         plan = unify([s.av for s in sites], reader.kinds, fresh=True, mark=-1)  # each path returns its own objects
         found: Spec | None = None
         types: list[Type] = []

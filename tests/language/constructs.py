@@ -185,7 +185,8 @@ ACCEPTED: dict[str, str] = {
         "known_lengths.states_of_several_classes known_lengths.Layers known_lengths.sizes_put_together "
         "known_lengths.parts_taken_apart known_lengths.walked_while_it_grows "
         "known_lengths.raises_what_lists_raise known_lengths.shared_between_names "
-        "known_lengths.other_contents_on_some_path"
+        "known_lengths.other_contents_on_some_path known_lengths.changed_after_it_was_appended "
+        "known_lengths.grows_up_to_a_number"
     ),
     "a list of the caller whose items become values of several kinds": "lists.states_that_begin_as_none",
     "sequences of known length with more than 128 numbers or tensors": (
