@@ -116,6 +116,12 @@ def demand_constant(reader: Reader, value: Value, why: str) -> None:
         reader.speculation.split_call(calls[-1], why)
 
 
+def demand_sizes(reader: Reader, value: Value, why: str) -> None:
+    """Have a number known in the next reading if sizes of arguments alone decide it; return where they do not."""
+    if knowable(reader, value) is None and (sizes := _sizes_behind(reader, value)):
+        reader.speculation.specialize(sizes, why)
+
+
 def demand_where_items_are_kept(reader: Reader, av: AbstractValue, why: str) -> None:
     """Have an index or key known in the next reading, if `Assumptions.keeps_items`; return where no reading can know it."""
     value = ssa_value(av)

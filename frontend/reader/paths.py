@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from scriptc.frontend.reader.constant_demand import demand_sizes
 from scriptc.frontend.reader.errors import Conflict, ItemConflict, Terminated, UserError
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
@@ -96,7 +97,10 @@ def join_blocks(
     Return whether any block does.
     """
     envs = [env for _, env in ends]
-    plans = plan_joins(reader, joinable(reader, keys), envs, fresh=len(ends) == 1, mark=mark) if ends else {}
+    condition = operands[0] if name == "if" else None
+    plans = (
+        plan_joins(reader, joinable(reader, keys), envs, fresh=len(ends) == 1, mark=mark, condition=condition) if ends else {}
+    )
     for block, env in ends:
         with reader.emit.builder.at(block):
             reader.emit.effect("yield", flatten(reader, plans, env, envs))
@@ -250,9 +254,12 @@ def keep_variables(reader: Reader, av: AbstractValue) -> AbstractValue:
 
 def plan_joins(
     reader: Reader, keys: Iterable[Hashable], envs: Sequence[Env], *, force: bool = False, fresh: bool = False,
-    mark: float = float("inf"),
+    mark: float = float("inf"), condition: Value | None = None,
 ) -> dict[Hashable, Plan]:  # fmt: skip
-    """Return the plan for each name and object, in a stable order."""
+    """Return the plan for each name and object, in a stable order.
+
+    condition: of an `if`. Where its paths cannot be joined, the next reading knows the sizes that decide it.
+    """
     plans: dict[Hashable, Plan] = {}
     for key in sorted(keys, key=_order):
         try:
@@ -262,7 +269,10 @@ def plan_joins(
             promote_objects(reader, avs)
             if isinstance(e, ItemConflict):
                 reader.speculation.allow_unions()
-            reader.diagnostics.report(conflict(reader, key, str(e), avs))
+            error = conflict(reader, key, str(e), avs)
+            if condition is not None:
+                demand_sizes(reader, condition, error.message)
+            reader.diagnostics.report(error)
             plans[key] = poisoned_plan(reader)
     promote_beside_tables(reader)
     keep_identities(reader, plans, envs, mark)

@@ -316,7 +316,8 @@ ACCEPTED: dict[str, str] = {
         "dims.shapes_of_several_ranks dims.dims_from_a_range_in_a_zip"
     ),
     "kernel sizes, strides and indices into values of several types that are computed from sizes": (
-        "dims.kernel_of_a_size dims.kernel_of_the_size_of_an_item dims.kinds_by_a_size"
+        "dims.kernel_of_a_size dims.kernel_of_the_size_of_an_item dims.kinds_by_a_size "
+        "dims.kinds_where_a_size_decides"
     ),
     "strings made at run time: `+`, `*`, `%`, `in`, comparison, indices, slices, iteration": (
         "strings.tokenized strings.state_machine strings.slices strings.index strings.comparisons "

@@ -162,3 +162,14 @@ def dims_from_a_range_in_a_zip(x, n):
     for dim, size, step in zip(range(1, x.dim()), (2, n), (1, 2)):  # noqa: B905
         x = x.unfold(dim, size, step)
     return x
+
+
+@cases((X[0, 0],), (X[0, 0, :2],), (X[0, 0, :1],))
+def kinds_where_a_size_decides(x):
+    """No type holds a pair and a generator, so the code is read for each size."""
+    pair = x, x + 1
+    if len(x) > 1:
+        pair = map(lambda t: t[:1], pair)
+    first, second = pair
+    found = first + second if x.shape[0] != 2 else "two"
+    return found, second
