@@ -113,7 +113,7 @@ class VariantSpec(NamedTuple):
 _Lowered = tuple[int, object, tuple]
 _DTYPE_CODES = {name: code for code, name in enumerate(tensors.DTYPES)}
 _NO_ITEMS = frozenset({"dict", "ignored", "arg", "object", "items", "place", "queue"})  # never items of containers
-_NOTHING = Node("tensor", ("f32", (-1,), False))  # matches nothing, as no tensor has a negative size
+_NOTHING = Node("tensor", ("f32", (sys.maxsize,) * 2, False))  # matches nothing, as no tensor has so many elements
 
 
 def _lower(spec: Spec, classes: dict[object, int] | None = None) -> _Lowered:

@@ -121,3 +121,18 @@ def test_failed_allocations() -> None:
                 break
     handle.count_allocations(0)
     assert failures > 0 and made(30, X)[:3] == expected
+
+
+def summed(xs: Any) -> Any:
+    total = 0.0
+    for x in xs if isinstance(xs, list) else xs.values():
+        total = total + x
+    return total
+
+
+@pytest.mark.parametrize("filled", [[torch.ones(2)], [torch.ones(2, 2)], [torch.ones(2).double()], [1.0], {"a": torch.ones(2)}])
+def test_code_for_empty_containers_takes_no_others(filled: Any) -> None:
+    compiled = scriptc.compile(summed, optimize=0)
+    assert compiled(type(filled)()) == 0.0
+    assert torch.equal(torch.as_tensor(compiled(filled)), torch.as_tensor(summed(filled)))
+    assert compiled(type(filled)()) == 0.0
