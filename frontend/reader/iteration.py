@@ -271,7 +271,11 @@ def walk_zip(reader: Reader, av: ZipValue, site: Any) -> Walk:
         if av.offset is None:
             return Walk(items=known_rows(reader, rows, [len(c) for c in columns] if av.strict else []))
         return Walk(items=[enumerated(reader, av.offset, i, r[0]) for i, r in enumerate(rows)])
-    walks = [count_walk(reader, w) for w in walks]
+    walks = [replace(w, items=list(w.items or ())) if has_known_items(w) else w for w in walks]
+    by_index = [count_walk(reader, w) for w in walks]
+    if any(w.items is not None for w in by_index):  # the loop is unrolled, so that all known items stay known
+        by_index = [w if has_known_items(w) else other for w, other in zip(walks, by_index, strict=True)]
+    walks = by_index
     assert all(w.items is not None or w.count is not None and starts_at_zero(w.count) for w in walks)
 
     def least(lengths: list[AbstractValue]) -> AbstractValue:
@@ -306,6 +310,10 @@ def walk_zip(reader: Reader, av: ZipValue, site: Any) -> Walk:
     if av.offset is not None:
         finish = walks[0].finish  # the `finish` of the enumerated sequence
     return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=changing, finish=finish)
+
+
+def has_known_items(walk: Walk) -> bool:
+    return walk.items is not None and walk.limit is None
 
 
 def limited_rows(reader: Reader, walks: list[Walk]) -> Iterator[list[AbstractValue]]:

@@ -398,7 +398,8 @@ ACCEPTED: dict[str, str] = {
         "specials.text_as_the_index_of_a_pair"
     ),
     "`ModuleList`, `ModuleDict`, `ParameterList`, `ParameterDict`, lists and dicts of modules": (
-        "modules.ModuleDicts modules.Parameters modules.Lists modules.KeepsANamedTuple modules.WalksLayersBesideLists"
+        "modules.ModuleDicts modules.Parameters modules.Lists modules.KeepsANamedTuple modules.WalksLayersBesideLists "
+        "modules.WalksPairsBesideLayers"
     ),
     "containers of modules with `__getitem__`, `__iter__`, `__len__` or `__contains__` of their own": (
         "specials.OwnContainers specials.MissingModules"

@@ -447,3 +447,22 @@ class WalksLayersBesideLists(nn.Module):
 
 
 listed(WalksLayersBesideLists, call(X), call(X[:1]))
+
+
+class WalksPairsBesideLayers(nn.Module):
+    """Pairs of numbers stay known beside modules and a list of any length, so that they index values of several kinds."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3), nn.ReLU()])
+        self.pairs = [(0, 1), (1, 0)]
+
+    def forward(self, x, masks: List[Tensor]):  # noqa: UP006
+        found = [0.0] * 2
+        for mask, (i, j), layer in zip(masks, self.pairs, self.layers):  # noqa: B905
+            found[i] = found[i] + layer(x) * mask
+            found[j] = found[j] + x
+        return found
+
+
+listed(WalksPairsBesideLayers, call(X, []), call(X, [X]), call(X, [X, X[:1]]), call(X, [X, X, X]))
