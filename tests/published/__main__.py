@@ -1,6 +1,7 @@
 """python -m tests.published: compile the models of published packages, whole, and compare them with eager.
 
-Each case runs in a process of its own, under a time limit. The extra `published` installs the packages.
+Each case runs in a process of its own, under a time limit. The extras `published` and `published-others` install
+the packages.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from .cases import Case
 
-PACKAGES = ("transformers", "generate", "timm", "torchvision", "torchaudio")
+PACKAGES = ("transformers", "generate", "timm", "torchvision", "torchaudio", "other")
 
 
 def cases_of(package: str) -> list[Case]:
