@@ -66,6 +66,9 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
         return found
     if has_alternatives(a) or has_alternatives(b):
         return split_all(reader, both_present(reader, op, a, b), lambda avs: reader.binary(op, *avs))
+    for operand in (a, b):
+        if (found := verbs.operator_of(reader, operand, op, a, b)) is not None:
+            return found
     refuse_item_sets(reader, a, b)
     if is_object(a) or is_object(b):
         if op == "BitOr" and any(is_object(av) and issubclass(av.cls, OrderedDict) for av in (a, b)):
@@ -194,6 +197,8 @@ def inplace(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
     """Return `a op= b`: write through a tensor, extend a list, or else apply the plain operator."""
     if has_alternatives(a):
         return split(reader, both_present(reader, op, a, b)[0], lambda av: reader.inplace(op, av, b))
+    if (changed := verbs.inplace_of(reader, a, op, b)) is not None:
+        return changed
     if isinstance(a, KnownSet):
         reader.speculation.promote(a)
     if is_known(a) and isinstance(a.obj, (list, dict, set)):

@@ -167,6 +167,8 @@ def type_kind(t: Type) -> str:
             return f"tensor {t.dtype} {t.rank}"
         case ListType():
             return "tuple" if t.is_tuple else "list"
+        case TupleType() if hasattr(t.cls, "value_of"):
+            return f"{t.cls.__name__} of {type_kind(t.items[0])}"
         case TupleType():
             return f"tuple of {len(t.items)}"
         case DictType():

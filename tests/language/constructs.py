@@ -348,7 +348,7 @@ ACCEPTED: dict[str, str] = {
         "complexes.complex_functions complexes.complex_beside_tensors complexes.complex_items "
         "complexes.complex_to_float complexes.complex_isinstance"
     ),
-    "NumPy functions of numbers": "sequences.numpy_scalars sequences.converted_numpy_scalars sequences.WithNumpy",
+    "NumPy functions": "sequences.numpy_scalars sequences.converted_numpy_scalars sequences.WithNumpy arrays.softmax",
     "`torch.tensor([xs, ys])` of lists of any length": "specials.tensor_of_lists_in_a_display",
     "lists as indices of tensors": (
         "specials.lists_as_indices specials.assigned_by_lists specials.lists_of_lists_as_indices "

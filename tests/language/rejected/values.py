@@ -9,7 +9,6 @@ import functools
 import logging
 from typing import Any
 
-import numpy as np
 import torch
 
 from language.rejected import write
@@ -38,15 +37,6 @@ def assigns_to_frozen(n):
     made = Frozen(n)
     made.n = n + 1  # refused
     return made.n
-
-
-def rounded_half(x):
-    return int(np.ceil(x.size(0) / 2) * 3)
-
-
-@write("attribute_of_numpy_number", rounded_half, (X,))
-def converts_a_number_of_numpy(x):
-    return (np.ceil(x.size(0) / 2) * 3).astype(int)  # refused
 
 
 PAIR = Pair(1, 2)

@@ -1,0 +1,49 @@
+"""NumPy code that is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from language.rejected import write
+
+M = torch.arange(6.0).reshape(2, 3)
+
+
+@write("array_of_other", lambda x: np.array([ord(c) for c in "ab"]), (M,))
+def array_of_text(x):
+    return np.array("ab")  # refused
+
+
+@write("array_with_tensor", lambda x: torch.from_numpy(x.numpy()) + x, (M,))
+def adds_a_tensor(x):
+    return x.numpy() + x  # refused
+
+
+@write("numpy_function", lambda x: torch.erf(x).numpy(), (M,))
+def spaces(x):
+    return np.spacing(x.numpy())  # refused
+
+
+def every_second(x, n):
+    return x.numpy()[0, ::2]
+
+
+@write("slice_of_array", every_second, (M, 2))
+def slice_with_a_computed_step(x, n):
+    return x.numpy()[0, :: n + x.size(0)]  # refused
+
+
+@write("squeeze_of_array", lambda x: x.numpy()[:, None].squeeze(1), (M,))
+def squeezes_any_dim(x):
+    return x.numpy()[:, None].squeeze()  # refused
+
+
+@write("tensor_in_numpy", lambda x: np.exp(x.numpy()), (M,))
+def exp_of_a_tensor(x):
+    return np.exp(x)  # refused
+
+
+@write("view_of_reversed_array", lambda x: x.numpy()[::-1].copy()[0], (M,))
+def view_of_a_reversed_array(x):
+    return x.numpy()[::-1][0]  # refused
