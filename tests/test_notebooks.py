@@ -105,7 +105,8 @@ def test_cells_are_compiled_and_redefined(cells: dict[str, Any]) -> None:
 
 def test_errors_point_at_cells(cells: dict[str, Any]) -> None:
     message = shown(cells, "refused(x)  # compile error")
-    assert "CompileError: Cell In[7]:4:12: error: " in message and "\n    return torch.tensor(y)\n           ^~~~~~~~~~~~~~~\n" in message
+    assert "CompileError: Cell In[7]:4:12: error: " in message
+    assert "\n    return torch.tensor(y)\n           ^~~~~~~~~~~~~~~\n" in message
     message = shown(cells, "raises(x, 4)  # run-time error")
     assert re.search(r"Cell In\[9\], line 4\b.*\n(.*\n)*-+> 4     return x.view\(n\)", message)
     assert "invalid for input of size 3" in message
