@@ -89,7 +89,8 @@ def as_union(reader: Reader, av: AbstractValue, wanted: TupleType) -> Value:
     number_of: dict[int, int] = {}
     for tag, alternative in alternatives.items():
         value = list_item(reader, alternative)
-        number = number_of[tag] = kinds.index(type_kind(value.type))
+        kind = type_kind(value.type)
+        number = number_of[tag] = kinds.index(kind if kind in kinds else "tuple")  # a tuple of any length holds it
         value = as_type(reader, value, wanted.items[1 + number])
         if number in held:  # several string constants have one kind
             assert has_alternatives(av)

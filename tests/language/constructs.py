@@ -108,7 +108,7 @@ ACCEPTED: dict[str, str] = {
         "kinds.unpacked_sequences_of_several_kinds kinds.indices_of_several_kinds "
         "kinds.starred_arguments_of_several_kinds kinds.composite_functions_of_what_may_have_another_rank "
         "kinds.empty_one_of_several_walked kinds.joined_with_empty_vectors "
-        "kinds.records_whose_fields_have_several_ranks"
+        "kinds.records_whose_fields_have_several_ranks kinds.tuples_of_several_lengths_beside_tensors"
     ),
     "comparison of tuples and dataclasses that hold tensors": (
         "kinds.found_among_hypotheses kinds.tuples_with_tensors_compared kinds.equal_tuples_of_other_tensors"
