@@ -192,7 +192,7 @@ class ArrayMaker:
         return [torch.from_numpy(np.flip(made, self.flips) if self.flips else made)]
 
     def value_of(self, parts: list[AbstractValue]) -> AbstractValue:
-        return ArrayValue(*parts, self.flips)
+        return ArrayValue(parts[0], self.flips)
 
     def is_value(self, value: Any, spec: Spec) -> bool:
         return isinstance(value, np.ndarray) and is_value_of(spec, self.parts(value)[0])
@@ -225,7 +225,7 @@ class NumpyScalarMaker:
         return [made.item()]
 
     def value_of(self, parts: list[AbstractValue]) -> AbstractValue:
-        return NumpyScalarValue(*parts, self.dtype)
+        return NumpyScalarValue(parts[0], self.dtype)
 
     def is_value(self, value: Any, spec: Spec) -> bool:
         return type(value) is self.cls

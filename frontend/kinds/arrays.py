@@ -51,7 +51,7 @@ def array_description(owner: ArrayValue) -> str:
 @verbs.structure_of.of(ArrayValue)
 def structure_of_array(owner: ArrayValue) -> Structure:
     key = ("array", kind_of(owner.tensor), owner.flips)
-    return Structure(key, [owner.tensor], lambda parts: ArrayValue(*parts, owner.flips))
+    return Structure(key, [owner.tensor], lambda parts: ArrayValue(parts[0], owner.flips))
 
 
 @verbs.held_values.of(ArrayValue)
@@ -193,7 +193,7 @@ def scalar_description(owner: NumpyScalarValue) -> str:
 @verbs.structure_of.of(NumpyScalarValue)
 def structure_of_scalar(owner: NumpyScalarValue) -> Structure:
     key = ("NumPy scalar", owner.dtype)
-    return Structure(key, [owner.number], lambda parts: NumpyScalarValue(*parts, owner.dtype))
+    return Structure(key, [owner.number], lambda parts: NumpyScalarValue(parts[0], owner.dtype))
 
 
 @verbs.held_values.of(NumpyScalarValue)

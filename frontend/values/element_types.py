@@ -190,6 +190,7 @@ def _united(a: Type, b: Type, unions: bool) -> Type:
         case TupleType(xs), TupleType(ys) if len(xs) == len(ys):
             if a.cls is not b.cls:
                 raise JoinError("tuples of different classes")
+            unions = unions and not hasattr(a.cls, "value_of")  # such a tuple is of one kind
             return TupleType(tuple(unite(x, y, unions=unions) for x, y in zip(xs, ys, strict=True)), a.cls)
         case (OptionalType(), OptionalType()):
             return OptionalType(_united(a.item, b.item, False))

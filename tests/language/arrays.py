@@ -28,7 +28,18 @@ def shared_memory(x):
 @cases(X, X.double(), I, I.to(torch.int32), I > 0, X.to(torch.uint8), X.half())
 def attributes(x):
     a = x.numpy()
-    return a.shape, a.ndim, a.size, a.dtype == np.float32, a.itemsize, a.nbytes, a.T, len(a), a.astype(np.float64), a.tolist()
+    return (
+        a.shape,
+        a.ndim,
+        a.size,
+        a.dtype == np.float32,
+        a.itemsize,
+        a.nbytes,
+        a.T,
+        len(a),
+        a.astype(np.float64),
+        a.tolist(),
+    )
 
 
 @cases(X, X[:, :2])
@@ -66,7 +77,12 @@ def promotion(x, n, v):
 @cases(X, I)
 def refused_by_numpy(x):
     found = []
-    for do in (lambda a: a + np.ones(5), lambda a: a.reshape(4, 2), lambda a: np.zeros(0).max(), lambda a: a @ np.ones(7)):
+    for do in (
+        lambda a: a + np.ones(5),
+        lambda a: a.reshape(4, 2),
+        lambda a: np.zeros(0).max(),
+        lambda a: a @ np.ones(7),
+    ):
         try:
             found.append(do(x.numpy()).shape)
         except ValueError as e:
@@ -81,7 +97,21 @@ def scalars(x, n):
     texts = f"{mean} {mean:.2f} {size} {np.float64(n)!r} {size:d} {a.any()}"
     kinds = isinstance(mean, float), isinstance(size, int), isinstance(np.bool_(n), bool), type(total) is np.float32
     sizes = torch.zeros(size).shape, x.reshape(size).shape, list(range(size))[size - 1], x.flatten()[: size // 2]
-    return total, size, mean, texts, kinds, sizes, total * x, x + mean, size / 4, mean / n, -mean, round(mean), abs(size - 9)
+    return (
+        total,
+        size,
+        mean,
+        texts,
+        kinds,
+        sizes,
+        total * x,
+        x + mean,
+        size / 4,
+        mean / n,
+        -mean,
+        round(mean),
+        abs(size - 9),
+    )
 
 
 @cases((X,), (X[:1],))
@@ -105,11 +135,39 @@ def rows_in_lists(x):
     return rows, numbers, np.stack(rows), np.concatenate(rows), np.array(numbers)
 
 
+@cases((X, 2), (X, 0))
+def kinds_in_lists(x, n):
+    found = [x.numpy(), np.zeros((n, 2), int), np.zeros(3, np.int32), x.numpy().max(), np.int64(n)]
+    for i in range(n):
+        found.append(str(i))
+        found.append(np.arange(i))
+    return found
+
+
 @cases((X, 2), (X, 4))
 def made(x, n):
-    lists = np.array([1, 2, n]), np.array([[1.0, 2], [n, 4]]), np.array([True, n > 2]), np.array(n), np.asarray([x[0].numpy(), [1, 2, 3]])
-    ranges = np.arange(n), np.arange(2, 10, n), np.arange(0, 1, 0.1), np.linspace(0, n, 5), np.linspace(1, 5, n, dtype=int)
-    filled = np.zeros(n), np.ones((n, 2), dtype=bool), np.full((2, n), 7), np.full(2, 1.5, np.float32), np.eye(n), np.tri(2, n)
+    lists = (
+        np.array([1, 2, n]),
+        np.array([[1.0, 2], [n, 4]]),
+        np.array([True, n > 2]),
+        np.array(n),
+        np.asarray([x[0].numpy(), [1, 2, 3]]),
+    )
+    ranges = (
+        np.arange(n),
+        np.arange(2, 10, n),
+        np.arange(0, 1, 0.1),
+        np.linspace(0, n, 5),
+        np.linspace(1, 5, n, dtype=int),
+    )
+    filled = (
+        np.zeros(n),
+        np.ones((n, 2), dtype=bool),
+        np.full((2, n), 7),
+        np.full(2, 1.5, np.float32),
+        np.eye(n),
+        np.tri(2, n),
+    )
     return lists, ranges, filled, np.zeros_like(x.numpy()), np.meshgrid(np.arange(n), np.arange(2)), np.array(range(n))
 
 
@@ -145,7 +203,15 @@ class WithArrays(torch.nn.Module):
     def forward(self, x):
         a = x.numpy() * self.scale
         sizes = [len(anchors) for anchors in self.anchors]
-        return a, sizes, self.anchors[1][1:], GRID.sum(), GRID @ GRID, x * torch.from_numpy(self.scale), self.scale.shape
+        return (
+            a,
+            sizes,
+            self.anchors[1][1:],
+            GRID.sum(),
+            GRID @ GRID,
+            x * torch.from_numpy(self.scale),
+            self.scale.shape,
+        )
 
 
 LANGUAGE.append(Program(WithArrays(), [call(X), call(X * 2)]))
@@ -154,11 +220,11 @@ SECTION = "Numbers"
 construct(
     SECTION,
     "NumPy arrays",
-    "`x.numpy()`, `torch.from_numpy(a)`, `np.asarray(x)` share memory; `np.array`, items, slices, masks, operators with NumPy's "
-    "promotion, attributes and methods. Arrays outside are read at each call. Arrays may be results and items of lists, not "
-    "arguments",
-    shared_memory, attributes, items, assigned_items, item_out_of_bounds, promotion, refused_by_numpy, rows_in_lists, made,
-    from_lists_of_any_length, indexed_by_arrays, WithArrays,
+    "`x.numpy()`, `torch.from_numpy(a)`, `np.asarray(x)` share memory; `np.array`, items, slices, masks, operators with "
+    "NumPy's promotion, attributes and methods. Arrays outside are read at each call. Arrays may be results and items of "
+    "lists, not arguments",
+    shared_memory, attributes, items, assigned_items, item_out_of_bounds, promotion, refused_by_numpy, rows_in_lists,
+    kinds_in_lists, made, from_lists_of_any_length, indexed_by_arrays, WithArrays,
 )  # fmt: skip
 construct(
     SECTION,

@@ -155,7 +155,11 @@ def _loop(
     if ufunc not in LOOPS:
         reader.reject("numpy_function", name=ufunc.__name__)
     dtypes = tuple(map(_dtype_of, operands))
-    if ufunc in _COMPARISONS and int in dtypes and all(d is int or getattr(d, "kind", "") in ("i", "u") for d in dtypes):
+    if (
+        ufunc in _COMPARISONS
+        and int in dtypes
+        and all(d is int or getattr(d, "kind", "") in ("i", "u") for d in dtypes)
+    ):
         dtypes = tuple(np.dtype("int64") for _ in dtypes)  # ints beyond the dtype of the other operand are compared
     found = _resolved(
         ufunc, dtypes, None if output is None else numpy_dtype(output), None if dtype is None else numpy_dtype(dtype)
