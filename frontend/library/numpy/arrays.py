@@ -78,6 +78,16 @@ def is_of_numpy_(r: Reader, a: AbstractValue) -> AbstractValue:
     return Known(is_of_numpy(a))
 
 
+@serves(arrays.is_array)
+def is_array_(r: Reader, a: AbstractValue) -> AbstractValue:
+    return Known(is_array(a))
+
+
+@serves(arrays.refuse)
+def refuse(r: Reader, name: AbstractValue, why: AbstractValue) -> AbstractValue:
+    r.reject("form_of_call", name=require_known(r, name, "a name"), why=require_known(r, why, "a text"))
+
+
 @serves(arrays.is_scalar)
 def is_scalar(r: Reader, a: AbstractValue) -> AbstractValue:
     return Known(is_numpy_scalar(a) or is_number(a))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
@@ -35,6 +35,11 @@ def memory_of(a: Any) -> torch.Tensor:
 
 def is_of_numpy(a: Any) -> bool:
     """Return whether a value is an array or a scalar of NumPy."""
+    raise NotImplementedError
+
+
+def is_array(a: Any) -> bool:
+    """Return whether a value is an array."""
     raise NotImplementedError
 
 
@@ -80,6 +85,11 @@ def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
 
 def flipped(a: Any, axes: tuple[int, ...]) -> Any:
     """Return the view that runs backward along axes."""
+    raise NotImplementedError
+
+
+def refuse(name: str, why: str) -> NoReturn:
+    """Reject a call that reaches this one."""
     raise NotImplementedError
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from scriptc.frontend.library.numpy.arrays_decomposed import array_of, dtype_of, is_scalar, promoted, tensor_of
+from scriptc.frontend.library.numpy.arrays_decomposed import array_of, dtype_of, is_scalar, promoted, refuse, tensor_of
 from scriptc.frontend.library.registry import decomposes
 
 
@@ -112,7 +112,7 @@ def meshgrid(*xi: Any, indexing: str = "xy") -> Any:
         shape = (rows.size(0), columns.size(0))
         return array_of(columns.expand(shape).clone()), array_of(rows.unsqueeze(1).expand(shape).clone())
     if indexing == "xy" and len(xi) > 2:
-        raise NotImplementedError("scriptc: np.meshgrid of more than two arrays needs indexing='ij'")
+        refuse("np.meshgrid", "more than two arrays need indexing='ij'")
     made = torch.meshgrid(*[tensor_of(x).reshape(-1) for x in xi], indexing="ij")
     return tuple([array_of(x.clone()) for x in made])
 

@@ -18,6 +18,7 @@ from scriptc.frontend.library.numpy.arrays_decomposed import (
     is_scalar,
     memory_of,
     promoted,
+    refuse,
     result_of,
     shape_text,
     tensor_of,
@@ -168,7 +169,7 @@ def pairs_of(pad_width: Any, rank: int) -> Any:
 @decomposes("numpy.pad")
 def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
     if mode != "constant" or not is_scalar(constant_values):
-        raise NotImplementedError("scriptc: np.pad takes mode='constant' with one constant alone")
+        refuse("np.pad", "only mode='constant' with one constant is supported")
     t = tensor_of(array)
     made = t
     for d, (before, behind) in enumerate(pairs_of(pad_width, t.dim())):
