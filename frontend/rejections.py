@@ -289,6 +289,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "numpy.{name} is not supported",
         "use another function of NumPy, or torch on torch.from_numpy(a)",
     ),
+    "numpy_random": (
+        "numpy.random.{name} is not supported",
+        "use rand, random, uniform, randn, normal, randint, permutation, shuffle or choice of np.random",
+    ),
     "slice_of_array": (
         "a slice of a NumPy array with a computed step, or a negative step beside arrays, is not supported",
         "index in two steps, and use known steps",

@@ -50,6 +50,8 @@ def is_patch(obj: Any) -> bool:
     if isinstance(obj, (staticmethod, classmethod)):
         return is_patch(obj.__func__)
     code = getattr(obj, "__code__", None)
+    if type(getattr(obj, "__func__", obj)).__name__ == "cython_function_or_method":
+        return False  # the path of its source is that of the machine that built it
     if isinstance(code, CodeType):
         return not (
             _is_installed(code.co_filename) or code.co_filename.startswith("<")

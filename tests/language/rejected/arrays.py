@@ -25,6 +25,11 @@ def spaces(x):
     return np.spacing(x.numpy())  # refused
 
 
+@write("numpy_random", lambda x: x * float(np.random.normal()) * 0, (M,))
+def other_distribution(x):
+    return x * float(np.random.gamma(2.0)) * 0  # refused
+
+
 def every_second(x, n):
     return x.numpy()[0, ::2]
 
