@@ -15,7 +15,7 @@ import torch
 from scriptc.frontend import library
 from scriptc.frontend.environment import dependencies
 from scriptc.frontend.environment.aot_state import find_written, kept_slots
-from scriptc.frontend.environment.arguments import argument, fill_spec, same_containers
+from scriptc.frontend.environment.arguments import argument, fill_spec, same_containers, with_known_sizes
 from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.shared_state import SharedState
 from scriptc.frontend.environment.signature import Signature
@@ -222,7 +222,8 @@ def _read_once(
     if receiver is not None and not binds:
         frame.locals[first[0].arg] = frame.first_arg = Known(receiver)
     for i, arg in enumerate(specs):
-        specs[i] = arg = ArgSpec(arg.name, fill_spec(reader, arg.spec, arg.name))
+        filled = with_known_sizes(reader, fill_spec(reader, arg.spec, arg.name), arguments[arg.name], arg.name)
+        specs[i] = arg = ArgSpec(arg.name, filled)
         frame.locals[arg.name] = argument(reader, arg.spec, arg.name)
     if binds:
         given = {arg.name: frame.locals.pop(arg.name) for arg in specs}

@@ -50,6 +50,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "{name} under autocast is not supported",
         "move the call out of autocast, or put it under torch.autocast('cpu', enabled=False)",
     ),
+    "buffer_beside_attribute": (
+        "the attribute '{name}' is set both as a buffer and as something else",
+        "set it in one way: by assignment, register_buffer() or nn.Buffer()",
+    ),
     "buffer_of_other": (
         "the buffer '{name}' can hold only a tensor or None, but this value may be {what}",
         "store the value in a plain attribute",
@@ -85,7 +89,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "computed_at_run_time": (
         "{what} must be known at compile time, but it is computed here",
-        "use a constant or an argument of the compiled function",
+        "use a constant, an argument of the compiled function, or sizes of its arguments",
     ),
     "container_in_itself": (
         "a {container} of unknown length cannot hold itself",

@@ -15,7 +15,7 @@ from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import AbstractValue
 from scriptc.frontend.values.frame import ReturnSite
 from scriptc.frontend.values.joins import unify
-from scriptc.frontend.values.verbs import describe, materialize, result_of
+from scriptc.frontend.values.verbs import describe, frozen, materialize, result_of
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Value
 from scriptc.ir.types import Type, join
@@ -32,7 +32,7 @@ def fill_returns(reader: Reader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
         for site in sites:
             check_returned(reader, site.av, site.heap)
             refuse_changed_variables(reader, site.heap)
-            site.av = settle(reader, site.av, site.heap)
+            site.av = frozen(settle(reader, site.av, site.heap))
             idents = list(identities(site.av))
             shared = repeated_lists(site.av)
             for repeated in shared:

@@ -28,6 +28,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT)]  # as pytest has them
 
+import buffer_programs  # noqa: E402, F401
 import data_suite  # noqa: E402
 import test_lower_random as numbers  # noqa: E402
 from frontend_kinds import entry_of  # noqa: E402

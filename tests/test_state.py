@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import buffer_programs  # noqa: F401  (it lists its programs)
 import pytest
 import torch
 from state_programs import SEQUENCES, X
@@ -36,6 +37,8 @@ def held(module: nn.Module) -> dict[str, Any]:
     for path, m in module.named_modules():
         found |= {f"{path}.{k}": _plain(v) for k, v in vars(m).items() if k[0] != "_" or k == "_level"}
         found |= {f"{path}:{table}.{k}": v for table in ("_buffers", "_parameters") for k, v in vars(m)[table].items()}
+        found |= {f"{path}:{k} is a Buffer": isinstance(v, nn.Buffer) for k, v in m._buffers.items()}
+        found[f"{path}:not persistent"] = sorted(m._non_persistent_buffers_set)
     return found
 
 

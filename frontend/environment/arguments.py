@@ -54,6 +54,7 @@ from scriptc.ir.types import (
     NEVER,
     NONE,
     STR,
+    Dim,
     ListType,
     OptionalType,
     TensorType,
@@ -89,8 +90,7 @@ def argument(
             value = parameter(reader, _SCALARS[kind], name)
             return RuntimeValue(value if kept or kind == "bool" else numbered(reader, value))
         case TensorSpec(dtype, sizes):
-            dims = tuple(f"{_symbol(name)}_{i}" if n is None else n for i, n in enumerate(sizes))
-            return RuntimeValue(parameter(reader, TensorType(dtype, dims), name))
+            return RuntimeValue(parameter(reader, TensorType(dtype, tuple(_dims(reader, sizes, name))), name))
         case ListSpec() | MapSpec() | SetSpec():
             value = parameter(reader, _type_of(spec), name)
             for part, variable in zip(_PARTS[type(spec)], type_variables(value.type), strict=True):
@@ -107,6 +107,18 @@ def argument(
         case TupleSpec(_, cls):
             return TupleValue([argument(reader, *part, kept=kept) for part in _named(spec, name)], cls)
     return placed_argument(reader, spec, name, home, kept)
+
+
+def _dims(reader: Reader, sizes: Iterable[int | None], name: str) -> Iterator[Dim]:
+    """Yield the dims of a tensor argument: a symbol of its own for each dynamic size."""
+    places = reader.speculation.size_places
+    for i, size in enumerate(sizes):
+        symbol = f"{_symbol(name)}_{i}"
+        while size is None and symbol in places:
+            symbol += "_"
+        if size is None:
+            places[symbol] = name, i
+        yield symbol if size is None else size
 
 
 def placed_argument(reader: Reader, spec: Spec, name: str, home: CallerLocation | None, kept: bool) -> AbstractValue:
@@ -175,17 +187,33 @@ def fill_spec(reader: Reader, spec: Spec, name: str) -> Spec:
             return MapSpec(key, item)
         case DictSpec(items=(tensor, *_)) if site in reader.assumptions.tables:
             return MapSpec(ScalarSpec("str"), tensor)
+    return _with_items(spec, tuple(fill_spec(reader, *part) for part in _named(spec, name)))
+
+
+def with_known_sizes(reader: Reader, spec: Spec, value: Any, name: str) -> Spec:
+    """Return the spec of an argument, with the sizes that an earlier reading needed to know."""
+    if isinstance(spec, TensorSpec):
+        known = [(name, i) in reader.assumptions.known_args for i in range(value.dim())]
+        sizes = (value.shape[i] if is_known else spec.sizes[i] for i, is_known in enumerate(known))
+        return TensorSpec(spec.dtype, tuple(sizes))
+    named = zip(_named(spec, name), parts(spec, value), strict=True)
+    return _with_items(spec, tuple(with_known_sizes(reader, part, item, wish) for (part, wish), (_, item) in named))
+
+
+def _with_items(spec: Spec, items: tuple[Spec, ...]) -> Spec:
+    """Return a spec with other specs for its parts."""
+    match spec:
         case TupleSpec(_, cls):
-            return TupleSpec(tuple(fill_spec(reader, *part) for part in _named(spec, name)), cls)
-        case QueueSpec(content, maxlen):
-            (filled,) = (fill_spec(reader, *part) for part in _named(spec, name))
-            return QueueSpec(filled if isinstance(filled, ListSpec) else content, maxlen)
+            return TupleSpec(items, cls)
+        case QueueSpec(_, maxlen):
+            (content,) = items
+            return QueueSpec(content, maxlen) if isinstance(content, ListSpec) else spec
         case ItemsSpec():
-            return ItemsSpec(tuple(fill_spec(reader, *part) for part in _named(spec, name)))
+            return ItemsSpec(items)
         case DictSpec(keys):
-            return DictSpec(keys, tuple(fill_spec(reader, *part) for part in _named(spec, name)))
+            return DictSpec(keys, items)
         case ObjectSpec(cls, names):
-            return ObjectSpec(cls, names, tuple(fill_spec(reader, *part) for part in _named(spec, name)))
+            return ObjectSpec(cls, names, items)
     return spec
 
 

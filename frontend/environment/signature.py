@@ -28,6 +28,7 @@ from scriptc.frontend.environment.specs import (
     TensorSpec,
     TupleSpec,
 )
+from scriptc.frontend.reader.assumptions import ArgumentPart
 from scriptc.frontend.reader.errors import UnsupportedArgument
 from scriptc.frontend.values.user_classes import is_plain
 
@@ -48,8 +49,8 @@ _MANY = 64  # from so many string keys on, a dict is a table, not a structure
 class Signature:
     """Build specs from the values of one call.
 
-    known: the places of values that must be known. Places count all ints, floats, strings and lists of strings, in
-    order.
+    known: the places of values that must be known, among other parts of arguments. Places count all ints, floats, strings
+    and lists of strings, in order.
     texts: the strings among these values.
     dynamic: if False, all sizes of tensors are part of the signature.
     parted: short lists of tensors, tuples and lists are matched item by item, so that the items may get several kinds.
@@ -57,7 +58,7 @@ class Signature:
     """
 
     def __init__(
-        self, known: frozenset[int] = frozenset(), dynamic: bool = True, parted: bool = False, tabled: bool = False
+        self, known: frozenset[ArgumentPart] = frozenset(), dynamic: bool = True, parted: bool = False, tabled: bool = False
     ):
         self.known = known
         self.dynamic = dynamic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -30,6 +30,13 @@ def own_setter(obj: Any) -> FunctionType | None:
     return found if isinstance(found, FunctionType) and found is not torch.nn.Module.__setattr__ else None
 
 
+class BufferForm(NamedTuple):
+    """Say how a buffer is registered. `made` says that it is an nn.Buffer."""
+
+    persistent: bool
+    made: bool
+
+
 class PlainlySet:
     """Set attributes of an object past its class's `__setattr__`, since compiled code has run that method already."""
 
@@ -45,6 +52,27 @@ class PlainlySet:
 
     def __delattr__(self, name: str) -> None:
         delattr(self.obj, name)
+
+
+class RegistersBuffer:
+    """Set attributes of a module as buffers. `made` says that the values are nn.Buffers, not plain tensors."""
+
+    def __init__(self, module: torch.nn.Module, *, persistent: bool, made: bool) -> None:
+        object.__setattr__(self, "module", module)
+        object.__setattr__(self, "persistent", persistent)
+        object.__setattr__(self, "made", made)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.module, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self.made:
+            setattr(self.module, name, torch.nn.Buffer(value, persistent=self.persistent))
+        else:
+            self.module.register_buffer(name, value, self.persistent)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self.module, name)
 
 
 @dataclass(eq=False)
@@ -78,7 +106,8 @@ class OutsideState:
     def keeps_object(self, at: Any) -> bool:
         """Return whether a slot holds the same object at each call, as nothing that was read assigns the slot."""
         slot = self.slots[at]
-        own = any((id(slot.location.owner), path, slot.location.key) in self.targets for path in (None, ()))
+        at_slot = [(id(slot.location.owner), path, slot.location.key) for path in (None, ())]
+        own = any((owner, path, key) in at_slot for owner, path, key, _ in self.targets)
         return slot.container is not None and not own and at not in self.assigned
 
 
@@ -105,13 +134,17 @@ def all_parts(av: AbstractValue) -> Iterator[AbstractValue]:
         yield from all_parts(part)
 
 
-def find_target(reader: Reader, owner: Any, key: Any, path: tuple[Any, ...] | None, name: str) -> Target:
-    at = (id(owner), path, key)
+def find_target(
+    reader: Reader, owner: Any, key: Any, path: tuple[Any, ...] | None, name: str, buffer: BufferForm | None = None
+) -> Target:
+    """Return the target of an attribute or item. buffer: the attribute is set as a buffer of this form."""
+    at = (id(owner), path, key, buffer)
     if at not in reader.state.targets:
-        plain = path is not None or isinstance(owner, PlaceSpec) or own_setter(owner) is None
-        reader.state.targets[at] = Target(
-            len(reader.state.targets), name, owner if plain else PlainlySet(owner), key, path
-        )
+        is_plain = path is not None or isinstance(owner, PlaceSpec) or own_setter(owner) is None
+        by = owner if is_plain else PlainlySet(owner)
+        if buffer is not None:
+            by = RegistersBuffer(owner, **buffer._asdict())
+        reader.state.targets[at] = Target(len(reader.state.targets), name, by, key, path)
     return reader.state.targets[at]
 
 

@@ -21,7 +21,7 @@ import torch
 from scriptc.frontend.environment.aot_kinds import keep_value
 from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.environment.signature import Signature
-from scriptc.frontend.environment.slots import ABSENT, Slot, find_target, own_setter, set_target
+from scriptc.frontend.environment.slots import ABSENT, BufferForm, Slot, find_target, own_setter, set_target
 from scriptc.frontend.environment.specs import Attributes, ConstantSpec, Spec
 from scriptc.frontend.library.python.queues_decomposed import Deque
 from scriptc.frontend.operations.logic import check_that
@@ -42,6 +42,7 @@ from scriptc.frontend.values.predicates import (
     defining_op,
     has_alternatives,
     has_known_length,
+    is_buffer,
     is_known,
     is_none,
     is_object,
@@ -141,6 +142,9 @@ def store_plain(reader: Reader, obj: Any, name: str, value: AbstractValue) -> No
     # The module would be made once, not in each call.
     if isinstance(obj, torch.nn.Module) and id(obj) in reader.environment.made:
         reader.reject("object_of_other_class", name=type(obj).__name__)
+    if isinstance(obj, torch.nn.Module) and is_buffer(value):
+        set_buffer(reader, obj, name, value.tensor, BufferForm(value.persistent, made=True), is_new=False)
+        return
     if is_known(value) and isinstance(obj, torch.nn.Module) and value.obj is obj._modules.get(name, value):
         reader.environment.guard("DICT_IS", obj._modules, name, value.obj)  # the attribute already is this module
         return
@@ -148,7 +152,24 @@ def store_plain(reader: Reader, obj: Any, name: str, value: AbstractValue) -> No
         return
     if isinstance(obj, torch.nn.Module):
         check_registered(reader, obj, name, value)
+    if any(at[:3] == (id(obj), None, name) and at[3] is not None for at in reader.state.targets):
+        reader.reject("buffer_beside_attribute", name=name)
     set_slot(reader, slot, value)
+
+
+def set_buffer(
+    reader: Reader, module: torch.nn.Module, name: str, value: AbstractValue, form: BufferForm, *, is_new: bool
+) -> None:
+    """Set an attribute of a module as a buffer. is_new: it raises if there is an attribute that is no buffer."""
+    if (slot := own_slot(reader, module, name, None)) is None:
+        return
+    is_buffer = slot.container is module._buffers
+    if is_new and (slot.container is not None and not is_buffer or hasattr(type(module), name)):
+        reader.emit.raise_error("KeyError", repr(f"attribute '{name}' already exists"))
+    is_set_plainly = any(at[:3] == (id(module), None, name) and at[3] is None for at in reader.state.targets)
+    if is_set_plainly or not (is_buffer or slot.container is None):
+        reader.reject("buffer_beside_attribute", name=name)
+    set_slot(reader, slot, value, form)
 
 
 def delete_attribute(reader: Reader, obj: Any, name: str) -> None:
@@ -312,7 +333,7 @@ def is_plain_attribute(owner: AbstractValue, name: str) -> bool:
 # ---- targets ----
 
 
-def set_slot(reader: Reader, slot: Slot, value: AbstractValue) -> None:
+def set_slot(reader: Reader, slot: Slot, value: AbstractValue, buffer: BufferForm | None = None) -> None:
     location = slot.location
     check_alone(reader, value, slot.name)
     if isinstance(value, Poison):
@@ -321,8 +342,8 @@ def set_slot(reader: Reader, slot: Slot, value: AbstractValue) -> None:
         keep_value(reader, next(at for at, s in reader.state.slots.items() if s is slot), slot, value)
         reader.heap.contents[slot.ident] = value
         return
-    target = find_target(reader, location.owner, location.key, () if location.is_item else None, slot.name)
-    target.direct = slot.container if isinstance(slot.container, dict) else None
+    target = find_target(reader, location.owner, location.key, () if location.is_item else None, slot.name, buffer)
+    target.direct = slot.container if isinstance(slot.container, dict) and buffer is None else None
     set_target(reader, target, value)
     reader.heap.contents[slot.ident] = value
     note_change(reader, slot.ident)

@@ -70,9 +70,19 @@ def class_name_of_reversed(reader: Reader, owner: ReversedValue) -> str:
     return "list_reverseiterator"
 
 
+@verbs.python_class.of(GeneratorValue)
+def class_of_generator(reader: Reader, owner: GeneratorValue) -> type:
+    return owner.cls
+
+
 @verbs.class_name_of.of(GeneratorValue)
 def class_name_of_generator(reader: Reader, owner: GeneratorValue) -> str:
-    return "generator"
+    return owner.cls.__name__
+
+
+@verbs.python_class.of(ZipValue)
+def class_of_zip(reader: Reader, owner: ZipValue) -> type:
+    return zip if owner.offset is None else enumerate
 
 
 @verbs.class_name_of.of(ZipValue)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+import ast
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -11,15 +12,18 @@ from scriptc.frontend.environment.results import Chooser, result_tree
 from scriptc.frontend.environment.specs import Spec, TupleSpec
 from scriptc.frontend.operations.formatting import joined
 from scriptc.frontend.operations.materialize import refuse_kinds
+from scriptc.frontend.reader.constant_demand import demand_constant
 from scriptc.frontend.reader.contents import content_items
 from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.exceptions import may_be_cause
 from scriptc.frontend.reader.iterables import checked_iterable
 from scriptc.frontend.reader.iteration import walk_several
+from scriptc.frontend.reader.managers import run_within
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.recursion import kinds_of_leaves
 from scriptc.frontend.reader.statements import unpacked, unpacked_items
+from scriptc.frontend.source.scope import assigned
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -32,7 +36,7 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     TupleValue,
 )
-from scriptc.frontend.values.alternatives import present, split
+from scriptc.frontend.values.alternatives import is_kind, present, split, without
 from scriptc.frontend.values.predicates import has_alternatives, is_text
 from scriptc.frontend.values.structure import holds_function, sequence_items
 from scriptc.frontend.values.verbs import describe, frozen, is_run_time, materialize, raise_value, text_parts
@@ -129,6 +133,18 @@ def union_text(reader: Reader, owner: OneOf, *, quoted: bool = False) -> Iterato
     yield split(reader, owner, lambda v: joined(reader, [*text_parts(reader, v, quoted=quoted)]))
 
 
+@run_within.of(OneOf)
+def run_within_one(
+    reader: Reader, manager: OneOf, node: ast.With, enter: Callable[[AbstractValue], bool]
+) -> bool:
+    """Read a `with` over one of several managers: the body is read for each of them."""
+    demand_constant(reader, manager.tag, "the manager of a `with` is one of several")
+    number, first = next(iter(manager.alternatives.items()))
+    rest, names = without(manager, number), assigned([node]) & reader.position.frame.live.after[node]
+    run_first = lambda: run_within(reader, first, node, enter)  # noqa: E731
+    return reader.branch(is_kind(reader, manager, number), run_first, lambda: run_within(reader, rest, node, enter), names)
+
+
 @verbs.raise_value.of(OneOf)
 def raise_one(reader: Reader, owner: OneOf) -> NoReturn:
     split(reader, owner, partial(raise_value, reader))
@@ -153,6 +169,8 @@ def items_that_differ(reader: Reader, content: OneOf | MaybeUnbound, av: HeapVal
     if holds_function(content):
         reader.reject("functions_in_list")
     why = reader.assumptions.why_known_length.get(av.site, "its items differ in kind")
+    if isinstance(content, OneOf):
+        demand_constant(reader, content.tag, why)
     reader.reject("list_of_other_length", why=why)
 
 

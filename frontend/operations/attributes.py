@@ -165,7 +165,7 @@ def known_attribute(reader: Reader, obj: Any, name: str) -> AbstractValue:
     if isinstance(obj, super):
         return super_attribute(reader, obj, name)
     is_builtin = isinstance(obj, _SERVED) and not defines(Known(obj), name)
-    if is_builtin and name != "__class__" and callable(getattr(obj, name, None)):
+    if is_builtin and name != "__class__" and callable(static_attribute(type(obj), name)):
         return Bound(Known(obj), name)
     if isinstance(obj, type):
         found = getattr(obj, name, ABSENT)
@@ -200,7 +200,9 @@ def found_attribute(reader: Reader, obj: Any, name: str) -> AbstractValue:
     if isinstance(own, dict) and name in own and not is_data_descriptor(raw):
         watch_object(reader, obj)
         return outside_value(reader, own[name], own, name, name, guarded=True)
-    if isinstance(raw, _FOLLOWED) or raw is not ABSENT and not is_library(type(obj).__module__) and not is_of_c(raw):
+    is_value = raw is not ABSENT and not hasattr(type(raw), "__get__")
+    is_users = raw is not ABSENT and not is_library(type(obj).__module__) and not is_of_c(raw)
+    if isinstance(raw, _FOLLOWED) or is_value or is_users:
         return class_attribute(reader, obj, type(obj), raw, name)
     get_missing = static_attribute(type(obj), "__getattr__")
     if raw is ABSENT and isinstance(own, dict) and (get_missing is ABSENT or isinstance(get_missing, FunctionType)):
@@ -257,6 +259,8 @@ def super_attribute(reader: Reader, proxy: super, name: str) -> AbstractValue:
             if isinstance(raw, classmethod) and isinstance(func := uncompiled(raw.__func__), FunctionType):
                 return Bound(Known(proxy.__self_class__), name, func)  # type: ignore[attr-defined]
             if (isinstance(raw, FunctionType) or raw in _OF_OBJECT) and not isinstance(obj, type):
+                return Bound(Known(obj), name, raw)
+            if raw is type.__dict__["__call__"]:
                 return Bound(Known(obj), name, raw)
             if base in (list, dict, set, tuple, str) and not isinstance(obj, type):
                 return method_of_builtin(reader, Known(obj), name)

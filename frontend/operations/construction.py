@@ -31,6 +31,18 @@ from scriptc.frontend.values.user_classes import CONTENT, can_be_made, container
 def construct(
     reader: Reader, cls: type, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
+    """Call a class, by the `__call__` of its metaclass if a user's metaclass defines one."""
+    caller = type(cls).__call__
+    if isinstance(caller, FunctionType) and not is_library(caller.__module__):
+        watch_class_attribute(reader, type(cls), "__call__")
+        return reader.call(Known(caller), [Known(cls), *args], kwargs)
+    return construct_plainly(reader, cls, args, kwargs)
+
+
+def construct_plainly(
+    reader: Reader, cls: type, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    """Call a class as `type.__call__` does."""
     made = constructed(reader, cls, args, kwargs)
     return as_record(reader, made) if is_object(made) else made
 

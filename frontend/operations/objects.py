@@ -38,6 +38,7 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.predicates import (
     defining_op,
+    is_buffer,
     is_known,
     is_made_tuple,
     is_object,
@@ -88,6 +89,8 @@ def of_module_class(reader: Reader, made: ObjectValue, name: str) -> AbstractVal
         return Native(lambda: begin_module(reader, made))
     if name == "__call__":
         return object_attribute(reader, made, "forward")
+    if name == "register_buffer":
+        return Bound(made, name, torch.nn.Module.register_buffer)
     reader.reject("module_made_here", name=name, class_name=made.cls.__name__)
 
 
@@ -118,7 +121,7 @@ def bound_to(reader: Reader, owner: AbstractValue, cls: type, name: str, raw: An
         return value
     if isinstance(getattr(type(raw), "__get__", None), FunctionType):  # a descriptor written in Python
         return reader.call(Known(type(raw).__get__), [Known(raw), owner, Known(cls)], {})
-    if callable(raw) and not isinstance(raw, type):
+    if callable(raw) and hasattr(type(raw), "__get__"):
         return Bound(owner, name, raw)
     return element(reader, Known(raw), name)
 
@@ -132,7 +135,6 @@ def object_attribute(reader: Reader, owner: ObjectValue, name: str) -> AbstractV
     if name == "__class__":
         return Known(owner.cls)
     if name == "__dict__":
-        refuse_attributes_of_some(reader, owner)
         return AttributeDictValue(owner)
     return found_in_class(reader, owner, name)
 
@@ -203,6 +205,7 @@ def set_attribute(reader: Reader, owner: ObjectValue, name: str, value: Abstract
             f"'{owner.cls.__name__}' object " + (f"attribute '{name}' {how}" if how else f"has no attribute '{name}'"),
         )
     if issubclass(owner.cls, torch.nn.Module):
+        value = value.tensor if is_buffer(value) else value
         check_module_attribute(reader, owner, name, value)
     if isinstance(owner, RecordValue):
         set_field(reader, owner, name, value)

@@ -18,6 +18,11 @@ def text_of(site: Any) -> tuple[Any, ...]:
     return loc.file, loc.line, loc.col, kind
 
 
+ArgumentPart = int | tuple[str, int]
+"""A part of the arguments that compiled code may be specialized on. Ints, floats, strings and lists of strings have their
+place, as the signature numbers them; a size has the name of its tensor and the dim."""
+
+
 @dataclass(frozen=True, eq=False)
 class StateLocation:
     """Name an attribute or item outside that compiled code changes, or the list or dict in it."""
@@ -78,11 +83,10 @@ class Assumptions:
     needed.
     """
 
-    # Numbers. The signature numbers the ints, floats and strings among the arguments; `known_args` and `varied` hold
-    # such numbers.
+    # Numbers. `varied` holds places of strings.
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter must be known
     unrolled_text: set[Any] = field(default_factory=set)  # the source positions of these loops, for all callers
-    known_args: set[int] = field(default_factory=set)  # arguments that must be known
+    known_args: set[ArgumentPart] = field(default_factory=set)  # parts of the arguments that must be known
     varied: set[int] = field(default_factory=set)  # strings that had many values
     changing: set[Any] = field(default_factory=set)  # numbers outside that change, by (id of container, key)
 

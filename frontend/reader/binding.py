@@ -194,6 +194,16 @@ def check_depth(reader: Reader, frame: Frame, name: str) -> None:
         reader.reject("call_depth", name=name, depth=_MAX_DEPTH)
 
 
+def too_many(takes: int, defaults: int, given: int, keyword_only: int) -> str:
+    """Return Python's message for a call with too many positional arguments, without the name of the function."""
+    least = f"from {takes - defaults} to " if defaults else ""
+    positional = f"positional argument{'s' if takes != 1 or defaults else ''}"
+    of_both = f" positional argument{'s' if given != 1 else ''} (and {keyword_only} keyword-only argument"
+    of_both += f"{'s' if keyword_only != 1 else ''})"
+    were = "was" if given == 1 and not keyword_only else "were"
+    return f"() takes {least}{takes} {positional} but {given}{of_both if keyword_only else ''} {were} given"
+
+
 def bind_parameters(
     reader: Reader,
     frame: Frame,
@@ -210,11 +220,8 @@ def bind_parameters(
     bound: dict[str, AbstractValue] = dict(zip(params, args, strict=False))
     extra = list(args[len(params) :])
     if extra and spec.vararg is None:
-        plural = "s" if len(params) != 1 else ""
-        were = "was" if len(args) == 1 else "were"
-        reader.emit.raise_error(
-            "TypeError", f"{name}() takes {len(params)} positional argument{plural} but {len(args)} {were} given"
-        )
+        given_too = sum(a.arg in kwargs for a in spec.kwonlyargs)
+        reader.emit.raise_error("TypeError", name + too_many(len(params), len(defaults), len(args), given_too))
     if spec.vararg is not None:
         bound[spec.vararg.arg] = TupleValue(extra)
     keyword_only = [a.arg for a in spec.kwonlyargs]

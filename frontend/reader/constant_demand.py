@@ -10,6 +10,7 @@ from typing import Any
 from scriptc.frontend.environment.dependencies import record_this_process
 from scriptc.frontend.environment.host_objects import holds_tensor
 from scriptc.frontend.environment.watching import call_in_python
+from scriptc.frontend.reader.assumptions import ArgumentPart
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.functions import SourceError, is_generator_function, source_of
 from scriptc.frontend.source.nodes import all_nodes
@@ -20,7 +21,7 @@ from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import describe
 from scriptc.ir.core import Op, Value
 from scriptc.ir.regions import region_argument_of
-from scriptc.ir.types import STR, ListType, ScalarType, Type
+from scriptc.ir.types import STR, ListType, ScalarType, TensorType, TupleType, Type
 
 
 @Verb
@@ -95,7 +96,8 @@ def _returns_nothing(function: Any) -> bool:
 def demand_constant(reader: Reader, value: Value, why: str) -> None:
     """Have a number, or list of numbers, known in the next reading; return where no reading can know it.
 
-    A loop is unrolled, the function is specialized on an argument, or the items of lists are kept one by one.
+    A loop is unrolled, the function is specialized on an argument or on sizes of arguments, or the items of lists are kept
+    one by one.
     why: the error of a program in which none of these helps.
     """
     source = knowable(reader, value)
@@ -106,7 +108,9 @@ def demand_constant(reader: Reader, value: Value, why: str) -> None:
     elif source in reader.speculation.number_args:
         reader.speculation.bake_in(reader.speculation.number_args[source], why)
     elif source is not None:
-        reader.speculation.specialize(reader.speculation.arg_places[source], why)
+        reader.speculation.specialize({reader.speculation.arg_places[source]}, why)
+    elif sizes := _sizes_behind(reader, value):
+        reader.speculation.specialize(sizes, why)
 
 
 def demand_where_items_are_kept(reader: Reader, av: AbstractValue, why: str) -> None:
@@ -140,6 +144,35 @@ def knowable(reader: Reader, value: Value) -> Value | None:
     return None
 
 
+def _sizes_behind(reader: Reader, value: Value) -> set[ArgumentPart]:
+    """Return the sizes of arguments that a number is computed from, if the next reading may know the number by them.
+
+    A size whose symbol is not that of an argument follows from the sizes of the tensors that its tensor is made of.
+    """
+    places = reader.speculation.size_places
+    todo, seen = [value], set()
+    found: set[ArgumentPart] = set()
+    while todo:
+        v = todo.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        dims = v.type.dims or () if isinstance(v.type, TensorType) else ()
+        found |= {places[d] for d in dims if d in places}
+        if v.op is None:
+            continue
+        argument = region_argument_of(v)
+        if argument is not None:
+            todo += [op.operands[i] for op, i in argument.into_result if i < len(op.operands)]
+        of = v.op.operands[0].type if v.op.name == "size" else None
+        symbol = of.dims[v.op.attrs["dim"]] if isinstance(of, TensorType) and of.dims is not None else None
+        if symbol in places:
+            found.add(places[symbol])
+        elif v.op.name == "size" or not isinstance(v.type, ScalarType) or all(_may_be_known(o.type) for o in v.op.operands):
+            todo += v.op.operands
+    return found
+
+
 def sites_behind(reader: Reader, value: Value) -> set[Any]:
     """Return the sites of the lists of numbers that a value is computed from, if their lengths may become known."""
     todo, seen, found = [value], set(), set()
@@ -155,7 +188,10 @@ def sites_behind(reader: Reader, value: Value) -> set[Any]:
         makers = [v.op] if v.op is not None else []
         if isinstance(v.type, ListType):  # the ops that change the list, and the loops around these ops
             makers += [outer for op in v.users() if op.name.startswith("list.") for outer in _with_outer(op)]
-        todo += [o for op in makers for o in op.operands if is_of_numbers(o.type)]
+        argument = region_argument_of(v)
+        joined = [] if argument is None else [*argument.into_inner, *argument.into_result]
+        held = [o for op in makers for o in op.operands] + [op.operands[i] for op, i in joined if i < len(op.operands)]
+        todo += [o for o in held if is_of_numbers(o.type) or _is_of_rows(o.type)]
     return found - {None, *reader.assumptions.known_length, *reader.assumptions.run_time_lists}
 
 
@@ -169,11 +205,16 @@ def prefer_known(reader: Reader, av: AbstractValue, other: AbstractValue) -> Non
         return
     place = reader.speculation.arg_places.get(av.value)  # type: ignore[attr-defined]
     if place is not None and place not in reader.assumptions.varied:
-        reader.speculation.specialize(place, "a string argument is compared with a constant")
+        reader.speculation.specialize({place}, "a string argument is compared with a constant")
 
 
 def _may_be_known(t: Type) -> bool:
     return isinstance(t, ScalarType) or (isinstance(t, ListType) and t.elem == STR)
+
+
+def _is_of_rows(t: Type) -> bool:
+    """Return whether a type is a list of tuples of numbers and strings."""
+    return isinstance(t, ListType) and isinstance(t.elem, TupleType) and all(map(is_of_numbers, t.elem.items))
 
 
 def _with_outer(op: Op) -> Iterator[Op]:

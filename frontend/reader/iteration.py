@@ -74,9 +74,9 @@ def iterate(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
         return []
     error = UserError(reader.position.loc, *rejection("length_unknown", what=describe(av)))
     walked = walked_sequence(av)
+    if is_made_list(walked) and walked.value is not None and is_of_numbers(walked.value.type):
+        raise NeedsKnown(walked.value, error)
     if is_list(walked):
-        if walked.value is not None and is_of_numbers(walked.value.type):
-            raise NeedsKnown(walked.value, error)
         reader.speculation.keep_length(walked, error)
     raise error
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from scriptc.frontend.reader.assumptions import Assumptions, Reason, StateLocation, TableSite, text_of
+from scriptc.frontend.reader.assumptions import ArgumentPart, Assumptions, Reason, StateLocation, TableSite, text_of
 from scriptc.frontend.reader.diagnostics import Diagnostics
 from scriptc.frontend.reader.errors import Restart, UserError
 from scriptc.frontend.reader.position import Position
@@ -76,6 +76,7 @@ class Speculation:
         self.decided: set[Any] = set()  # sites of `while` loops whose condition is known before the first iteration
         self.number_args: dict[Value, Any] = {}  # numbers outside: their keys in Assumptions.changing
         self.arg_places: dict[Value, int] = {}  # parameters that can be made known: their numbers in the signature
+        self.size_places: dict[str, ArgumentPart] = {}  # symbols of sizes of arguments
         self.places = 0  # the number of ints and floats among the arguments so far
 
     def _outdate(self, name: str, why: str) -> None:
@@ -143,15 +144,15 @@ class Speculation:
             self.assumptions.unrolled_text.add(text_of(site))
             self._read_again("unroll", why)
 
-    def specialize(self, place: int, why: str) -> None:
-        """Specialize on an argument, given by its place in the signature; return where that is done already.
+    def specialize(self, parts: set[ArgumentPart], why: str) -> None:
+        """Specialize on parts of the arguments; return where that is done already.
 
-        Assumed: one variant serves all values of the argument.
-        Refuted: the value is needed at compile time (`why`).
-        Next: the argument is known, under a guard.
+        Assumed: one variant serves all values of the parts.
+        Refuted: a value, or what is computed from it, is needed at compile time (`why`).
+        Next: the parts are known, under a guard.
         """
-        if place not in self.assumptions.known_args:
-            self.assumptions.known_args.add(place)
+        if not parts <= self.assumptions.known_args:
+            self.assumptions.known_args |= parts
             self._read_again("specialize", why)
 
     def bake_in(self, at: Any, why: str) -> None:

@@ -10,7 +10,7 @@ import ast
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType
+from types import FunctionType, GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from scriptc.frontend.environment.dependencies import record_dependency
@@ -395,6 +395,14 @@ class IteratorValue(AbstractValue):
     ident: Ident = field(default_factory=Ident)
 
 
+@dataclass(eq=False, slots=True)
+class BufferValue(AbstractValue):
+    """An nn.Buffer that compiled code made, before a module holds it."""
+
+    tensor: AbstractValue
+    persistent: bool
+
+
 Scope = dict[str, AbstractValue]  # the present variables of a comprehension
 
 
@@ -431,7 +439,7 @@ class Native(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class GeneratorValue(AbstractValue):
-    """A generator expression whose first sequence has been evaluated."""
+    """A generator expression whose first sequence has been evaluated. `map` and `filter` are such expressions, too."""
 
     node: ast.GeneratorExp
     frame: Frame
@@ -439,6 +447,7 @@ class GeneratorValue(AbstractValue):
     scopes: Sequence[Scope] = ()  # the scopes of the comprehensions around the generator expression
     scope: Scope = field(default_factory=dict)  # the variables of the generator expression
     ident: Ident = field(default_factory=Ident)
+    cls: type = GeneratorType
 
 
 @dataclass(eq=False, slots=True)

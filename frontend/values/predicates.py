@@ -13,6 +13,7 @@ from scriptc.frontend.values.abstract import (
     AbstractValue,
     ArrayValue,
     Bound,
+    BufferValue,
     CallerLocation,
     Closure,
     ComplexValue,
@@ -57,6 +58,11 @@ def is_none(av: AbstractValue) -> bool:
 def is_object(av: AbstractValue) -> TypeIs[ObjectValue]:
     """Return whether a value is an instance of a user's class, made in compiled code or an argument."""
     return isinstance(av, ObjectValue)
+
+
+def is_buffer(av: AbstractValue) -> TypeIs[BufferValue]:
+    """Return whether a value is an nn.Buffer that compiled code made, and that no module holds yet."""
+    return isinstance(av, BufferValue)
 
 
 def is_record(av: AbstractValue) -> TypeIs[RecordValue | RecordDictValue]:

@@ -6,6 +6,7 @@ import enum
 import inspect
 import sys
 from collections import OrderedDict
+from dataclasses import is_dataclass
 from types import FunctionType
 from typing import Any
 
@@ -38,10 +39,15 @@ def defines(av: AbstractValue, name: str) -> bool:
     method = getattr(class_of(av), name, None)
     if not isinstance(method, FunctionType) or isinstance(av, ObjectValue):
         return isinstance(method, FunctionType)
-    root = method.__module__.partition(".")[0]
     if isinstance(av, TupleValue):  # the functions of a named tuple belong to the module collections
-        return not is_library(root)
-    return not isinstance(av.obj, type) and not is_library(root) and root not in sys.stdlib_module_names  # type: ignore[attr-defined]
+        return not is_library(method.__module__)
+    return not isinstance(av.obj, type) and _is_of_users(method.__module__)  # type: ignore[attr-defined]
+
+
+def _is_of_users(module: str) -> bool:
+    """Return whether the classes of a module are a user's, or are like them: those of torch.distributions hold tensors."""
+    is_python = module.partition(".")[0] in sys.stdlib_module_names
+    return module.startswith("torch.distributions.") or not is_library(module) and not is_python
 
 
 def defines_outside(av: AbstractValue, name: str) -> bool:
@@ -89,8 +95,10 @@ def can_be_made(cls: type) -> bool:
     inherited = (object,) if base is None else base.__mro__
     if any(b.__module__ == "builtins" and b not in inherited for b in cls.__mro__):
         return False
-    own = not is_library(cls.__module__) or cls.__module__.startswith("torch.distributions.") or cls is Future
-    return own and type(cls).__call__ is type.__call__ and not _deletes_attributes(cls)
+    own = not is_library(cls.__module__) or _is_of_users(cls.__module__) or is_dataclass(cls) or cls is Future
+    caller = type(cls).__call__
+    called_plainly = caller is type.__call__ or isinstance(caller, FunctionType) and not is_library(caller.__module__)
+    return own and called_plainly and not _deletes_attributes(cls)
 
 
 def _deletes_attributes(cls: type) -> bool:

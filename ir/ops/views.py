@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scriptc.ir.dtypes import PARTS, SCALAR_TYPES, SIZES
@@ -185,7 +186,21 @@ def _cat(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     t = _elements(operands)
     assert t.dims is not None
     dim = normal_dim(attrs["dim"], t.rank)
-    return (TensorType(t.dtype, (*t.dims[:dim], None, *t.dims[dim + 1 :])),)
+    items = _known_items(operands[0])
+    joined = None if items is None else _sum_of_sizes([tensor(item) for item in items], dim)
+    return (TensorType(t.dtype, (*t.dims[:dim], joined, *t.dims[dim + 1 :])),)
+
+
+def _known_items(made: Value) -> Sequence[Value] | None:
+    """Return the items of a list that is made here and does not grow; None if there is no such list."""
+    grows = any("list" in user.defn.writes for user in made.users())
+    return made.op.operands if made.op is not None and made.op.name == "list.new" and not grows else None
+
+
+def _sum_of_sizes(types: Sequence[TensorType], dim: int) -> int | None:
+    sizes = [t.dims[dim] if t.dims is not None else None for t in types]
+    known = [size for size in sizes if isinstance(size, int)]
+    return sum(known) if len(known) == len(sizes) else None
 
 
 def _cat_items(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -196,20 +211,15 @@ def _cat_items(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     if not isinstance(t, TensorType) or t.dims is None:
         raise TypeRuleError("expected tensors of one dtype and rank")
     dim = normal_dim(attrs["dim"], t.rank)
-    sizes = [x.dims[dim] if x.dims is not None else None for x in types]
-    known = [size for size in sizes if isinstance(size, int)]
-    joined = sum(known) if len(known) == len(sizes) else None
-    return (TensorType(t.dtype, (*t.dims[:dim], joined, *t.dims[dim + 1 :])),)
+    return (TensorType(t.dtype, (*t.dims[:dim], _sum_of_sizes(types, dim), *t.dims[dim + 1 :])),)
 
 
 def _stack(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     t = _elements(operands)
     assert t.dims is not None
     dim = normal_dim(attrs["dim"], t.rank, extra=1)
-    made = operands[0].op
-    grows = any("list" in user.defn.writes for user in operands[0].users())
-    count = len(made.operands) if made is not None and made.name == "list.new" and not grows else None
-    return (TensorType(t.dtype, (*t.dims[:dim], count, *t.dims[dim:])),)
+    items = _known_items(operands[0])
+    return (TensorType(t.dtype, (*t.dims[:dim], None if items is None else len(items), *t.dims[dim:])),)
 
 
 # ORDER PAD: sc_ops.h

@@ -5,6 +5,8 @@ from __future__ import annotations
 import abc
 from typing import NamedTuple
 
+import torch
+
 from language.cases import cases
 
 
@@ -133,3 +135,86 @@ def named_tuples_of_other_lengths(n):
 @cases(3)
 def replaces_no_field(n):
     return Vector(n)._replace(z=1)
+
+
+class Finishing(type):
+    """Gives each instance one more attribute."""
+
+    def __call__(cls, *args, **kwargs):
+        made = super().__call__(*args, **kwargs)
+        made.factor = 2.0
+        cls.finish(made)
+        return made
+
+
+class Finished(metaclass=Finishing):
+    act = torch.tanh  # a builtin, which is not bound to the object
+
+    def __init__(self, v, w=1):
+        self.v = v
+        self.w = w
+
+    def finish(self):
+        self.sum = self.v + self.w
+
+
+class FinishedByThree(Finished):
+    def __new__(cls, v):
+        return object.__new__(cls)
+
+    def __init__(self, v):
+        super().__init__(v, w=3)
+
+
+class Optional(type):
+    def __call__(cls, *args):
+        return type.__call__(cls, *args) if args else None
+
+
+class Given(metaclass=Optional):
+    def __init__(self, v):
+        self.v = v
+
+
+@cases(torch.ones(2), 3)
+def made_by_metaclasses(v):
+    first, second = Finished(v), FinishedByThree(v)
+    return first.sum * first.factor, second.sum, second.factor, type(second).__name__, Given(v).v, Given()
+
+
+@cases(torch.ones(2))
+def attributes_that_are_not_bound(x):
+    made = Finished(x)
+    return made.act(x), made.__new__(type(made)).act(x)
+
+
+def one(x):
+    return x
+
+
+def two(x, y=1, *, k=1):
+    return x
+
+
+@cases(0, 1, 2, 3)
+def too_many_arguments(n):
+    try:
+        if n == 0:
+            one(n, n)
+        elif n == 1:
+            two(n, n, n)
+        elif n == 2:
+            two(n, n, n, k=n)
+        else:
+            one()
+    except TypeError as e:
+        return str(e)
+    return n
+
+
+@cases(torch.ones(2), -torch.ones(2))
+def names_of_optional_attributes(x):
+    made = Finished(x)
+    if x.sum() > 0:
+        made.late = x
+    return "late" in made.__dict__, "v" in vars(made), [k for k in ("v", "w", "late") if k in made.__dict__]

@@ -86,7 +86,8 @@ ACCEPTED: dict[str, str] = {
         "exceptions.manager exceptions.manager_that_lets_pass exceptions.left_from_inside exceptions.suppressed "
         "exceptions.not_suppressed exceptions.managers_that_do_nothing exceptions.generator_as_manager "
         "managers.left_by_return managers.left_by_break managers.left_in_every_way managers.two_left_at_once "
-        "managers.left_inside_finally managers.left_through_finally managers.unbound_in_managers"
+        "managers.left_inside_finally managers.left_through_finally managers.unbound_in_managers "
+        "managers.one_of_several"
     ),
     "None beside other values": (
         "optional.bound_on_a_path_that_always_raises optional.items_of_a_list_that_is_always_empty "
@@ -128,6 +129,8 @@ ACCEPTED: dict[str, str] = {
         "objects.tensors_of_classes objects.shared_object objects.attributes objects.object_shared_by_a_closure "
         "objects.object_made_on_paths objects.objects_in_a_list objects.object_replaced_in_a_loop "
         "objects.object_bound_on_some_paths objects.tuple_of_objects objects.returns_an_object_early "
+        "classes.made_by_metaclasses classes.attributes_that_are_not_bound classes.names_of_optional_attributes "
+        "classes.too_many_arguments "
         "objects.results_of_several_kinds_with_objects"
     ),
     "dataclasses made and changed in compiled code": (
@@ -181,7 +184,8 @@ ACCEPTED: dict[str, str] = {
         "known_lengths.states_of_several_classes known_lengths.Layers known_lengths.sizes_put_together "
         "known_lengths.parts_taken_apart known_lengths.walked_while_it_grows "
         "known_lengths.raises_what_lists_raise known_lengths.shared_between_names "
-        "known_lengths.other_contents_on_some_path"
+        "known_lengths.other_contents_on_some_path known_lengths.changed_after_it_was_appended "
+        "known_lengths.grows_up_to_a_number"
     ),
     "a list of the caller whose items become values of several kinds": "lists.states_that_begin_as_none",
     "sequences of known length with more than 128 numbers or tensors": (
@@ -228,8 +232,8 @@ ACCEPTED: dict[str, str] = {
         "dicts.equal_keys dicts.float_keys dicts.tuple_keys dicts.tuple_key_missing dicts.string_keys "
         "dicts.unhashable dicts.slices_as_keys"
     ),
-    "`hash` of numbers, of tuples of numbers, of frozen dataclasses of these": (
-        "dicts.hashes dicts.hashes_of_dataclasses"
+    "`hash` of numbers, of tuples of numbers, of frozen dataclasses of these, of known texts": (
+        "dicts.hashes dicts.hashes_of_dataclasses dicts.hashes_of_this_process"
     ),
     "values of dicts": (
         "dicts.tensors dicts.pairs_as_values dicts.none_as_value dicts.none_beside_tensors dicts.nested "
@@ -281,6 +285,7 @@ ACCEPTED: dict[str, str] = {
     "`iter`, `next`": (
         "known_lengths.iterators known_lengths.iterators_end iterators.goes_on_behind_break "
         "iterators.asked_inside_its_loop iterators.walked_with_else iterators.rows iterators.first_of_others "
+        "iterators.classes_of_iterators "
         "iterators.some_and_the_rest iterators.one_on_each_path iterators.refused_before_they_are_walked"
     ),
     "generator expressions": (
@@ -306,7 +311,10 @@ ACCEPTED: dict[str, str] = {
     "lists of dims that a `for` loop builds": "unrolled.dims_that_a_loop_collects",
     "lists of dims from comprehensions, slices, `del`, `remove`, sorting": (
         "dims.left_out_by_a_test dims.sliced dims.deleted_and_sorted dims.removed dims.sorted_by_a_key "
-        "dims.sorted_as_far_as_known"
+        "dims.sorted_as_far_as_known dims.left_out_by_an_argument dims.dims_of_a_size dims.pads_as_pairs"
+    ),
+    "kernel sizes, strides and indices into values of several types that are computed from sizes": (
+        "dims.kernel_of_a_size dims.kernel_of_the_size_of_an_item dims.kinds_by_a_size"
     ),
     "strings made at run time: `+`, `*`, `%`, `in`, comparison, indices, slices, iteration": (
         "strings.tokenized strings.state_machine strings.slices strings.index strings.comparisons "
@@ -399,8 +407,11 @@ ACCEPTED: dict[str, str] = {
     "modules of your own made in compiled code that wrap functions, modules, numbers": "modules.MakesWrappers",
     "forward hooks and pre-hooks of submodules": "modules.Hooked modules.Normed",
     "`torch.distributions`: `Categorical`, `Normal`, `Bernoulli`": (
-        "libraries.categorical libraries.normal libraries.bernoulli libraries.categorical_of_a_vector"
+        "libraries.categorical libraries.normal libraries.bernoulli libraries.categorical_of_a_vector "
+        "libraries.Prior"
     ),
+    "`torch.utils._pytree`": "libraries.trees",
+    "`torch.range`": "libraries.ranges_with_their_ends",
     "`PackedSequence` through `nn.LSTM`, `nn.GRU`, `nn.RNN`": "",  # tests/test_recurrent.py
     "`torch.jit`: `annotate`, `unused`, `ignore`, `export`, `is_scripting`, `isinstance`, `Final`": (
         "modules.Child modules.calls_scripted modules.HoldsGraphs"

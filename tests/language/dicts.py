@@ -379,6 +379,11 @@ def hashes(n, v, xs):
     return found if xs else hash(xs)
 
 
+@cases(3)
+def hashes_of_this_process(n):
+    return hash("text") + n, hash(("a", 1, None)), hash("text") == hash(("text",))
+
+
 @cases(3, 0)
 def known_keys_replaced_by_run_time_keys(n):
     beams = {(): (0.0, -1.0)}

@@ -73,3 +73,47 @@ def sorted_as_far_as_known(x, n):
         sorted([1, "a"])
     except TypeError as e:
         return found, sorted([n, 2, 1]), sorted({3, 1, 2}), sorted("hello"), sorted([2, 1], key=lambda i: i * n), str(e)
+
+
+@cases((X, 1), (X, 2), (X[0], 2))
+def left_out_by_an_argument(x, k):
+    return x.sum([i for i in range(x.dim()) if i != k])
+
+
+IMAGE = torch.arange(162.0).view(2, 1, 9, 9)
+
+
+@cases((IMAGE, X), (IMAGE[:, :, :5, 1:], X), (IMAGE[:1, :, 1:], X[0]))
+def kernel_of_a_size(image, x):
+    k = image.shape[-1] // 4 + 1
+    pooled = torch.nn.functional.avg_pool2d(image, k, stride=k // 2 + 1, padding=k // 2)
+    return pooled, x.sum()
+
+
+@cases(((IMAGE,), IMAGE[:1]), ((IMAGE[:, :, 2:],), IMAGE[:1, :, 2:]), ((IMAGE[:, :, 2:],), IMAGE))
+def kernel_of_the_size_of_an_item(images, images_0):
+    """The names of the item and of the second argument are spelt alike."""
+    high = torch.cat((images[0], images[0][:, :, :2]), 2).shape[2]
+    dilated = torch.nn.functional.conv2d(images[0], torch.ones(1, 1, 2, 2), dilation=max(1, high // 4))
+    return dilated, images[0].shape[2] == images_0.shape[2], images[0].sum(2) + images_0.sum(2)
+
+
+@cases({"x": X}, {"x": X[:, :2]})
+def dims_of_a_size(x):
+    found = []
+    for i in range(x.shape[1]):
+        found += [i] if i != 1 else []
+    return x.sum(found)
+
+
+@cases((X, 2), (X[:, :2], 2), (X, 3))
+def kinds_by_a_size(x, n):
+    parts = (x, "text", 2.5, None)
+    return parts[x.shape[1] - 1], parts[n]
+
+
+@cases((X[0, 0], 1), (X[0, 0, :, :3], 1), (X[0], 2))
+def pads_as_pairs(x, dim):
+    pad = [(0, 0)] * x.ndim
+    pad[dim] = (0, -x.shape[dim] % 4)
+    return torch.nn.functional.pad(x, pad=sum(pad[::-1], ()))

@@ -284,3 +284,10 @@ def outside_changed_through_its_class(n):
 def functions_in_comprehensions_of_the_same_variable(xs):
     found = list((q, [(lambda: q)() for q in xs][0], q) for q in xs)
     return found, any(q > [sum(q + i for i in range(2)) for q in xs][0] for q in xs)
+
+
+@cases([1, 2], [0])
+def classes_of_iterators(xs):
+    mapped, filtered, paired = map(abs, xs), filter(None, xs), zip(xs, xs, strict=True)
+    found = isinstance(mapped, map), isinstance(mapped, list), isinstance(filtered, filter), type(paired) is zip
+    return found, type(n for n in xs) is type(mapped), list(mapped), list(filtered)

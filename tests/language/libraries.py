@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import torch
 from torch import nn
-from torch.distributions import Bernoulli, Categorical, Normal
+from torch.distributions import Bernoulli, Categorical, Normal, TransformedDistribution
+from torch.distributions.transforms import TanhTransform
 from torch.nn import functional as F
+from torch.utils import _pytree as pytree
 
 from language.cases import cases
 
@@ -25,6 +27,38 @@ def categorical(x):
 def categorical_of_a_vector(x):
     made = Categorical(logits=x)
     return made.log_prob(x.argmax()), made.entropy(), made.probs, made.sample().shape, torch.Size()
+
+
+class Prior(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.prior = Normal(0.0, 1.0)
+
+    def forward(self, x):
+        squashed = TransformedDistribution(Normal(x, x.exp()), [TanhTransform(cache_size=1)])
+        return self.prior.log_prob(x), squashed.log_prob(x.tanh() / 2)
+
+
+distributions_kept_and_transformed = cases((X,), (X[0],), (X / 0,))(Prior())
+
+
+@cases(X)
+def trees(x):
+    leaves, form = pytree.tree_flatten((x, [x + 1, {"k": x * 2, "n": 3}]))
+    doubled = pytree.tree_map(lambda leaf: leaf * 2, {"a": x, "b": [x, (x + 1, 2)]})
+    only = pytree.tree_map_only(torch.Tensor, lambda leaf: leaf + 1, (x, 3, "text", None))
+    return pytree.tree_unflatten([leaf * 2 for leaf in leaves], form), doubled, only, pytree.tree_leaves([x, (1, 2)])
+
+
+@cases((0, 3), (0.25, 8.75), (3, -2), (1, 1), (2.0, float("nan")), (float("inf"), 1))
+def ranges_with_their_ends(start, end):
+    found = []
+    for step, dtype in ((1, None), (0.5, torch.float64), (-2, torch.int64), (3, torch.float16), (0, None)):
+        try:
+            found.append(torch.range(start, end, step, dtype=dtype))
+        except RuntimeError as e:
+            found.append(str(e))
+    return found
 
 
 @cases((X, X.exp()), (X, X))

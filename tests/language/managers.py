@@ -141,3 +141,36 @@ def unbound_in_managers(n: int) -> object:
     with ignoring_unbound():
         n += v
     return n, v
+
+
+class Noting:
+    def __init__(self, log):
+        self.log = log
+
+    def __enter__(self):
+        self.log.append(1)
+        return 5
+
+    def __exit__(self, *error):
+        self.log.append(2)
+
+
+@cases((torch.ones(2), 2), (torch.ones(2), 3), (-torch.ones(2), 3))
+def one_of_several(x, n):
+    log = []
+    for i in range(n):
+        chosen = Noting(log) if x.sum() > i else contextlib.nullcontext(3)
+        with chosen as given:
+            if x.sum() > 3:
+                break
+            x = x + given
+    kept = contextlib.suppress(ValueError) if x.sum() > 0 else Noting(log)
+    with kept:
+        if n > 2:
+            raise ValueError("no")
+        x = x * 2
+    for i in range(4):
+        chosen = contextlib.nullcontext() if i >= 2 else torch.no_grad()
+        with chosen:
+            x = x * 2 + i
+    return x, log

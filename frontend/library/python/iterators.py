@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from scriptc.frontend.library.python import iterators_decomposed as iterators
 from scriptc.frontend.library.registry import serves
@@ -64,6 +65,21 @@ def _iterator_of_object(r: Reader, source: ObjectValue) -> AbstractValue:
 
 
 serves("collections.abc.Sequence.__iter__")(walked_by_index)
+
+
+@serves("builtins.map")
+def map_(r: Reader, *given: AbstractValue) -> AbstractValue:
+    return _of_class(map, r.call(Known(iterators.mapped), given, {}))
+
+
+@serves("builtins.filter")
+def filter_(r: Reader, *given: AbstractValue) -> AbstractValue:
+    return _of_class(filter, r.call(Known(iterators.kept), given, {}))
+
+
+def _of_class(cls: type, made: AbstractValue) -> AbstractValue:
+    assert isinstance(made, GeneratorValue)
+    return replace(made, cls=cls)
 
 
 @serves("builtins.next")

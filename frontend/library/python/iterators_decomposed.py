@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from scriptc.frontend.library.registry import decomposes
-
 
 class SequenceIterator:
     """The iterator over a list, tuple, range, tensor or dict."""
@@ -116,14 +114,12 @@ def beside(before: Any, items: Any, after: Any) -> Iterator[Any]:
             return
 
 
-@decomposes("builtins.map")
 def mapped(function: Any, sequence: Any, *others: Any) -> Any:
     if not others:
         return (function(x) for x in sequence)
     return (function(*row) for row in zip(sequence, *others))  # noqa: B905
 
 
-@decomposes("builtins.filter")
 def kept(function: Any, sequence: Any) -> Any:
     if function is None:
         return (x for x in sequence if x)

@@ -24,7 +24,7 @@ from scriptc.frontend.environment.watching import (
 from scriptc.frontend.library.python import objects_decomposed as objects
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.attributes import found_attribute
-from scriptc.frontend.operations.construction import with_container
+from scriptc.frontend.operations.construction import construct_plainly, with_container
 from scriptc.frontend.operations.logic import is_one_of
 from scriptc.frontend.operations.materialize import list_item
 from scriptc.frontend.operations.objects import object_attribute, set_attribute, special
@@ -150,6 +150,11 @@ def plain_getattribute(r: Reader, owner: AbstractValue, name: AbstractValue) -> 
     return found_attribute(r, owner.obj, attr) if is_outside else r.attribute(owner, attr)  # type: ignore[attr-defined]
 
 
+@serves("builtins.type.__call__")
+def call_class(r: Reader, cls: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+    return construct_plainly(r, require_known(r, cls, "the class of an object"), args, kwargs)
+
+
 @serves("builtins.object.__new__")
 def plain_new(r: Reader, cls: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     made = require_known(r, cls, "the class of an object")
@@ -264,9 +269,19 @@ def hash_(r: Reader, value: AbstractValue) -> AbstractValue:
     if (own := special(r, value, "__hash__", [])) is not None:
         return own
     refuse_unhashable(r, value)
+    if is_known(value) and not r.state.ahead and _has_hash_of_process(value.obj):
+        record_this_process()
+        return call_in_python(r, hash, value.obj)
     if not _is_of_numbers(r, value):
         r.reject("hash_of_other", what=describe(value))
     return RuntimeValue(r.emit.build("hash", [list_item(r, value)]))
+
+
+def _has_hash_of_process(obj: Any) -> bool:
+    """Return whether an object has one hash in this process, and perhaps another one in others."""
+    if isinstance(obj, (tuple, frozenset)):
+        return type(obj) in (tuple, frozenset) and all(_has_hash_of_process(o) for o in obj)
+    return obj is None or type(obj) in (str, bytes, int, float, bool, complex)
 
 
 def _is_of_numbers(r: Reader, value: AbstractValue) -> bool:

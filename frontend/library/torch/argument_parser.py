@@ -293,7 +293,8 @@ def _asked(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception 
 def _parsers_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
     given, named = _filled(args, kwargs, lambda t: t.of_ones(1, t.dtype))
     try:
-        with _ParseOnly():
+        with _ParseOnly(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             function(*given, **named)
     except TypeError as e:
         return TypeError(str(e))  # a copy without the traceback

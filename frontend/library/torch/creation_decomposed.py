@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import torch
 from torch import Tensor
@@ -84,6 +85,25 @@ def logspace(
     return torch.pow(base, _spaced("logspace", start, end, steps, dtype)).to(_kind("logspace", start, end, dtype))
 
 
+@decomposes("torch.range")
+def range_with_end(start: float, end: float, step: float = 1, *, dtype: torch.dtype | None = None) -> Tensor:
+    """Return start, start + step, ... up to the end, which counts. ATen computes them in float64, or in int64."""
+    warnings.warn(_RANGE_IS_DEPRECATED, stacklevel=1)
+    kind = torch.get_default_dtype() if dtype is None else dtype
+    if not kind.is_floating_point and not (math.isfinite(start) and math.isfinite(end) and math.isfinite(step)):
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    low, high, by = (start, end, step) if kind.is_floating_point else (int(start), int(end), int(step))
+    if by == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"unsupported range: {low:g} -> {high:g}")
+    if by > 0 and high < low or by < 0 and high > low:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    inner = torch.float64 if kind.is_floating_point else torch.int64
+    count = int((high - low) / by) + 1
+    return (torch.arange(count, dtype=inner) * by + low).to(kind)
+
+
 @decomposes("torch.fill", "Tensor.fill")
 def fill(input: Tensor, value: Tensor | float) -> Tensor:
     if isinstance(value, Tensor):
@@ -109,4 +129,8 @@ def eye(n: int, m: int | None = None, *, dtype: torch.dtype | None = None) -> Te
     return diagonal.to(torch.get_default_dtype() if dtype is None else dtype)
 
 
+_RANGE_IS_DEPRECATED = (
+    "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
+    "range builtin. Instead, use torch.arange, which produces values in [start, end)."
+)
 _SURELY_HELD = 6e4  # all floating dtypes hold numbers up to this

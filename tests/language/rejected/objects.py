@@ -265,3 +265,19 @@ def tensor_of_kinds(n):
         found.append(i)
         found.append(str(i))
     return torch.tensor(found)  # refused
+
+
+# ---- buffers of modules ----
+class Registers(torch.nn.Module):
+    def forward(self, x):
+        self.register_buffer("held", x)
+        return self.held
+
+
+class RegistersAnAttribute(torch.nn.Module):
+    def forward(self, x):
+        self.held = x
+        self.register_buffer("held", x)  # refused
+
+
+write("buffer_beside_attribute", Registers(), (X,))(RegistersAnAttribute())
