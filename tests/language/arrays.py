@@ -224,7 +224,8 @@ construct(
     "NumPy's promotion, attributes and methods. Arrays outside are read at each call. Arrays may be results and items of "
     "lists, not arguments",
     shared_memory, attributes, items, assigned_items, item_out_of_bounds, promotion, refused_by_numpy, rows_in_lists,
-    kinds_in_lists, made, from_lists_of_any_length, indexed_by_arrays, WithArrays,
+    kinds_in_lists, made, from_lists_of_any_length, indexed_by_arrays,
+    WithArrays,
 )  # fmt: skip
 construct(
     SECTION,
@@ -233,4 +234,5 @@ construct(
     "results",
     scalars,
     decided_by_scalars,
+   
 )
