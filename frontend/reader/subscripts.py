@@ -10,6 +10,7 @@ from scriptc.frontend.operations.indexing import is_indexed_by_ints, with_index_
 from scriptc.frontend.operations.indices import check_slice, is_slice, single_index, slice_bounds
 from scriptc.frontend.operations.materialize import new_list, wrap
 from scriptc.frontend.operations.objects import special
+from scriptc.frontend.operations.runtime_dicts import is_dict_like
 from scriptc.frontend.reader.constant_demand import is_known_throughout, knowable, require_known
 from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.errors import Terminated
@@ -59,10 +60,13 @@ def subscript(reader: Reader, owner: AbstractValue, index: AbstractValue) -> Abs
 
 
 def plain_index(reader: Reader, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
-    """Return an index with NumPy scalars as numbers, and in an index of a tensor arrays and lists as tensors."""
+    """Return an index with NumPy scalars as numbers, and in an index of a tensor arrays and lists as tensors.
+
+    A dict keeps a NumPy scalar as the key.
+    """
     if is_tensor(owner):
         return with_index_tensors(reader, index)
-    return index if is_array(owner) else as_argument(reader, index)
+    return index if is_array(owner) or is_dict_like(owner) else as_argument(reader, index)
 
 
 def check_bounds(reader: Reader, owner: AbstractValue, index: AbstractValue) -> None:

@@ -144,6 +144,17 @@ def kinds_in_lists(x, n):
     return found
 
 
+@cases((X, I), (X[:0], I))
+def scalars_as_keys(x, i):
+    counts, found = {}, {3: "a", 5: "b"}
+    for k, c in zip(*np.unique(i.numpy(), return_counts=True), strict=False):
+        counts[k] = c
+    firsts = {k: j for j, k in enumerate(x[:1, 0].numpy())}
+    pairs = {(i.shape[0], 1): 5}
+    asked = found[i.numpy()[0]], found.get(np.float64(5.0)), np.int32(3) in found, pairs[np.int64(4), 1]
+    return list(counts), counts[3], 5 in counts, np.int64(7) in counts, asked, list(firsts)
+
+
 @cases((X, 2), (X, 4))
 def made(x, n):
     lists = (
@@ -234,5 +245,5 @@ construct(
     "results",
     scalars,
     decided_by_scalars,
-   
+    scalars_as_keys,
 )
