@@ -529,6 +529,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "type statements inside a function aren't supported in compiled code",
         "define the alias at the top of the file",
     ),
+    "view_of_read_only_array": (
+        "a view of, or a write to, a NumPy array that is read-only is not supported",
+        "make a copy: np.broadcast_to(a, shape).copy()",
+    ),
     "view_of_reversed_array": (
         "a view of, or a write to, a NumPy array that runs backward is not supported",
         "make a copy: a[::-1].copy()",

@@ -173,35 +173,39 @@ class DequeMaker:
 class ArrayMaker:
     """Make a NumPy array that shares the memory of a tensor. Containers hold an array as such a tuple of a tensor.
 
-    flips: the dims along which the array runs backward. `array_maker` gives the one maker for these.
+    flips: the dims along which the array runs backward.
+    read_only: whether NumPy refuses writes to the array.
+    `array_maker` gives the one maker for these.
     """
 
-    __name__ = "ndarray"
-
-    def __init__(self, flips: tuple[int, ...] = ()):
+    def __init__(self, flips: tuple[int, ...] = (), read_only: bool = False):
         self.flips = flips
+        self.read_only = read_only
+        self.__name__ = "read-only ndarray" if read_only else "ndarray"
 
     def __call__(self, values: Sequence[Any]) -> Any:
         (tensor,) = values
         if tensor is None:  # in an alternative that was not taken
             return None
         array = tensor.detach().numpy()
+        if self.read_only:
+            array.flags.writeable = False
         return np.flip(array, self.flips) if self.flips else array
 
     def parts(self, made: Any) -> list[Any]:
         return [torch.from_numpy(np.flip(made, self.flips) if self.flips else made)]
 
     def value_of(self, parts: list[AbstractValue]) -> AbstractValue:
-        return ArrayValue(parts[0], self.flips)
+        return ArrayValue(parts[0], self.flips, self.read_only)
 
     def is_value(self, value: Any, spec: Spec) -> bool:
         return isinstance(value, np.ndarray) and is_value_of(spec, self.parts(value)[0])
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ArrayMaker) and self.flips == other.flips
+        return isinstance(other, ArrayMaker) and (self.flips, self.read_only) == (other.flips, other.read_only)
 
     def __hash__(self) -> int:
-        return hash(self.flips)
+        return hash((self.flips, self.read_only))
 
 
 array_maker = functools.cache(ArrayMaker)

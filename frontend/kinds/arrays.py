@@ -50,8 +50,8 @@ def array_description(owner: ArrayValue) -> str:
 
 @verbs.structure_of.of(ArrayValue)
 def structure_of_array(owner: ArrayValue) -> Structure:
-    key = ("array", kind_of(owner.tensor), owner.flips)
-    return Structure(key, [owner.tensor], lambda parts: ArrayValue(parts[0], owner.flips))
+    key = ("array", kind_of(owner.tensor), owner.flips, owner.read_only)
+    return Structure(key, [owner.tensor], lambda parts: ArrayValue(parts[0], owner.flips, owner.read_only))
 
 
 @verbs.held_values.of(ArrayValue)
@@ -61,12 +61,12 @@ def held_by_array(owner: ArrayValue) -> Sequence[AbstractValue]:
 
 @verbs.boxed.of(ArrayValue)
 def boxed_array(owner: ArrayValue) -> tuple[Any, AbstractValue]:
-    return array_maker(owner.flips), owner.tensor
+    return array_maker(owner.flips, owner.read_only), owner.tensor
 
 
 @verbs.result_of.of(ArrayValue)
 def array_result(owner: ArrayValue) -> tuple[Spec, list[AbstractValue]]:
-    return result_tree([owner.tensor], lambda specs: TupleSpec(specs, array_maker(owner.flips)))
+    return result_tree([owner.tensor], lambda specs: TupleSpec(specs, array_maker(owner.flips, owner.read_only)))
 
 
 @verbs.python_class.of(ArrayValue)

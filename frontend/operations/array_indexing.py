@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scriptc.frontend.library.numpy import arrays_decomposed as arrays
-from scriptc.frontend.operations.arrays import elements_of, filled, memory_of, result_of
+from scriptc.frontend.operations.arrays import elements_of, filled, is_number, memory_of, number_dtype, result_of
 from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.indexing import index_tensor, indexed, is_integer, put_by_index
 from scriptc.frontend.operations.indices import is_slice
@@ -38,7 +38,10 @@ _NO_INDEX = (
 def index_array(reader: Reader, array: ArrayValue, index: AbstractValue) -> AbstractValue:
     """Return `array[index]`: a scalar if ints index all dims."""
     parts = _parts(reader, array, index)
-    tensor, parts, flips = _forward(reader, memory_of(reader, array), parts)
+    whole = len(parts) == tensor_type(array.tensor).rank and all(map(is_integer, parts))
+    copies = whole or any(map(is_tensor, parts))
+    memory = array.tensor if copies and not array.flips else memory_of(reader, array)
+    tensor, parts, flips = _forward(reader, memory, parts)
     made = index_tensor(reader, tensor, TupleValue(parts))
     whole = len(parts) == tensor_type(tensor).rank and all(map(is_integer, parts))
     return result_of(reader, made) if whole else ArrayValue(made, flips)

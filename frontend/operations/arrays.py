@@ -101,6 +101,8 @@ def memory_of(reader: Reader, array: ArrayValue) -> AbstractValue:
     """Return the tensor of an array whose memory is viewed or written."""
     if array.flips:
         reader.reject("view_of_reversed_array")
+    if array.read_only:
+        reader.reject("view_of_read_only_array")
     return array.tensor
 
 
@@ -113,7 +115,7 @@ def tensor_from(reader: Reader, array: ArrayValue) -> AbstractValue:
     """Return `torch.from_numpy(array)`."""
     if array.flips:
         reader.emit.raise_error("ValueError", _NEGATIVE_STRIDE)
-    return apply_op(reader, "alias", array.tensor)
+    return apply_op(reader, "alias", memory_of(reader, array))
 
 
 def elements_of(reader: Reader, av: AbstractValue, dtype: str | None = None) -> AbstractValue:

@@ -130,10 +130,12 @@ class ArrayValue(AbstractValue):
     """A NumPy array. It shares the memory of its tensor, and has the dtype of the same name.
 
     flips: the dims along which the array runs backward through the tensor.
+    read_only: whether NumPy refuses writes to the array.
     """
 
     tensor: AbstractValue
     flips: tuple[int, ...] = ()
+    read_only: bool = False
 
 
 @dataclass(eq=False, slots=True)

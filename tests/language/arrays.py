@@ -144,6 +144,13 @@ def kinds_in_lists(x, n):
     return found
 
 
+@cases(X)
+def read_only_arrays(x):
+    rows, diagonal = np.broadcast_to(x[0].numpy(), (2, 3)), np.diagonal(x.numpy())
+    x[0] = 8
+    return rows + 0, rows, rows[1, 2], rows[[0]], diagonal * 1, np.diag(x.numpy()), np.diag([1, 2])
+
+
 @cases((X, I), (X[:0], I))
 def scalars_as_keys(x, i):
     counts, found = {}, {3: "a", 5: "b"}
@@ -235,7 +242,7 @@ construct(
     "NumPy's promotion, attributes and methods. Arrays outside are read at each call. Arrays may be results and items of "
     "lists, not arguments",
     shared_memory, attributes, items, assigned_items, item_out_of_bounds, promotion, refused_by_numpy, rows_in_lists,
-    kinds_in_lists, made, from_lists_of_any_length, indexed_by_arrays,
+    kinds_in_lists, read_only_arrays, made, from_lists_of_any_length, indexed_by_arrays,
     WithArrays,
 )  # fmt: skip
 construct(

@@ -68,6 +68,11 @@ def array_of(r: Reader, x: AbstractValue) -> AbstractValue:
     return ArrayValue(x)
 
 
+@serves(arrays.read_only)
+def read_only(r: Reader, x: AbstractValue) -> AbstractValue:
+    return ArrayValue(x, read_only=True)
+
+
 @serves(arrays.result_of)
 def result(r: Reader, x: AbstractValue) -> AbstractValue:
     return result_of(r, x)
@@ -194,6 +199,14 @@ def asarray(r: Reader, a: AbstractValue, dtype: AbstractValue = _NONE) -> Abstra
     if is_array(a) and wanted in (None, tensor_type(a.tensor).dtype):
         return a
     return ArrayValue(elements_of(r, tensors_as_arrays(r, a), wanted))
+
+
+@serves("numpy.ascontiguousarray")
+def ascontiguousarray(r: Reader, a: AbstractValue, dtype: AbstractValue = _NONE) -> AbstractValue:
+    """Return an array in C order with at least one dim. An array that is one already shares its memory."""
+    made = asarray(r, a, dtype)
+    tensor = r.call(Bound(memory_of_array(r, made), "contiguous"), [], {})
+    return ArrayValue(tensor if tensor_type(tensor).rank else r.call(Bound(tensor, "reshape"), [Known(1)], {}))
 
 
 @serves("numpy.array")

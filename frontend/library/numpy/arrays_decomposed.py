@@ -23,6 +23,11 @@ def array_of(x: torch.Tensor) -> Any:
     raise NotImplementedError
 
 
+def read_only(x: torch.Tensor) -> Any:
+    """Return the array of a tensor's memory, which NumPy does not let a program write through."""
+    raise NotImplementedError
+
+
 def result_of(x: torch.Tensor) -> Any:
     """Return the array of a tensor's memory, or a scalar for a tensor without dims."""
     raise NotImplementedError

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from scriptc.frontend.library.numpy.arrays_decomposed import array_of, dtype_of, is_scalar, promoted, refuse, tensor_of
+from scriptc.frontend.library.numpy.arrays_decomposed import (
+    array_of,
+    dtype_of,
+    is_scalar,
+    memory_of,
+    promoted,
+    read_only,
+    refuse,
+    tensor_of,
+)
 from scriptc.frontend.library.registry import decomposes
 
 
@@ -141,4 +150,17 @@ def tri(N: int, M: Any = None, k: int = 0, dtype: Any = float) -> Any:
 
 @decomposes("numpy.diag")
 def diag(v: Any, k: int = 0) -> Any:
-    return array_of(torch.diag(tensor_of(v), k).clone())
+    t = memory_of(v)
+    if t.dim() == 2:
+        return read_only(torch.diagonal(t, k))
+    if t.dim() != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    return array_of(torch.diag(t, k))
+
+
+@decomposes("numpy.diagonal", "ndarray.diagonal")
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    t = memory_of(a)
+    if t.dim() < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    return read_only(torch.diagonal(t, offset, axis1, axis2))

@@ -18,6 +18,7 @@ from scriptc.frontend.library.numpy.arrays_decomposed import (
     is_scalar,
     memory_of,
     promoted,
+    read_only,
     refuse,
     result_of,
     shape_text,
@@ -109,7 +110,7 @@ def atleast_1d(a: Any) -> Any:
 
 @decomposes("numpy.broadcast_to")
 def broadcast_to(array: Any, shape: Any) -> Any:
-    return array_of(tensor_of(array).expand((shape,) if is_scalar(shape) else tuple(shape)).clone())
+    return read_only(memory_of(array).expand((shape,) if is_scalar(shape) else tuple(shape)))
 
 
 @decomposes("numpy.flip")
@@ -241,7 +242,20 @@ def hstack(tup: Any) -> Any:
     return np.concatenate(parts, 0 if parts[0].ndim == 1 else 1)
 
 
-@decomposes("numpy.split", "numpy.array_split")
+@decomposes("numpy.array_split")
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    if not is_scalar(indices_or_sections):
+        return np.split(ary, indices_or_sections, axis)
+    if indices_or_sections <= 0:
+        raise ValueError("number sections must be larger than 0.")
+    t = memory_of(ary)
+    d = axis_of(axis, t.dim())
+    size, wider = divmod(t.size(d), indices_or_sections)
+    starts = [i * size + min(i, wider) for i in range(indices_or_sections + 1)]
+    return [array_of(t.narrow(d, a, b - a)) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+
+
+@decomposes("numpy.split")
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     t = memory_of(ary)
     d = axis_of(axis, t.dim())

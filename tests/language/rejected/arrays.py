@@ -49,6 +49,11 @@ def exp_of_a_tensor(x):
     return np.exp(x)  # refused
 
 
+@write("view_of_read_only_array", lambda x: np.broadcast_to(x.numpy()[0], (2, 3)).copy()[0], (M,))
+def view_of_a_broadcast_array(x):
+    return np.broadcast_to(x.numpy()[0], (2, 3))[0]  # refused
+
+
 @write("view_of_reversed_array", lambda x: x.numpy()[::-1].copy()[0], (M,))
 def view_of_a_reversed_array(x):
     return x.numpy()[::-1][0]  # refused
