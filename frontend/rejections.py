@@ -301,10 +301,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a slice of a NumPy array with a computed step, or a negative step beside arrays, is not supported",
         "index in two steps, and use known steps",
     ),
-    "squeeze_of_array": (
-        "squeeze() of a NumPy array without an axis needs known sizes",
-        "name the axis: a.squeeze(0)",
-    ),
     "tensor_in_numpy": (
         "a function of NumPy takes no tensor in compiled code",
         "pass an array: x.numpy()",
@@ -529,13 +525,13 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "type statements inside a function aren't supported in compiled code",
         "define the alias at the top of the file",
     ),
-    "view_of_read_only_array": (
-        "a view of, or a write to, a NumPy array that is read-only is not supported",
-        "make a copy: np.broadcast_to(a, shape).copy()",
-    ),
     "view_of_reversed_array": (
         "a view of, or a write to, a NumPy array that runs backward is not supported",
         "make a copy: a[::-1].copy()",
+    ),
+    "view_of_read_only_array": (
+        "a view of, or a write to, a NumPy array that is read-only is not supported",
+        "make a copy: np.broadcast_to(a, shape).copy()",
     ),
     "with_of_other": (
         "with {what} is not supported in compiled code",

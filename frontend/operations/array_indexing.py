@@ -26,7 +26,7 @@ from scriptc.frontend.values.predicates import (
 )
 from scriptc.frontend.values.structure import sequence_items, slice_parts
 from scriptc.frontend.values.verbs import as_argument, type_of
-from scriptc.ir.dtypes import FLOATING
+from scriptc.ir.dtypes import FLOATING, INTEGRAL
 from scriptc.ir.types import BOOL, FLOAT
 
 _NO_INDEX = (
@@ -43,7 +43,6 @@ def index_array(reader: Reader, array: ArrayValue, index: AbstractValue) -> Abst
     memory = array.tensor if copies and not array.flips else memory_of(reader, array)
     tensor, parts, flips = _forward(reader, memory, parts)
     made = index_tensor(reader, tensor, TupleValue(parts))
-    whole = len(parts) == tensor_type(tensor).rank and all(map(is_integer, parts))
     return result_of(reader, made) if whole else ArrayValue(made, flips)
 
 
@@ -66,7 +65,7 @@ def element_for(reader: Reader, value: AbstractValue, dtype: str) -> AbstractVal
     """Return a value as a tensor of a dtype, as an assignment to an array casts it."""
     if is_tensor(value):
         return cast_to(reader, value, dtype)
-    if is_known(value) and type(value.obj) is int and dtype not in ("bool", *FLOATING):
+    if is_number(value) and number_dtype(value) == "i64" and dtype in INTEGRAL and (is_known(value) or dtype != "i64"):
         check_held(reader, value, dtype)
     return cast_to(reader, elements_of(reader, value), dtype)
 

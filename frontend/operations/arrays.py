@@ -29,7 +29,7 @@ from scriptc.frontend.values.predicates import (
 )
 from scriptc.frontend.values.verbs import describe, is_run_time, type_of
 from scriptc.ir.dtypes import COMPLEX as COMPLEX_DTYPES
-from scriptc.ir.dtypes import FLOATING, INEXACT
+from scriptc.ir.dtypes import FLOATING, INEXACT, INTEGRAL
 from scriptc.ir.types import BOOL, COMPLEX, FLOAT, INT, Type
 
 _DTYPES: dict[Type | None, str] = {INT: "i64", FLOAT: "f64", BOOL: "bool", COMPLEX: "c128"}
@@ -130,6 +130,8 @@ def elements_of(reader: Reader, av: AbstractValue, dtype: str | None = None) -> 
     elif is_tensor(av):
         reader.reject("tensor_in_numpy")
     elif is_number(av):
+        if number_dtype(av) == "i64" and dtype in INTEGRAL and dtype != "i64":
+            reader.call(Known(arrays.check_held), [av, Known(dtype)], {})
         return filled(reader, (), av, dtype or number_dtype(av))
     else:
         found = _elements_of_sequence(reader, av, dtype)

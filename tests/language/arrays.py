@@ -162,6 +162,25 @@ def scalars_as_keys(x, i):
     return list(counts), counts[3], 5 in counts, np.int64(7) in counts, asked, list(firsts)
 
 
+@cases((X, I, 1), (X, I, 6))
+def padded(x, i, n):
+    of_modes = [np.pad(i.numpy(), (n, 2), mode) for mode in ("edge", "reflect", "symmetric", "wrap")]
+    return of_modes, np.pad(x.numpy(), ((0, 1), (n, 0)), "reflect"), np.pad([n], 2, "symmetric"), np.pad(x.numpy(), n)
+
+
+@cases((X, I, 3), (X, I, 300))
+def shifts_splits_and_bounds(x, i, n):
+    found = []
+    for write in (lambda: np.full(2, n, np.int8), lambda: i.numpy() + 2**63):
+        try:
+            write()
+        except OverflowError as e:
+            found.append(str(e))
+    contiguous = np.ascontiguousarray(x.numpy()), np.ascontiguousarray(x.numpy().T), np.ascontiguousarray(n)
+    contiguous[0][0] = 7
+    return found, i.numpy() << 2, i.numpy() >> 70, np.array_split(i.numpy(), 3), contiguous, x, x[:1].numpy().squeeze()
+
+
 @cases((X, 2), (X, 4))
 def made(x, n):
     lists = (
@@ -242,7 +261,7 @@ construct(
     "NumPy's promotion, attributes and methods. Arrays outside are read at each call. Arrays may be results and items of "
     "lists, not arguments",
     shared_memory, attributes, items, assigned_items, item_out_of_bounds, promotion, refused_by_numpy, rows_in_lists,
-    kinds_in_lists, read_only_arrays, made, from_lists_of_any_length, indexed_by_arrays,
+    kinds_in_lists, read_only_arrays, padded, shifts_splits_and_bounds, made, from_lists_of_any_length, indexed_by_arrays,
     WithArrays,
 )  # fmt: skip
 construct(

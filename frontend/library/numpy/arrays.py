@@ -31,7 +31,7 @@ from scriptc.frontend.operations.scalars import item_of
 from scriptc.frontend.operations.sizes import size_av
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, ArrayValue, Known, NumpyScalarValue, TupleValue
+from scriptc.frontend.values.abstract import AbstractValue, ArrayValue, Bound, Known, NumpyScalarValue, TupleValue
 from scriptc.frontend.values.predicates import (
     is_array,
     is_known,
@@ -191,7 +191,7 @@ def from_numpy(r: Reader, a: AbstractValue) -> AbstractValue:
     return tensor_from(r, a)
 
 
-@serves("numpy.asarray", "numpy.ascontiguousarray", "numpy.asanyarray")
+@serves("numpy.asarray", "numpy.asanyarray")
 def asarray(r: Reader, a: AbstractValue, dtype: AbstractValue = _NONE) -> AbstractValue:
     wanted = dtype_argument(r, dtype)
     if is_tensor(a):
@@ -289,9 +289,7 @@ def squeeze(r: Reader, a: AbstractValue, axis: AbstractValue = _NONE) -> Abstrac
     rank = tensor_type(tensor).rank
     sizes = [size_av(r, tensor, i) for i in range(rank)]
     if is_none(axis):
-        if not all(map(is_known, sizes)):
-            r.reject("squeeze_of_array")
-        dims = tuple(i for i, n in enumerate(sizes) if is_known(n) and n.obj == 1)
+        dims = tuple(i for i, n in enumerate(sizes) if require_known(r, n, "a size of a NumPy array") == 1)
     else:
         dims = axes_of(r, axis, rank)
     for dim in dims:

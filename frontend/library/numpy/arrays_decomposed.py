@@ -159,6 +159,8 @@ _HELD = {
 
 def check_held(number: int, dtype: str) -> None:
     low, high, name = _HELD[dtype]
+    if dtype == "i64" and not low <= number <= high:
+        raise OverflowError("Python int too large to convert to C long")
     if not low <= number <= high:
         raise OverflowError(f"Python integer {number} out of bounds for {name}")
 
@@ -226,6 +228,8 @@ def tolist(self: Any) -> Any:
 
 @decomposes("ndarray.copy")
 def copy(self: Any, order: str = "C") -> Any:
+    if order != "C":
+        refuse("ndarray.copy", "the only order that is supported is C")
     return array_of(tensor_of(self).clone(memory_format=torch.contiguous_format))
 
 

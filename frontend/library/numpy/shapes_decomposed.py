@@ -167,12 +167,31 @@ def pairs_of(pad_width: Any, rank: int) -> Any:
     return tuple(pad_width) * rank if len(pad_width) == 1 else tuple(pad_width)
 
 
+def padded_places(size: int, axis: int, before: int, behind: int, mode: str) -> torch.Tensor:
+    """Return the places of a dim that an array repeats where it is padded."""
+    if before < 0 or behind < 0:
+        raise ValueError("index can't contain negative values")
+    if size == 0 and before + behind > 0:
+        raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+    places = torch.arange(-before, size + behind)
+    if mode == "edge" or size < 2:
+        return torch.clamp(places, 0, max(size - 1, 0))
+    if mode == "wrap":
+        return places % size
+    period = 2 * size - 2 if mode == "reflect" else 2 * size
+    return torch.minimum(places % period, (-places if mode == "reflect" else -places - 1) % period)
+
+
 @decomposes("numpy.pad")
 def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
-    if mode != "constant" or not is_scalar(constant_values):
-        refuse("np.pad", "only mode='constant' with one constant is supported")
     t = tensor_of(array)
     made = t
+    if mode in ("edge", "reflect", "symmetric", "wrap"):
+        for d, (before, behind) in enumerate(pairs_of(pad_width, t.dim())):
+            made = torch.index_select(made, d, padded_places(t.size(d), d, before, behind, mode))
+        return array_of(made)
+    if mode != "constant" or not is_scalar(constant_values):
+        refuse("np.pad", "only the modes constant (with one constant), edge, reflect, symmetric and wrap are supported")
     for d, (before, behind) in enumerate(pairs_of(pad_width, t.dim())):
         if before < 0 or behind < 0:
             raise ValueError("index can't contain negative values")

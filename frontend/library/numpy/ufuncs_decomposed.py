@@ -323,6 +323,16 @@ def bitwise_or(a: Tensor, b: Tensor) -> Tensor:
     return a | b
 
 
+@computes("left_shift")
+def left_shift(a: Tensor, b: Tensor) -> Tensor:
+    return a << b
+
+
+@computes("right_shift")
+def right_shift(a: Tensor, b: Tensor) -> Tensor:
+    return a >> b
+
+
 @computes("bitwise_xor")
 def bitwise_xor(a: Tensor, b: Tensor) -> Tensor:
     return a ^ b

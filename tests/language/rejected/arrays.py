@@ -39,21 +39,16 @@ def slice_with_a_computed_step(x, n):
     return x.numpy()[0, :: n + x.size(0)]  # refused
 
 
-@write("squeeze_of_array", lambda x: x.numpy()[:, None].squeeze(1), (M,))
-def squeezes_any_dim(x):
-    return x.numpy()[:, None].squeeze()  # refused
-
-
 @write("tensor_in_numpy", lambda x: np.exp(x.numpy()), (M,))
 def exp_of_a_tensor(x):
     return np.exp(x)  # refused
 
 
-@write("view_of_read_only_array", lambda x: np.broadcast_to(x.numpy()[0], (2, 3)).copy()[0], (M,))
-def view_of_a_broadcast_array(x):
-    return np.broadcast_to(x.numpy()[0], (2, 3))[0]  # refused
-
-
 @write("view_of_reversed_array", lambda x: x.numpy()[::-1].copy()[0], (M,))
 def view_of_a_reversed_array(x):
     return x.numpy()[::-1][0]  # refused
+
+
+@write("view_of_read_only_array", lambda x: np.broadcast_to(x.numpy()[0], (2, 3)).copy()[0], (M,))
+def view_of_a_broadcast_array(x):
+    return np.broadcast_to(x.numpy()[0], (2, 3))[0]  # refused
