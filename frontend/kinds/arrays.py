@@ -187,7 +187,7 @@ def unpack_array(reader: Reader, owner: ArrayValue, count: int | None) -> list[A
 
 @verbs.describe.of(NumpyScalarValue)
 def scalar_description(owner: NumpyScalarValue) -> str:
-    return f"a {numpy_dtype(owner.dtype).type.__name__} of NumPy"
+    return f"a NumPy {numpy_dtype(owner.dtype).type.__name__}"
 
 
 @verbs.structure_of.of(NumpyScalarValue)

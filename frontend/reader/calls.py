@@ -79,6 +79,7 @@ from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.predicates import (
     NoTensor,
     has_alternatives,
+    is_array,
     is_known,
     is_made_tuple,
     is_none,
@@ -248,6 +249,8 @@ def call_known(
         if cast is not None:
             return cast
     if "out" in kwargs and (handler or decomposition):
+        if is_array(kwargs["out"]):
+            reader.reject("form_of_call", name=library_name(obj), why="the argument out is not supported")
         rest = {name: av for name, av in kwargs.items() if name != "out"}
         if is_tensor(kwargs["out"]):
             check_operands(reader, getattr(obj, "__name__", ""), kwargs["out"], (*args, *rest.values()))

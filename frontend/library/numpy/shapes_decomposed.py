@@ -209,9 +209,8 @@ def check_joined(tensors: Any, axis: int) -> None:
     for i, t in enumerate(tensors):
         if t.dim() != tensors[0].dim():
             raise ValueError(
-                "all the input array dimensions except for the concatenation axis must match exactly, but along dimension "
-                f"0, the array at index 0 has {tensors[0].dim()} dimension(s) and the array at index {i} has {t.dim()} "
-                "dimension(s)"
+                f"all the input arrays must have same number of dimensions, but the array at index 0 has {tensors[0].dim()} "
+                f"dimension(s) and the array at index {i} has {t.dim()} dimension(s)"
             )
         for d in range(t.dim()):
             if d != axis and t.size(d) != tensors[0].size(d):
@@ -295,11 +294,15 @@ def ndim(a: Any) -> int:
 
 @decomposes("numpy.shape")
 def shape_(a: Any) -> Any:
+    if isinstance(a, torch.Tensor):
+        refuse("np.shape", "a tensor is not supported")
     return np.asarray(a).shape
 
 
 @decomposes("numpy.size")
 def size_(a: Any, axis: Any = None) -> int:
+    if isinstance(a, torch.Tensor):
+        refuse("np.size", "a tensor is not supported")
     return np.asarray(a).size if axis is None else np.asarray(a).shape[axis]
 
 
@@ -326,8 +329,8 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
 
 @decomposes("numpy.round", "numpy.around", "ndarray.round")
 def round_(a: Any, decimals: int = 0) -> Any:
+    t = tensor_of(a)
     x = a if is_scalar(a) else np.asarray(a)
-    t = tensor_of(x)
     if not t.is_floating_point():
         if decimals < 0:
             raise NotImplementedError("scriptc: np.round of integers to tens is not supported")

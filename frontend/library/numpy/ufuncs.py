@@ -148,6 +148,8 @@ def _loop(
     reader: Reader, ufunc: Any, operands: Sequence[AbstractValue], dtype: str | None, output: str | None = None
 ) -> list[str]:
     """Return the dtypes of the loop of a ufunc: those of the operands, then that of the result."""
+    if len(operands) == ufunc.nin + 1:
+        refuse_options(reader, ufunc.__name__, {"out": operands[-1]})
     if len(operands) != ufunc.nin:
         takes = f"from {ufunc.nin} to {ufunc.nin + 1} positional arguments"
         message = f"{ufunc.__name__}() takes {takes} but {len(operands)} were given"
@@ -160,6 +162,8 @@ def _loop(
         and int in dtypes
         and all(d is int or getattr(d, "kind", "") in ("i", "u") for d in dtypes)
     ):
+        if any(d is int and is_known(av) and not -(2**63) <= av.obj < 2**63 for av, d in zip(operands, dtypes, strict=True)):
+            reader.reject("int_of_more_than_64_bits")
         dtypes = tuple(np.dtype("int64") for _ in dtypes)  # ints beyond the dtype of the other operand are compared
     found = _resolved(
         ufunc, dtypes, None if output is None else numpy_dtype(output), None if dtype is None else numpy_dtype(dtype)
