@@ -159,7 +159,8 @@ def scalars_as_keys(x, i):
     firsts = {k: j for j, k in enumerate(x[:1, 0].numpy())}
     pairs = {(i.shape[0], 1): 5}
     asked = found[i.numpy()[0]], found.get(np.float64(5.0)), np.int32(3) in found, pairs[np.int64(4), 1]
-    return list(counts), counts[3], 5 in counts, np.int64(7) in counts, asked, list(firsts)
+    hashes = hash(i.numpy()[0]) == hash(3), hash(np.float64(2.5)) == hash(2.5)
+    return list(counts), counts[3], 5 in counts, np.int64(7) in counts, asked, list(firsts), hashes
 
 
 @cases((X, I, 1), (X, I, 6))
