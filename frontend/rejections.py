@@ -34,6 +34,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "compiled code cannot read '{name}', which belongs to autograd",
         "compute on values, not on autograd's state",
     ),
+    "attribute_of_array": (
+        "the attribute '{name}' of {what} is not supported in compiled code",
+        "use shape, ndim, size, dtype, itemsize, nbytes or T",
+    ),
     "attribute_of_exception": (
         "attribute '{name}' of a caught exception is not known here",
         "use str() of the exception",

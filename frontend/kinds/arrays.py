@@ -104,6 +104,8 @@ def read_array_attribute(reader: Reader, owner: ArrayValue, name: str) -> Abstra
             return owner
     if not hasattr(np.ndarray, name):
         reader.emit.raise_error("AttributeError", f"'numpy.ndarray' object has no attribute '{name}'")
+    if not callable(getattr(np.ndarray, name)):
+        reader.reject("attribute_of_array", name=name, what=array_description(owner))
     return Bound(owner, name)
 
 
@@ -266,6 +268,8 @@ def read_scalar_attribute(reader: Reader, owner: NumpyScalarValue, name: str) ->
     if not hasattr(numpy_dtype(owner.dtype).type, name):
         own = class_name_of_scalar(reader, owner)
         reader.emit.raise_error("AttributeError", f"'{own}' object has no attribute '{name}'")
+    if not callable(getattr(numpy_dtype(owner.dtype).type, name)):
+        reader.reject("attribute_of_array", name=name, what=scalar_description(owner))
     return Bound(ArrayValue(elements_of(reader, owner)), name)
 
 

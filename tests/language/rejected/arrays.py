@@ -15,6 +15,21 @@ def array_of_text(x):
     return np.array("ab")  # refused
 
 
+ANGLES = np.arange(4.0)
+ANGLES.setflags(write=False)
+WRITABLE = ANGLES.copy()
+
+
+@write("array_made_at_compile_time", lambda x: x * float((WRITABLE * 2)[1]), (M,))
+def twice_a_read_only_array(x):
+    return x * float((ANGLES * 2)[1])  # refused
+
+
+@write("attribute_of_array", lambda x: x.numpy().T.sum(), (M,))
+def strides_of_an_array(x):
+    return x.numpy().strides  # refused
+
+
 @write("array_with_tensor", lambda x: torch.from_numpy(x.numpy()) + x, (M,))
 def adds_a_tensor(x):
     return x.numpy() + x  # refused
