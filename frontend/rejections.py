@@ -15,6 +15,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a NumPy array cannot be made of {what} in compiled code",
         "use numbers, arrays, and lists or tuples of these",
     ),
+    "array_made_at_compile_time": (
+        "this operation on a NumPy array from outside is not supported: the array is read-only, or tensors lack its dtype",
+        "keep a writable array of a dtype that tensors have",
+    ),
     "array_with_tensor": (
         "an operator of a NumPy array and a tensor is not supported",
         "convert the array: torch.from_numpy(a)",
@@ -30,13 +34,13 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "assign None instead",
     ),
     "attribute_deleted": ("del of an attribute of {what} is not supported", "assign None to it"),
-    "attribute_of_autograd": (
-        "compiled code cannot read '{name}', which belongs to autograd",
-        "compute on values, not on autograd's state",
-    ),
     "attribute_of_array": (
         "the attribute '{name}' of {what} is not supported in compiled code",
         "use shape, ndim, size, dtype, itemsize, nbytes or T",
+    ),
+    "attribute_of_autograd": (
+        "compiled code cannot read '{name}', which belongs to autograd",
+        "compute on values, not on autograd's state",
     ),
     "attribute_of_exception": (
         "attribute '{name}' of a caught exception is not known here",

@@ -186,6 +186,8 @@ def numpy_(r: Reader, self: AbstractValue, *, force: AbstractValue = _FALSE) -> 
 
 @serves("torch.from_numpy")
 def from_numpy(r: Reader, a: AbstractValue) -> AbstractValue:
+    if is_known(a) and isinstance(a.obj, np.ndarray):
+        r.reject("array_of_other", what="an array from outside that is read-only or of another dtype")
     if not is_array(a):
         r.emit.raise_error("TypeError", f"expected np.ndarray (got {class_name_of(r, a).rpartition('.')[2]})")
     return tensor_from(r, a)
