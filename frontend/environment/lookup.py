@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 from collections import deque
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 
 from scriptc.frontend.environment.arguments import parameter
-from scriptc.frontend.environment.dependencies import forget
+from scriptc.frontend.environment.dependencies import forget, record_this_process
 from scriptc.frontend.environment.genuine import BUILTINS, is_patch
 from scriptc.frontend.environment.host_objects import (
     dtype_name,
@@ -95,6 +96,11 @@ def object_outside(reader: Reader, obj: Any) -> AbstractValue:
     reader.reject("container_outside_changed", kind=type(obj).__name__)
 
 
+def layout_of(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    """Return where the elements of an array are."""
+    return array.ctypes.data, array.dtype, array.shape, array.strides, array.flags.writeable
+
+
 def numpy_outside(reader: Reader, obj: Any) -> AbstractValue | None:
     """Return a NumPy array or scalar outside; None for other objects, and for dtypes that tensors lack.
 
@@ -109,6 +115,9 @@ def numpy_outside(reader: Reader, obj: Any) -> AbstractValue | None:
     if id(obj) not in reader.environment.arrays:
         reader.environment.arrays[id(obj)] = torch.from_numpy(obj)
         reader.environment.keep.append(obj)
+        layout = partial(layout_of, obj)
+        reader.environment.guard("CALL_GIVES", layout, None, layout())
+        record_this_process()
     tensor = reader.environment.arrays[id(obj)]
     return ArrayValue(late_bound_tensor(reader, tensor, {"array": tensor}, "array", "array"))
 

@@ -25,7 +25,6 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodTyp
 from typing import Any
 from weakref import ReferenceType
 
-import numpy as np
 import torch
 
 from scriptc.frontend.environment.dependencies import record_this_process
@@ -247,8 +246,6 @@ def made_by_python(reader: Reader, result: Any) -> Known:
     """Return the result of a function of watched arguments. No other object refers to the result."""
     if isinstance(result, str) and _ADDRESS.search(result):
         reader.reject("text_of_address", text=result)
-    if isinstance(result, np.ndarray) and result.flags.writeable:  # the caller may write to what a call returns
-        reader.reject("array_made_at_compile_time")
     if type(result) not in _CONSTANTS and isinstance(result, _MADE) and not is_watched(reader, result):
         reader.environment.made.add(id(result))
         reader.environment.keep.append(result)

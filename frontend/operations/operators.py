@@ -6,6 +6,7 @@ import ast
 from collections import OrderedDict
 from typing import NoReturn
 
+import numpy as np
 import torch
 
 from scriptc.frontend.environment.state import change_outside
@@ -80,6 +81,8 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
         return special_operator(reader, op, a, b)
     if is_known(a) and is_known(b):
         found = call_in_python(reader, function, a.obj, b.obj)
+        if is_known(found) and isinstance(found.obj, np.ndarray):  # the caller may write to what a call returns
+            reader.reject("array_made_at_compile_time")
         sites = tuple(site for av in (a, b) if isinstance(av, KnownSet) for site in av.sites)
         return KnownSet(found.obj, sites) if sites and is_known(found) else found
     tables = dict_behind(reader, a), dict_behind(reader, b)

@@ -88,8 +88,8 @@ def is_array_(r: Reader, a: AbstractValue) -> AbstractValue:
     return Known(is_array(a))
 
 
-@serves(arrays.refuse)
-def refuse(r: Reader, name: AbstractValue, why: AbstractValue) -> AbstractValue:
+@serves(arrays.refuse_form)
+def refuse_form(r: Reader, name: AbstractValue, why: AbstractValue) -> AbstractValue:
     r.reject("form_of_call", name=require_known(r, name, "a name"), why=require_known(r, why, "a text"))
 
 

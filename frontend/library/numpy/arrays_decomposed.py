@@ -93,7 +93,7 @@ def flipped(a: Any, axes: tuple[int, ...]) -> Any:
     raise NotImplementedError
 
 
-def refuse(name: str, why: str) -> NoReturn:
+def refuse_form(name: str, why: str) -> NoReturn:
     """Reject a call that reaches this one."""
     raise NotImplementedError
 
@@ -229,7 +229,7 @@ def tolist(self: Any) -> Any:
 @decomposes("ndarray.copy")
 def copy(self: Any, order: str = "C") -> Any:
     if order != "C":
-        refuse("ndarray.copy", "the only order that is supported is C")
+        refuse_form("ndarray.copy", "the only order that is supported is C")
     return array_of(tensor_of(self).clone(memory_format=torch.contiguous_format))
 
 

@@ -15,7 +15,7 @@ from scriptc.frontend.library.numpy.arrays_decomposed import (
     memory_of,
     promoted,
     read_only,
-    refuse,
+    refuse_form,
     tensor_of,
 )
 from scriptc.frontend.library.registry import decomposes
@@ -121,7 +121,7 @@ def meshgrid(*xi: Any, indexing: str = "xy") -> Any:
         shape = (rows.size(0), columns.size(0))
         return array_of(columns.expand(shape).clone()), array_of(rows.unsqueeze(1).expand(shape).clone())
     if indexing == "xy" and len(xi) > 2:
-        refuse("np.meshgrid", "more than two arrays need indexing='ij'")
+        refuse_form("np.meshgrid", "more than two arrays need indexing='ij'")
     made = torch.meshgrid(*[tensor_of(x).reshape(-1) for x in xi], indexing="ij")
     return tuple([array_of(x.clone()) for x in made])
 

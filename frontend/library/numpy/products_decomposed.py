@@ -14,7 +14,7 @@ from scriptc.frontend.library.numpy.arrays_decomposed import (
     common_of,
     is_scalar,
     promoted,
-    refuse,
+    refuse_form,
     result_of,
     shape_text,
     tensor_of,
@@ -96,7 +96,7 @@ def trace(a: Any) -> Any:
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     t = inexact(tensor_of(x), None)
     if ord is not None and (ord not in (1, 2, math.inf) or not (is_scalar(axis) or axis is None and t.dim() == 1)):
-        refuse("np.linalg.norm", "only the orders 1, 2 and inf of vectors are supported")
+        refuse_form("np.linalg.norm", "only the orders 1, 2 and inf of vectors are supported")
     axes = axes_of(axis, t.dim())
     if ord == 1:
         return result_of(torch.sum(torch.abs(t), axes, keepdim=keepdims))

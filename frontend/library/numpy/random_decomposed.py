@@ -14,7 +14,7 @@ from scriptc.frontend.library.numpy.arrays_decomposed import (
     is_array,
     is_scalar,
     memory_of,
-    refuse,
+    refuse_form,
     tensor_of,
 )
 from scriptc.frontend.library.numpy.creation_decomposed import sizes_of
@@ -78,7 +78,7 @@ def randn(*sizes: int) -> Any:
 @decomposes("numpy.random.uniform")
 def uniform(low: float = 0.0, high: float = 1.0, size: Any = None) -> Any:
     if not is_scalar(low) or not is_scalar(high):
-        refuse("np.random.uniform", "only numbers are supported as bounds")
+        refuse_form("np.random.uniform", "only numbers are supported as bounds")
     scale = float(high) - float(low)
     if not math.isfinite(scale):
         raise OverflowError("Range exceeds valid bounds")
@@ -88,7 +88,7 @@ def uniform(low: float = 0.0, high: float = 1.0, size: Any = None) -> Any:
 @decomposes("numpy.random.normal")
 def normal(loc: float = 0.0, scale: float = 1.0, size: Any = None) -> Any:
     if not is_scalar(loc) or not is_scalar(scale):
-        refuse("np.random.normal", "only numbers are supported as loc and scale")
+        refuse_form("np.random.normal", "only numbers are supported as loc and scale")
     spread = float(scale)
     if math.copysign(1.0, spread) < 0 and not math.isnan(spread):
         raise ValueError("scale < 0")
@@ -98,10 +98,10 @@ def normal(loc: float = 0.0, scale: float = 1.0, size: Any = None) -> Any:
 @decomposes("numpy.random.randint")
 def randint(low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
     if not is_scalar(low) or not (high is None or is_scalar(high)):
-        refuse("np.random.randint", "only numbers are supported as bounds")
+        refuse_form("np.random.randint", "only numbers are supported as bounds")
     kind = dtype_of(dtype)
     if kind != torch.int64 and kind != torch.int32:
-        refuse("np.random.randint", "only the dtypes int64 and int32 are supported")
+        refuse_form("np.random.randint", "only the dtypes int64 and int32 are supported")
     first, last = (0, int(low)) if high is None else (int(low), int(high))
     sizes = dims_of(size)
     if size is not None and math.prod(sizes) == 0:
@@ -146,7 +146,7 @@ def shuffle(x: Any) -> None:
         old = x[:]
         x[:] = [old[i] for i in order.tolist()]
     else:
-        refuse("np.random.shuffle", "only arrays and lists are supported")
+        refuse_form("np.random.shuffle", "only arrays and lists are supported")
 
 
 @decomposes("numpy.random.choice")
@@ -155,7 +155,7 @@ def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any
     sizes = dims_of(size)
     if p is not None:
         if not replace:
-            refuse("np.random.choice", "p is not supported without replacement")
+            refuse_form("np.random.choice", "p is not supported without replacement")
         found = weighted(p, count, sizes)
     elif replace:
         found = torch.from_numpy(randint(0, count, sizes))
@@ -180,7 +180,7 @@ def check_population(a: Any, size: Any) -> int:
         return int(a)
     t = tensor_of(a)
     if t.dim() == 0:
-        refuse("np.random.choice", "an array without dims is not supported")
+        refuse_form("np.random.choice", "an array without dims is not supported")
     if t.dim() != 1:
         raise ValueError("a must be 1-dimensional")
     if t.size(0) == 0 and some:

@@ -19,7 +19,7 @@ from scriptc.frontend.library.numpy.arrays_decomposed import (
     memory_of,
     promoted,
     read_only,
-    refuse,
+    refuse_form,
     result_of,
     shape_text,
     tensor_of,
@@ -191,7 +191,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
             made = torch.index_select(made, d, padded_places(t.size(d), d, before, behind, mode))
         return array_of(made)
     if mode != "constant" or not is_scalar(constant_values):
-        refuse("np.pad", "only the modes constant (with one constant), edge, reflect, symmetric and wrap are supported")
+        refuse_form("np.pad", "only the modes constant (with one constant), edge, reflect, symmetric and wrap are supported")
     for d, (before, behind) in enumerate(pairs_of(pad_width, t.dim())):
         if before < 0 or behind < 0:
             raise ValueError("index can't contain negative values")
@@ -295,14 +295,14 @@ def ndim(a: Any) -> int:
 @decomposes("numpy.shape")
 def shape_(a: Any) -> Any:
     if isinstance(a, torch.Tensor):
-        refuse("np.shape", "a tensor is not supported")
+        refuse_form("np.shape", "a tensor is not supported")
     return np.asarray(a).shape
 
 
 @decomposes("numpy.size")
 def size_(a: Any, axis: Any = None) -> int:
     if isinstance(a, torch.Tensor):
-        refuse("np.size", "a tensor is not supported")
+        refuse_form("np.size", "a tensor is not supported")
     return np.asarray(a).size if axis is None else np.asarray(a).shape[axis]
 
 
