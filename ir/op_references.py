@@ -124,6 +124,53 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         parts = [x.index_select(dim, i) * w.reshape(shape) for i, w in zip(index, weight, strict=True)]
         return sum(parts[1:], parts[0])
 
+    def nms(boxes: Any, scores: Any, threshold: float) -> Any:
+        if boxes.dtype not in (torch.float32, torch.float64):
+            names = {torch.int64: "Long", torch.float16: "Half", torch.bfloat16: "BFloat16"}
+            raise NotImplementedError(f"\"nms_kernel\" not implemented for '{names.get(boxes.dtype, boxes.dtype)}'")
+        if boxes.shape[1] != 4:
+            raise RuntimeError(f"boxes should have 4 elements in dimension 1, got {boxes.shape[1]}")
+        if len(boxes) != len(scores):
+            raise RuntimeError("boxes and scores should have same number of elements in dimension 0, got "
+                               f"{len(boxes)} and {len(scores)}")  # fmt: skip
+        kept, left = [], torch.sort(scores, descending=True, stable=True)[1]
+        areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+        while len(left):
+            first, left = left[0], left[1:]
+            kept.append(first)
+            low, high = torch.maximum(boxes[first, :2], boxes[left, :2]), torch.minimum(boxes[first, 2:], boxes[left, 2:])
+            shared = (high - low).clamp(min=0).prod(1)
+            left = left[~((shared / (areas[first] + areas[left] - shared)).double() > threshold)]
+        return torch.stack(kept) if kept else torch.empty(0, dtype=torch.int64)
+
+    def roi_align(x: Any, rois: Any, scale: float, height: int, width: int, ratio: int, aligned: bool) -> Any:
+        if rois.shape[1] != 5:
+            raise RuntimeError("rois must have shape as Tensor[K, 5]")
+        if not x.dtype.is_floating_point:
+            raise NotImplementedError("\"roi_align_forward_kernel\" not implemented for 'Long'")
+
+        def weights(start: Any, end: Any, bins: int, size: int) -> Any:
+            """Return the mean, over the samples of each bin, of the weights of the elements along one dim."""
+            start = start * scale - 0.5 * aligned
+            length = end * scale - 0.5 * aligned - start
+            length = length if aligned else length.clamp(min=1)
+            samples = ratio if ratio > 0 else max(int((length / bins).ceil()), 0)
+            sampled = torch.zeros(bins, size, dtype=x.dtype)
+            for at in range(bins * samples):
+                place = start + at // samples * length / bins + (at % samples + 0.5) * length / bins / samples
+                if -1 <= place <= size:
+                    place = place.clamp(0, size - 1)
+                    low = int(place)
+                    sampled[at // samples, low] += 1 - (place - low)
+                    sampled[at // samples, min(low + 1, size - 1)] += place - low
+            return sampled / max(samples, 1)
+
+        out = x.new_empty(len(rois), x.shape[1], height, width)
+        for i, (image, left, top, right, bottom) in enumerate(rois):
+            rows, columns = weights(top, bottom, height, x.shape[2]), weights(left, right, width, x.shape[3])
+            out[i] = rows @ x[int(image)] @ columns.T
+        return out
+
     def plain(x: Any) -> Any:
         new = torch.empty(x.shape, dtype=x.dtype)
         return x if x.stride() == new.stride() else new.copy_(x)
@@ -236,7 +283,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "requires_grad": lambda x: bool(x.requires_grad),
         "is_defined": lambda x: x is not None,
         "size_or_zero": lambda x, dim: x.size(dim) if isinstance(x, torch.Tensor) else 0,
-        "topk": topk, "kthvalue": kthvalue, "resample": resample, "conv_transpose2d": conv_transpose2d,
+        "topk": topk, "kthvalue": kthvalue, "resample": resample, "nms": nms, "roi_align": roi_align,
+        "conv_transpose2d": conv_transpose2d,
         "pack_conv": lambda w, bias, depthwise, dense=False: (w.clone(), bias), "conv2d_packed": conv2d_packed,
         "place": lambda x, *where, room, at: x.clone(),
         "suggests_channels_last": suggests_channels_last,

@@ -7,6 +7,7 @@ reads the function: such a type has `TypeVariable`s, which all values of the con
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,6 +66,9 @@ class NeverType(Type):
 NEVER = NeverType()
 
 
+UNSEEN = -1  # the length of lists of which none has been made yet
+
+
 @dataclass(eq=False, slots=True)
 class TypeVariable:
     """The element type of a container, while it is inferred. A join of two containers unites their type variables."""
@@ -73,6 +77,11 @@ class TypeVariable:
     observed: bool = False  # an op was typed by this type, so a wider type needs another reading
     stale: bool = False  # the type became wider after it was observed
     fixed: bool = False  # the signature gives the type
+    length: int | None = None  # of all lists that the variable stands for; None if it changes or is not known
+    counted: bool = False  # code was built for this length, so another one needs another reading
+    key_kinds: Mapping[Any, frozenset[str]] | None = None  # of a dict: the kinds of items under each key; None for any
+    narrowed: frozenset[Any] = frozenset()  # keys for whose kinds code was built
+    outgrown: bool = False  # the length or the kinds became others after that
     python: Any = None  # used by the front end: the Python class of a dict or set, unless it is dict or set itself
     link: TypeVariable | None = None
 

@@ -21,7 +21,7 @@ class Output(OrderedDict):
         self.k = k
 
 
-@pytest.mark.parametrize("value", [X, (X, 1), [X, None], {"a": X}, Output(X, 2)])
+@pytest.mark.parametrize("value", [X, (X, 1), [X, None, 0.1], {"a": X}, Output(X, 2)])
 def test_equal(value: Any) -> None:
     assert difference(value, value) is None
 
@@ -33,6 +33,7 @@ def test_equal(value: Any) -> None:
         (X, X.double()),
         (X, X[:1]),
         ((X, 1), (X, 2)),
+        (1.5, 1.6),
         ((X,), [X]),
         ({"a": X}, {"b": X}),
         (OrderedDict(x=X), Output(X, 2)),

@@ -29,6 +29,7 @@ from scriptc.frontend.reader.iteration import current_items, walk_list
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.recursion import kinds_of_leaves
+from scriptc.frontend.reader.refinements import lasting_length, note_new_length
 from scriptc.frontend.reader.statements import counted_items, unpacked_items
 from scriptc.frontend.reader.subscripts import fetched, has_known_bounds, is_known_index, known_index, pick, splice_list
 from scriptc.frontend.values import verbs
@@ -41,7 +42,7 @@ from scriptc.frontend.values.abstract import (
     Structure,
 )
 from scriptc.frontend.values.element_types import is_of_numbers
-from scriptc.frontend.values.predicates import is_empty_list, is_of_caller, place_of_caller
+from scriptc.frontend.values.predicates import is_empty_list, is_none, is_of_caller, place_of_caller
 from scriptc.frontend.values.structure import LONG, keyed_structure, location_key, slice_parts
 from scriptc.frontend.values.union_kinds import kind_of_tuples
 from scriptc.frontend.values.verbs import describe, frozen, kind_of, materialize, structure_of
@@ -161,7 +162,9 @@ def list_item_at(reader: Reader, owner: ListValue, index: AbstractValue) -> Abst
             promote_objects(reader, owner.items or [])
         return pick(reader, owner, owner.items or [], known_index(reader, owner, index))
     if is_slice(index):
-        return wrap(reader, reader.emit.build("list.slice", [materialize(reader, owner), *slice_bounds(reader, index)]))
+        if not all(map(is_none, slice_parts(index))):
+            note_new_length(owner.value)
+        return wrap(reader, reader.emit.build("list.slice", [owner.value, *slice_bounds(reader, index)]))
     if is_empty_list(owner):
         reader.emit.raise_error("IndexError", "list index out of range")
     return fetched(reader, materialize(reader, owner), integer(reader, index))
@@ -195,7 +198,9 @@ def store_known_length_item(
 @verbs.delete_item.of(ListValue)
 def delete_list_item(reader: Reader, owner: ListValue, index: AbstractValue) -> None:
     if not is_slice(index):
-        reader.emit.effect("list.delete", [reader.speculation.mutate(owner), integer(reader, index)])
+        target = reader.speculation.mutate(owner)
+        note_new_length(target)
+        reader.emit.effect("list.delete", [target, integer(reader, index)])
     elif has_step(index):
         reader.call(Known(lists.delete_slice), [owner, *slice_parts(index)], {})
     else:
@@ -249,6 +254,8 @@ def walk_list_value(reader: Reader, owner: ListValue, site: Any) -> Walk:
     if is_empty_list(owner):
         return Walk()
     walk, count = walk_list(reader, owner), count_of_parts(owner.value)
+    if site is None and count is None:
+        count = lasting_length(owner)
     if site is None and count is not None and count <= LONG and walk.item is not None:
         return Walk(items=[walk.item(Known(i)) for i in range(count)])
     return walk

@@ -13,7 +13,8 @@ from scriptc.frontend.environment.genuine import BUILTINS, original
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
-# Handlers by the class of the owner and the name, such as ("Tensor", "tanh"). ATen's functions have the class "aten".
+# Handlers by the class of the owner and the name, such as ("Tensor", "tanh"). An operator of `torch.ops` has its namespace
+# in place of a class, such as "aten".
 METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
@@ -22,7 +23,8 @@ NAMED: dict[str, Callable[..., Any]] = {}
 _LATE = "torch._dynamo."
 
 
-# Decompositions by the callable itself, or by "Tensor.name", "aten.name" or "aten.name.overload".
+# Decompositions by the callable itself, or by "Tensor.name", or the namespace and name of an
+# operator with or without its overload, such as "aten.name".
 DECOMPOSITIONS: dict[Any, Any] = {}
 
 
@@ -50,6 +52,7 @@ _CLASSES = frozenset(
     ).split()
 )
 
+_OPERATORS = "torch.ops."
 _FOLDER = os.path.join(os.path.dirname(__file__), "")
 
 
@@ -83,16 +86,19 @@ def handler_of(obj: Any) -> Callable[..., Any] | None:
 
 
 def _method(name: str) -> tuple[str, str] | None:
-    """Return the class of the owner and the name of a method, given its dotted name; else None."""
-    cls_name, _, method = name.partition(".")
-    return (cls_name, method) if cls_name in _CLASSES and method else None
+    """Return the class of the owner and the name of a method, given its dotted name; else None.
+
+    The owner of an operator of another package's library, which may not be loaded, is its namespace.
+    """
+    cls_name, _, method = name.removeprefix(_OPERATORS).partition(".")
+    return (cls_name, method) if (cls_name in _CLASSES or name.startswith(_OPERATORS)) and method else None
 
 
 def serves(*targets: str | Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a handler `f(reader, *args, **kwargs)` of functions and methods.
 
-    targets: dotted names, of which "Tensor.x" and "list.x" are methods, or functions, such as those that decompositions
-    declare. Names that this Python or torch lacks are passed over.
+    targets: dotted names, of which "Tensor.x" and "list.x" are methods and "torch.ops.space.x" operators, or functions, such
+    as those that decompositions declare. Names that this Python or torch lacks are passed over.
     """
 
     def register(handler: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,7 +127,7 @@ def decomposes(*names: str, widens: bool = False, promotes: bool = False) -> Cal
             PROMOTING.add(func)
         for name in names:
             if _method(name) is not None:
-                DECOMPOSITIONS[name] = func
+                DECOMPOSITIONS[name.removeprefix(_OPERATORS)] = func
             elif (target := resolve(name)) is not None:
                 DECOMPOSITIONS[target] = func
         return func

@@ -191,6 +191,8 @@ def attribute_of_object(reader: Reader, obj: Any, name: str) -> AbstractValue:
 
 def found_attribute(reader: Reader, obj: Any, name: str) -> AbstractValue:
     """Return an attribute of an object outside as `object.__getattribute__` finds it, and then `__getattr__`."""
+    if isinstance(obj, torch._ops.OpOverloadPacket):
+        getattr(obj, name, None)  # keeps the overload that it finds
     own, raw = getattr(obj, "__dict__", None), static_attribute(type(obj), name)
     if isinstance(obj, threading.local):  # each thread sees other attributes
         reader.reject("content_unguarded", kind=type(obj).__name__)
@@ -228,16 +230,23 @@ def python_module_attribute(reader: Reader, module: ModuleType, name: str) -> Ab
         return element(reader, Known(meant[name]), name)
     if name in module.__dict__:
         return outside_value(reader, module.__dict__[name], module.__dict__, name, name, guarded=True)
-    reader.environment.guard("DICT_MISSING", module.__dict__, name, None)
     raw = static_attribute(type(module), name)
+    if raw is ABSENT:  # the module's own __getattr__ may find the name
+        try:
+            getattr(module, name)
+        except Exception as e:
+            reader.environment.guard("DICT_MISSING", module.__dict__, name, None)
+            reader.emit.raise_error(type(e).__name__, str(e))
+        if name in module.__dict__:  # and keep what it found, as torch.ops does
+            return outside_value(reader, module.__dict__[name], module.__dict__, name, name, guarded=True)
+    reader.environment.guard("DICT_MISSING", module.__dict__, name, None)
     if isinstance(raw, torch.backends.ContextProp) and is_setting(raw.getter):  # a flag of torch.backends
         watch_class_attribute(reader, type(module), name)
         return reader.call(Known(raw.getter), [], {})
     if isinstance(raw, _FOLLOWED) or isinstance(getattr(type(raw), "__get__", None), FunctionType):
         watch_class_attribute(reader, type(module), name)
         return bound_to(reader, Known(module), type(module), name, raw)
-    # The module's own __getattr__ finds the name, or a property of a class that the module was given as `__class__`.
-    try:
+    try:  # a property of a class that the module was given as `__class__`
         found = getattr(module, name)
     except Exception as e:
         reader.emit.raise_error(type(e).__name__, str(e))

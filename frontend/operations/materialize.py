@@ -11,7 +11,7 @@ from scriptc.frontend.reader.errors import UserError
 from scriptc.frontend.reader.kept_items import keeps_new_list
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.reader.speculation import sites_of
+from scriptc.frontend.reader.speculation import keep_length, sites_of
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -132,6 +132,18 @@ def from_union(reader: Reader, parts: Sequence[AbstractValue]) -> AbstractValue:
         return reader.choose(is_it, lambda: Known(tags[i]), lambda: tag_from(i + 1))
 
     return OneOf(materialize(reader, tag_from(0)), dict(zip(tags, alternatives, strict=True)))
+
+
+def union_of_kinds(reader: Reader, union: Value, kinds: frozenset[str]) -> AbstractValue:
+    """Return a union that is known to have one of some kinds of values."""
+    assert isinstance(union.type, TupleType)
+    places = [i for i, t in enumerate(union.type.items) if i > 0 and type_kind(t) in kinds]
+    if len(places) == 1:
+        return wrap(reader, reader.emit.build("tuple.get", [union], index=places[0]))
+    whole = wrap(reader, union)
+    assert has_alternatives(whole)
+    rows = enumerate(whole.alternatives.items(), start=1)
+    return OneOf(whole.tag, {tag: held for i, (tag, held) in rows if i in places})
 
 
 def make_tuple(items: list[AbstractValue]) -> AbstractValue:
@@ -276,7 +288,7 @@ def stored(reader: Reader, target: ListValue, item: AbstractValue) -> Value:
     except UserError as e:
         if sites_of(reader.speculation, target) & reader.assumptions.run_time_lists:
             promote_objects(reader, [item])
-        reader.speculation.keep_length(target, e)
+        keep_length(reader.speculation, target, e)
 
 
 def new_list(reader: Reader, items: Sequence[AbstractValue], site: Any) -> ListValue:
@@ -296,6 +308,7 @@ def new_list(reader: Reader, items: Sequence[AbstractValue], site: Any) -> ListV
         assert isinstance(value.type, ListType)
         variable = value.type.variable.find()
         variable.type, variable.fixed = elem, False
+        variable.length = None if site in reader.assumptions.outgrown else len(items)
         reader.speculation.type_variables.append((site, variable))
     except (JoinError, UserError):
         if site in reader.assumptions.mutated:

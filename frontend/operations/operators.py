@@ -30,6 +30,7 @@ from scriptc.frontend.operations.writes import check_category, check_overlap, wr
 from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.kept_items import keep_list_of
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.refinements import all_items, note_new_length
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -153,7 +154,10 @@ def list_operator(reader: Reader, op: str, a: ListValue, b: AbstractValue) -> Ab
         a.observed = True
         b.observed = True
         return new_list(reader, [*a.items, *b.items], (reader.position.loc, "add"))
+    if op == "Add" and (first := all_items(reader, a)) is not None and (rest := all_items(reader, b)) is not None:
+        return new_list(reader, [*first, *rest], (reader.position.loc, "add"))
     if op == "Mult":
+        note_new_length(materialize(reader, a))
         return wrap(reader, reader.emit.build("list.repeat", [materialize(reader, a), integer(reader, b)]))
     return reader.call(Known(lists.concatenated), [a, b], {})
 
@@ -239,4 +243,5 @@ def append_item(reader: Reader, target: ListValue, item: AbstractValue) -> None:
     value = stored(reader, target, item)
     list_value = reader.speculation.mutate(target)
     reader.speculation.widen(list_value.type, 0, value.type)
+    note_new_length(list_value)
     reader.emit.effect("list.append", [list_value, item_for(reader, list_value, value)])

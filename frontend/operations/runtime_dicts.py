@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -13,7 +13,7 @@ from scriptc.frontend.library.python import dicts_decomposed as dicts
 from scriptc.frontend.library.python import sets_decomposed as sets
 from scriptc.frontend.operations.formatting import joined, raise_with, text_of
 from scriptc.frontend.operations.logic import bad_operands, check_that, logical_and, negated, to_float, to_int
-from scriptc.frontend.operations.materialize import as_type, list_item, tuple_value, wrap
+from scriptc.frontend.operations.materialize import as_type, list_item, tuple_value, union_of_kinds, wrap
 from scriptc.frontend.operations.records import as_record, run_time_item
 from scriptc.frontend.reader.assumptions import TableSite
 from scriptc.frontend.reader.constant_demand import demand_where_items_are_kept, require_known
@@ -21,6 +21,7 @@ from scriptc.frontend.reader.contents import may_have, optional_items, set_items
 from scriptc.frontend.reader.errors import NeedsKnown, Terminated
 from scriptc.frontend.reader.promotion import may_be_record, record_key
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.refinements import kinds_under, note_stored
 from scriptc.frontend.values.abstract import (
     AbstractValue,
     DictValue,
@@ -33,7 +34,7 @@ from scriptc.frontend.values.abstract import (
     TupleValue,
     ViewValue,
 )
-from scriptc.frontend.values.element_types import fresh, is_hashable, is_laid_out_anew, spelt, unite
+from scriptc.frontend.values.element_types import fresh, is_hashable, is_laid_out_anew, is_union, spelt, unite
 from scriptc.frontend.values.predicates import (
     has_alternatives,
     has_known_keys,
@@ -126,7 +127,12 @@ def may_table(reader: Reader, site: Any) -> bool:
 
 
 def new_table(reader: Reader, op: str, site: Any, made: Made) -> RuntimeValue:
-    return table_of(reader, reader.emit.build(op, []), site, made)
+    table = table_of(reader, reader.emit.build(op, []), site, made)
+    where = TableSite(site, "item")
+    if isinstance(table.type, DictType) and where not in reader.assumptions.outgrown:
+        found = reader.assumptions.key_kinds.items()
+        table.type.variable.find().key_kinds = {key: kinds for (at, key), kinds in found if at == where}
+    return table
 
 
 def table_of(reader: Reader, value: Value, site: Any, made: Made) -> RuntimeValue:
@@ -360,12 +366,17 @@ def has_key(reader: Reader, table: AbstractValue, key: AbstractValue) -> Abstrac
     return reader.compare("GtE", position_of_key(reader, table, key), Known(0))
 
 
-def item_at_position(reader: Reader, table: AbstractValue, position: AbstractValue) -> AbstractValue:
+def item_at_position(
+    reader: Reader, table: AbstractValue, position: AbstractValue, key: AbstractValue | None = None
+) -> AbstractValue:
+    """Return the item at a position of a dict. key: the key at that position, where the code names one."""
     found = reader.emit.build("dict.at", [materialize(reader, table), materialize(reader, position)])
     if found.type == NEVER:  # no item was ever put into the dict
         reader.emit.effect("unreachable", ())
         raise Terminated
-    return wrap(reader, found)
+    held = materialize(reader, table).type
+    kinds = kinds_under(held, key) if key is not None and is_union(found.type) and isinstance(held, DictType) else None
+    return wrap(reader, found) if kinds is None else union_of_kinds(reader, found, kinds)
 
 
 def key_at(reader: Reader, table: AbstractValue, position: AbstractValue) -> AbstractValue:
@@ -392,7 +403,7 @@ def table_get(reader: Reader, table: RuntimeValue, key: AbstractValue) -> Abstra
     """Return `table[key]`."""
     made = made_of(table.type)
     if made.factory is None:
-        return item_at_position(reader, table, position_of_present_key(reader, table, key))
+        return item_at_position(reader, table, position_of_present_key(reader, table, key), key)
     factory, position = made.factory, position_of_key(reader, table, key)
 
     def missing() -> AbstractValue:
@@ -401,13 +412,13 @@ def table_get(reader: Reader, table: RuntimeValue, key: AbstractValue) -> Abstra
         value = reader.call(factory, [], {})
         table_set(reader, table, key, value)
         return (
-            item_at_position(reader, table, position_of_key(reader, table, key))
+            item_at_position(reader, table, position_of_key(reader, table, key), key)
             if isinstance(value, (DictValue, ListValue, RuntimeValue))
             else value
         )
 
     found = reader.compare("GtE", position, Known(0))
-    return reader.choose(found, lambda: item_at_position(reader, table, position), missing)
+    return reader.choose(found, lambda: item_at_position(reader, table, position, key), missing)
 
 
 def table_set(reader: Reader, table: RuntimeValue, key: AbstractValue, item: AbstractValue) -> None:
@@ -419,6 +430,7 @@ def table_set(reader: Reader, table: RuntimeValue, key: AbstractValue, item: Abs
     reader.speculation.widen(table.type, 1, value.type)
     t = table.type
     assert isinstance(t, DictType)
+    note_stored(t, key, value.type)
     reader.emit.effect("dict.set", [table.value, as_type(reader, held, t.key), as_type(reader, value, t.elem)])
 
 
@@ -499,13 +511,20 @@ def compare_tables(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) 
     same = is_dict_like(a) and is_dict_like(b) or is_set_like(a) and is_set_like(b)
     if op in ("Eq", "NotEq"):
         with in_any_order(reader):
-            equal_by_items = sets.same_set if is_set_like(a) else dicts.same_dict
-            equal = reader.call(Known(equal_by_items), [a, b], {}) if same else Known(False)
+            equal = reader.call(Known(_equality(reader, a, b)), [a, b], {}) if same else Known(False)
         return negated(reader, equal) if op == "NotEq" else equal
     if not same or is_dict_like(a):
         bad_operands(reader, op, a, b)
     with in_any_order(reader):
         return reader.call(Known(sets.ORDERS[op]), [a, b], {})
+
+
+def _equality(reader: Reader, a: AbstractValue, b: AbstractValue) -> Callable[..., bool]:
+    """Return the function that compares two sets or two dicts. Between two OrderedDicts the order counts."""
+    if is_set_like(a):
+        return sets.same_set
+    ordered = all(issubclass(python_class(reader, av), OrderedDict) for av in (a, b))
+    return dicts.same_ordered_dict if ordered else dicts.same_dict
 
 
 def _has_text(key: Type) -> bool:

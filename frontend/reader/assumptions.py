@@ -93,9 +93,12 @@ class Assumptions:
     # Loops and functions.
     growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
     tries: set[Any] = field(default_factory=set)  # tries that stay, though no code of their handlers does
+    split_calls: set[Any] = field(default_factory=set)  # calls that are read for each rank of their arguments
     recursive: set[Any] = field(default_factory=set)  # functions with recursion too deep to follow
 
     # Lists.
+    outgrown: set[Any] = field(default_factory=set)  # lists and dicts that change after code was built for what they had
+    key_kinds: dict[Any, frozenset[str]] = field(default_factory=dict)  # of the items of dicts, by the site and the key
     elements: dict[Any, Type] = field(default_factory=dict)  # by site: types of the items, keys and fields made there
     mutated: set[Any] = field(default_factory=set)  # sites whose lists change after a reading took their items as known
     known_length: set[Any] = field(default_factory=set)  # sites whose lists are kept item by item
@@ -126,12 +129,15 @@ class Assumptions:
         sets = (
             self.growing, self.mutated, self.known_length, self.tables, self.free_keys, self.run_time_lists, self.unrolled,
             self.known_args, self.varied, self.recursive, self.tries, self.changing, self.written, self.untabled, self.changed,
+            self.outgrown, self.split_calls,
         )  # fmt: skip
         records = frozenset((key, frozenset(r.late), frozenset(r.constants)) for key, r in self.records.items())
         elements = frozenset((site, str(t)) for site, t in self.elements.items())
         state = frozenset((at, location.is_item) for at, location in self.state.items())
         kinds = frozenset((at, len(found)) for at, found in self.kinds.items())
-        return (*map(frozenset, sets), records, elements, state, kinds, self.unions, self.parted, self.tabled, self.keeps_items)
+        under = frozenset(self.key_kinds.items())
+        flags = (self.unions, self.parted, self.tabled, self.keeps_items)
+        return (*map(frozenset, sets), records, elements, state, kinds, under, *flags)
 
     def unrolls(self, site: Any, count: int) -> bool:
         """Return whether a loop of `count` iterations is unrolled.

@@ -460,9 +460,9 @@ def spelled(reader: Reader, name: str) -> str:
 def call_aten(
     reader: Reader, op: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """Call `torch.ops.aten.name.overload`: the library's function of that name, else torch's own caller of the op."""
+    """Call `torch.ops.space.name.overload`: the library's function of that name, else torch's own caller of an op of ATen."""
     schema = op._schema if isinstance(op, torch._ops.OpOverload) else aten.overload_of(op, len(args), kwargs)._schema
-    name = schema.name.removeprefix("aten::")
+    space, _, name = schema.name.partition("::")
     args, kwargs = aten.by_schema(schema, args, kwargs)
     packet = getattr(op, "overloadpacket", op)
     cast = call_with_casts(reader, packet, args, kwargs, lambda args, kwargs: call_aten(reader, op, args, kwargs))
@@ -471,19 +471,20 @@ def call_aten(
     if "out" in kwargs:
         rest = {key: av for key, av in kwargs.items() if key != "out"}
         return write_into(reader, kwargs["out"], call_aten(reader, op, args, rest))
-    for target in (f"aten.{name}.{schema.overload_name}", f"aten.{name}", f"Tensor.{name}"):
+    is_aten = space == "aten"
+    for target in (f"{space}.{name}.{schema.overload_name}", f"{space}.{name}", f"Tensor.{name}")[: 3 if is_aten else 2]:
         cls_name, _, method = target.partition(".")
         if (function := DECOMPOSITIONS.get(target)) is not None:
             return call_decomposition(reader, function, name, *aten.by_name(function, 0, schema, args, kwargs))
         if (handler := METHODS.get((cls_name, method))) is not None:
             return handle(reader, handler, name, *aten.by_name(handler, 1, schema, args, kwargs))
-    for home in (torch, torch._C._nn, torch.nn.functional):
+    for home in (torch, torch._C._nn, torch.nn.functional) if is_aten else ():
         if (found := getattr(home, name, None)) is not None:
             function = DECOMPOSITIONS.get(found)
             if function is not None:
                 args, kwargs = aten.by_name(function, 0, schema, args, kwargs)
             return call_known(reader, found, args, kwargs)
-    if name.endswith("_"):
+    if name.endswith("_") and is_aten:
         return call_bound(reader, Bound(args[0], name), args[1:], kwargs)
     reader.reject("aten_operator", name=schema.name.replace("::", "."))
 
@@ -552,11 +553,19 @@ def call_function(
         return ManagerValue(wrapped, args, kwargs)
     if (cls := dataclass_of_init(func, args)) is not None:
         return run_dataclass_init(reader, cls, func, args, kwargs)
+    has_ranks, count = any(map(is_of_ranks, (*args, *kwargs.values()))), len(args)
+    if has_ranks and reader.position.loc in reader.assumptions.split_calls:
+        return split_all(
+            reader,
+            [*args, *kwargs.values()],
+            lambda avs: call_function(reader, func, avs[:count], dict(zip(kwargs, avs[count:], strict=True))),
+            splits=is_of_ranks,
+        )
     watch_function(reader, func)
     if inspect.iscoroutinefunction(func) or inspect.isasyncgenfunction(func):
         reader.reject("call_of_async", name=func.__qualname__)
     source = find_source(reader, func)
-    frame = Frame(source, func, reader.position.loc)
+    frame = Frame(source, func, reader.position.loc, has_ranks=has_ranks)
     check_depth(reader, frame, func.__qualname__)
     bind_arguments(reader, frame, func, args, kwargs)
     return follow(reader, frame, source.node)

@@ -96,8 +96,8 @@ def _returns_nothing(function: Any) -> bool:
 def demand_constant(reader: Reader, value: Value, why: str) -> None:
     """Have a number, or list of numbers, known in the next reading; return where no reading can know it.
 
-    A loop is unrolled, the function is specialized on an argument or on sizes of arguments, or the items of lists are kept
-    one by one.
+    A loop is unrolled, the function is specialized on an argument or on sizes of arguments, the items of lists are kept one
+    by one, or a call is read for each rank of its arguments.
     why: the error of a program in which none of these helps.
     """
     source = knowable(reader, value)
@@ -111,6 +111,9 @@ def demand_constant(reader: Reader, value: Value, why: str) -> None:
         reader.speculation.specialize({reader.speculation.arg_places[source]}, why)
     elif sizes := _sizes_behind(reader, value):
         reader.speculation.specialize(sizes, why)
+    calls = [frame.inlined_at for frame in reader.position.frames if frame.has_ranks]
+    if source is None and calls:
+        reader.speculation.split_call(calls[-1], why)
 
 
 def demand_where_items_are_kept(reader: Reader, av: AbstractValue, why: str) -> None:

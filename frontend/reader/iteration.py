@@ -21,6 +21,7 @@ from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.errors import NeedsKnown, UserError
 from scriptc.frontend.reader.iterables import count_of_parts, known_numbers, length_of_range
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.speculation import keep_length
 from scriptc.frontend.reader.subscripts import fetched
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values import verbs
@@ -77,7 +78,7 @@ def iterate(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
     if is_made_list(walked) and walked.value is not None and is_of_numbers(walked.value.type):
         raise NeedsKnown(walked.value, error)
     if is_list(walked):
-        reader.speculation.keep_length(walked, error)
+        keep_length(reader.speculation, walked, error)
     raise error
 
 

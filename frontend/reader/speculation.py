@@ -99,12 +99,24 @@ class Speculation:
         self.settle_changes()
 
     def settle_element_types(self) -> None:
-        """Read again if element types grew by being united, after they were used.
+        """Read again if containers turned out to be one, after code was built for their element types or lengths.
 
-        Assumed: two containers are apart, so that the items of each have a type of their own.
-        Refuted: the containers turned out to be one, after ops were typed by what one of them held.
-        Next: both begin with the united type.
+        A list keeps the length that it was made with, and a dict has items of the same kinds under a known key, until
+        code was built for these and another length or kind comes. Then lists made at these sites have any length, and
+        keys of dicts items of all these kinds, or of any kind if there is a key that is not known.
+
+        Assumed: two containers are apart, so that each has an element type, a length and kinds of items of its own.
+        Refuted: the containers turned out to be one, or others came, after code was built for what one of them held.
+        Next: both begin with the united type, and with any length, and all kinds under a key.
         """
+        outgrown = [(site, made.find()) for site, made in self.type_variables if made.find().outgrown]
+        wider = {(site, key): kinds for site, made in outgrown for key, kinds in (made.key_kinds or {}).items()}
+        sites = {site for site, made in outgrown if made.key_kinds is None}
+        if not sites <= self.assumptions.outgrown or not wider.items() <= self.assumptions.key_kinds.items():
+            self.assumptions.outgrown |= sites
+            self.assumptions.key_kinds |= wider
+            why = "a list gets another length, or a key another kind of items, after the first ones were used"
+            self._read_again("settle_element_types", why)
         if not any(variable.find().stale for _, variable in self.type_variables):
             return
         found: dict[Any, Type] = {}
@@ -143,6 +155,16 @@ class Speculation:
             self.assumptions.unrolled.add(site)
             self.assumptions.unrolled_text.add(text_of(site))
             self._read_again("unroll", why)
+
+    def split_call(self, site: Any, why: str) -> NoReturn:
+        """Read a call once for each rank of its arguments.
+
+        Assumed: the function needs no number that depends on the rank of an argument, which is one of several.
+        Refuted: such a number must be known at compile time (`why`).
+        Next: the call is read for each rank, on a path of its own.
+        """
+        self.assumptions.split_calls.add(site)
+        self._read_again("split_call", f"a function needs the rank of an argument: {why}")
 
     def specialize(self, parts: set[ArgumentPart], why: str) -> None:
         """Specialize on parts of the arguments; return where that is done already.
@@ -207,7 +229,7 @@ class Speculation:
         """
         assert not av.is_tuple
         if av.value is None:
-            self.keep_length(av, self.diagnostics.error("list_changes_without_type"))
+            keep_length(self, av, self.diagnostics.error("list_changes_without_type"))
         if av.items is not None or av.observed:
             if av.site is not None and (av.observed or av.site not in self.assumptions.mutated):
                 self.assumptions.mutated.add(av.site)
@@ -219,12 +241,11 @@ class Speculation:
             self.settle_changes()
         return av.value
 
-    def keep_length(self, av: ListValue, error: UserError) -> NoReturn:
-        """Keep the items of a list one by one in the next reading; raise `error` where that is no help."""
-        self.keep_sites(sites_of(self, av), _variable_of(av), error)
-
     def keep_sites(self, sites: set[Any], variable: TypeVariable | None, error: UserError) -> NoReturn:
-        """Keep the length of the lists made at some sites, as `keep_length` does. `variable` has their element type."""
+        """Keep the items of the lists made at some sites one by one in the next reading; raise `error` where that is no help.
+
+        variable: the element type of the lists.
+        """
         sites -= {None, *self.assumptions.known_length, *self.assumptions.run_time_lists}
         if not sites or (variable is not None and variable.fixed):
             if variable is None or not variable.fixed:
@@ -560,6 +581,11 @@ def sites_of(speculation: Speculation, av: ListValue) -> set[Any]:
     """Return the sites of the program at which a list may have been made."""
     variable = _variable_of(av)
     return {site for site, made in speculation.type_variables if made.find() is variable} | {av.site}
+
+
+def keep_length(speculation: Speculation, av: ListValue, error: UserError) -> NoReturn:
+    """Keep the items of a list one by one in the next reading; raise `error` where that is no help."""
+    speculation.keep_sites(sites_of(speculation, av), _variable_of(av), error)
 
 
 def _variable_of(av: ListValue) -> TypeVariable | None:

@@ -14,6 +14,7 @@ from scriptc.ir.types import (
     NEVER,
     NONE,
     STR,
+    UNSEEN,
     Container,
     DictType,
     JoinError,
@@ -165,6 +166,11 @@ def is_numpy_box(t: Type) -> bool:
     return isinstance(t, TupleType) and hasattr(t.cls, "value_of")
 
 
+def kinds_of(t: Type) -> frozenset[str]:
+    """Return the kinds of the values of a type, which may be a union."""
+    return frozenset(map(type_kind, _alternatives(t)))
+
+
 def type_kind(t: Type) -> str:
     """Return the alternative of a union that values of a type belong to, as a key."""
     match t:
@@ -263,10 +269,27 @@ def _link(left: TypeVariable, right: TypeVariable, unions: bool) -> None:
     for variable in (left, right):
         is_wider = variable.observed and variable.type != joined
         left.stale |= variable.stale or is_wider or is_laid_out_anew(variable.type, joined)
+    _link_refinements(left, right)
     left.type = joined
     left.fixed |= right.fixed
     left.observed |= right.observed
     right.link = left
+
+
+def _link_refinements(left: TypeVariable, right: TypeVariable) -> None:
+    """Give the first of two united type variables the length that both have, and the kinds that both have under keys."""
+    length = left.length if right.length in (UNSEEN, left.length) else right.length if left.length == UNSEEN else None
+    kinds: dict[Any, frozenset[str]] | None = None
+    if left.key_kinds is not None and right.key_kinds is not None:
+        none = frozenset[str]()
+        kinds = {k: left.key_kinds.get(k, none) | right.key_kinds.get(k, none) for k in (*left.key_kinds, *right.key_kinds)}
+    for variable in (left, right):
+        left.outgrown |= variable.outgrown or (variable.counted and variable.length != length)
+        held = variable.key_kinds or {}
+        left.outgrown |= any(kinds is None or kinds[key] != held[key] for key in variable.narrowed)
+    left.counted |= right.counted
+    left.narrowed |= right.narrowed
+    left.length, left.key_kinds = length, kinds
 
 
 def fresh(t: Type) -> Type:
@@ -287,7 +310,7 @@ def fresh(t: Type) -> Type:
 
 def _copy(variable: TypeVariable) -> TypeVariable:
     variable = variable.find()
-    return TypeVariable(fresh(variable.type), python=variable.python)
+    return TypeVariable(fresh(variable.type), length=UNSEEN, key_kinds={}, python=variable.python)
 
 
 def is_of_numbers(t: Type) -> bool:

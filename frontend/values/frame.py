@@ -108,6 +108,7 @@ class Frame:
     scopes: list[Scope] = field(default_factory=list)  # the comprehensions' variables, which closures may capture
     generators: int = 0  # generator expressions around the current node
     is_kept: bool = False  # a returned closure captures the frame
+    has_ranks: bool = False  # an argument may be a tensor of one of several ranks
     is_left: bool = False  # the frame's function has returned, and closures keep the frame
 
     def chain(self) -> Iterator[Frame]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.ops import (
+    boxes,
     checks,
     containers,
     contractions,
@@ -32,7 +33,7 @@ OPS: dict[str, OpDef] = {}
 for _family in (
     structure, exceptions, scalars, strings, containers, dicts, objects, checks, memory, creation, pointwise,
     special, reductions, normalization, scans, indexing, views, contractions, linalg, images,
-    loops, random,
+    boxes, loops, random,
 ):  # fmt: skip
     for _row in _family.ROWS:
         if _row.name in OPS:

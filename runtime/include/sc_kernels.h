@@ -392,4 +392,11 @@ SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t
 /* Sum weight[t, i] times the element at index[t, i] over t, along a dim. Raises IndexError. */
 SC_KERNEL sc_tensor *sc_resample(sc_ctx *cx, const sc_tensor *x, const sc_tensor *index, const sc_tensor *weight, int64_t dim);
 
+/* ---- sc_boxes.c: boxes in images: (left, top, right, bottom) ---- */
+/* i64: the rows of boxes [n, 4] that remain, by falling score */
+SC_KERNEL sc_tensor *sc_nms(sc_ctx *cx, const sc_tensor *boxes, const sc_tensor *scores, double threshold);
+/* rois: [K, 5], an image and a box each. ratio: samples of a result along a dim; those that fit if <= 0 */
+SC_KERNEL sc_tensor *sc_roi_align(sc_ctx *cx, const sc_tensor *x, const sc_tensor *rois, double scale, int64_t height,
+                                  int64_t width, int64_t ratio, bool aligned);
+
 #endif

@@ -404,4 +404,18 @@ SOURCES: tuple[Source, ...] = (
         hot=12,
         unless="SC_WITHOUT_IMAGES",
     ),
+    source(
+        "sc_boxes",
+        kernel("sc_tensor *", "sc_nms",
+               "sc_ctx *cx, const sc_tensor *boxes, const sc_tensor *scores, double threshold",
+               "i64: the rows of boxes [n, 4] that remain, by falling score"),
+        kernel("sc_tensor *", "sc_roi_align",
+               "sc_ctx *cx, const sc_tensor *x, const sc_tensor *rois, double scale, int64_t height, int64_t width, "
+               "int64_t ratio, bool aligned",
+               "rois: [K, 5], an image and a box each. ratio: samples of a result along a dim; those that fit if <= 0"),
+        about="boxes in images: (left, top, right, bottom)",
+        needs="sc_core sc_copy sc_sort",
+        hot=17,
+        unless="SC_WITHOUT_IMAGES",
+    ),
 )

@@ -47,4 +47,5 @@
 #include "sc_conv.c"
 #include "sc_pool.c"
 #include "sc_resample.c"
+#include "sc_boxes.c"
 #endif

@@ -96,7 +96,7 @@ ACCEPTED: dict[str, str] = {
         "optional.attribute_of_none"
     ),
     "an int and a float in one variable": "optional.int_becomes_float optional.int_or_float",
-    "a tensor whose rank changes": "optional.rank_changes",
+    "a tensor whose rank changes": "optional.rank_changes dims.of_one_of_several_ranks",
     "`torch.cat`, `torch.stack` and the like of tensors of several ranks (`y.squeeze(1)`)": (
         "kinds.joined_with_what_may_have_another_rank kinds.what_torch_takes_of_some_kinds_alone "
         "kinds.what_torch_takes_of_some_kinds_where_nobody_reads_it kinds.stacked_with_what_may_have_another_rank "
@@ -121,7 +121,7 @@ ACCEPTED: dict[str, str] = {
     "lists and dicts of unknown length with values of several kinds": (
         "unions.numbers_and_texts unions.ints_and_floats unions.four_kinds unions.in_pairs unions.in_objects "
         "unions.values_of_dicts unions.searched unions.used_as_one_kind unions.ranks "
-        "unions.lists_returned_twice"
+        "unions.lists_returned_twice dicts.items_of_one_kind_under_each_key"
     ),
     "classes: inheritance, `super()`, operators, `__call__`, attributes set on some paths": (
         "objects.attributes_set_by_methods_in_a_loop objects.attribute_that_a_loop_sets "
@@ -156,7 +156,8 @@ ACCEPTED: dict[str, str] = {
     "objects in lists and dicts that grow, or that refer to one another": (
         "records.beam records.chains records.changed_through_another_name records.same_and_equal records.returned "
         "records.one_object_in_two_places records.in_dicts records.pairs_with_objects "
-        "records.one_of_several_objects records.missing_attribute records.object_in_object records.popped "
+        "records.one_of_several_objects records.returned_by_its_first_name records.missing_attribute "
+        "records.object_in_object records.popped "
         "records.hypotheses_of_each_row records.changed_before_an_exception records.by_recursion "
         "records.ordered_dataclasses records.lists_of_objects_in_dicts records.attributes_that_some_lack "
         "records.cache_of_layers"
@@ -245,7 +246,7 @@ ACCEPTED: dict[str, str] = {
     ),
     "`defaultdict`, `Counter`, `OrderedDict`": (
         "dicts.default_dicts dicts.default_dicts_with_known_keys dicts.counters dicts.ordered "
-        "dicts.moved_to_an_end"
+        "dicts.moved_to_an_end dicts.equal_items_and_order"
     ),
     "sets, `frozenset`: all methods and operators": (
         "objects.sets sets.operators sets.changed_in_place sets.methods sets.removed sets.popped "

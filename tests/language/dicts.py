@@ -524,3 +524,35 @@ construct(
     "Dicts and sets", "`types.MappingProxyType`", "of dicts; not returned",
     views_of_a_dict, views_of_a_dict_with_run_time_keys, one_of_two_views, refusals_of_views,
 )  # fmt: skip
+
+
+@cases(([torch.ones(2, 3)], 0), ([torch.ones(2, 3), torch.zeros(1, 3)], 0), ([torch.ones(2, 3)], 1))
+def items_of_one_kind_under_each_key(xs: list[torch.Tensor], n: int) -> object:
+    """Dicts in a list of any length hold items of several kinds, but one under each key until the last line."""
+    rows = []
+    for x in xs:
+        rows.append({"whole": x, "sum": x.sum(0), "rows": len(x)})
+    for row in rows:
+        row["scaled"] = row["whole"] * row["sum"]
+    whole = torch.cat([row["scaled"] for row in rows]), sum([row["rows"] for row in rows])
+    found = [row.get("sum") for row in rows]
+    for row in rows:
+        found.append(row["sum"] + row["rows"])
+        row["sum" if n else "rows"] = row["whole"]
+    return whole, found, rows
+
+
+@cases((X, 3), (X, 0))
+def equal_items_and_order(x, n):
+    """Items are compared as those of lists: by identity first. Between two OrderedDicts the order counts."""
+    try:
+        other = {"a": x} == {"a": x + 0}
+    except RuntimeError:
+        other = "no truth"
+    first, second = OrderedDict(a=1, b=n), OrderedDict(b=n, a=1)
+    counted, reversed_ = OrderedDict(), OrderedDict()
+    for i in range(n):
+        counted[i] = 1
+        reversed_[n - 1 - i] = 1
+    orders = first == second, first != second, first == {"b": n, "a": 1}, counted == reversed_, dict(counted) == reversed_
+    return {"a": x} == {"a": x}, {"a": x, "b": n} != {"b": 4, "a": x}, other, orders

@@ -75,6 +75,22 @@ def sorted_as_far_as_known(x, n):
         return found, sorted([n, 2, 1]), sorted({3, 1, 2}), sorted("hello"), sorted([2, 1], key=lambda i: i * n), str(e)
 
 
+def folded(x, by):
+    """Needs the number of dims at compile time."""
+    return torch.stack((x[..., 0::2] * by, x[..., 1::2]), dim=x.dim()).reshape(x.shape)
+
+
+@cases((X[0, 0], 2, 0), (X[0, 0], 2, 1), (X[0, 0], 0, 2))
+def of_one_of_several_ranks(x, by, way):
+    if way:
+        x = x.reshape(-1, 2, 2)
+    if way > 1:
+        x = x[0]
+    before = x.dim()
+    x = folded(x[..., :4], by=by)
+    return folded(x, by + 1).reshape(-1, 2), before
+
+
 @cases((X, 1), (X, 2), (X[0], 2))
 def left_out_by_an_argument(x, k):
     return x.sum([i for i in range(x.dim()) if i != k])

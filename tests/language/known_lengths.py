@@ -10,7 +10,7 @@ import torch
 from three_ways import Program, call
 from torch import Tensor, nn
 
-from language.cases import LANGUAGE, cases
+from language.cases import LANGUAGE, cases, construct
 
 State = namedtuple("State", ["h", "c"])
 
@@ -255,3 +255,38 @@ def parts_taken_apart(x: Tensor, n: int) -> object:
         a, b = (p[:, t] for p in parts)
         found.append(a * b)
     return found, torch.maximum(*parts), torch.add(*reversed(parts), alpha=2)
+
+
+@cases([torch.ones(2, 3)], [torch.ones(2, 3), torch.ones(5, 1), torch.ones(1, 4)])
+def sizes_in_lists_of_lists(xs: list[Tensor]) -> object:
+    """A list in a list has one length, though code sees the outer list alone, and changes items by another name."""
+    sizes = [list(x.shape) for x in xs]
+    largest = sizes[0]
+    for size in sizes[1:]:
+        for i, n in enumerate(size):
+            largest[i] = max(largest[i], n)
+    largest = list(largest)
+    largest[1] = largest[1] * 2
+    padded = xs[0].new_zeros([len(xs)] + largest)
+    for i, x in enumerate(xs):
+        padded[i, : x.shape[0], : x.shape[1]] = x
+    return padded, sizes, xs[-1].expand(2, *sizes[-1])
+
+
+@cases(([torch.ones(2, 3)], 0), ([torch.ones(2, 3), torch.ones(5, 1)], 1))
+def sizes_that_grow_later(xs: list[Tensor], n: int) -> object:
+    rows, found = [[1, 2], [3, 4]], []
+    for x in xs:
+        first, *rest = rows[n]
+        found.append((x * first, rest))
+        rows[0].append(n)
+    rows[1].pop(0)
+    rows[1][:0] = [7, 8]
+    del rows[1][0]
+    return found, rows
+
+
+construct(
+    "Lists, tuples and queues", "sizes, dims and starred targets from lists made at run time, also from lists in lists",
+    "while no such list grows or shrinks", sizes_in_lists_of_lists, sizes_that_grow_later,
+)  # fmt: skip

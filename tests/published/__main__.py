@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .cases import Case
 
-PACKAGES = ("transformers", "generate")
+PACKAGES = ("transformers", "generate", "timm", "torchvision", "torchaudio")
 
 
 def cases_of(package: str) -> list[Case]:

@@ -1,4 +1,4 @@
-"""A case: a published model, tiny, with calls of two sizes."""
+"""A case: a published model, small, with calls of two sizes."""
 
 from __future__ import annotations
 
@@ -23,3 +23,20 @@ class Case:
 
     name: str
     make: Callable[[], tuple[torch.nn.Module, Sequence[Call]]]
+
+
+def weights_of(build: Callable[[], torch.nn.Module]) -> int:
+    """Return how many weights the model has that `build` makes. The weights take no memory, unless `build` reads them."""
+    try:
+        with torch.device("meta"):
+            model = build()
+    except (RuntimeError, NotImplementedError):
+        model = build()
+    return sum(p.numel() for p in model.parameters())
+
+
+def built(build: Callable[[], torch.nn.Module], most: int) -> torch.nn.Module:
+    """Return the model that `build` makes, for inference. Raise a `ValueError` if it has more weights than `most`."""
+    if (weights := weights_of(build)) > most:
+        raise ValueError(f"the model has {weights:,} weights")
+    return build().eval()

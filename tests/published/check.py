@@ -58,6 +58,8 @@ def difference(found: Any, expected: Any) -> str | None:
     if form != other:
         return f"a result of the form {form} in place of {other}"
     for i, (a, b) in enumerate(zip(got, want, strict=True)):
+        if isinstance(a, float) and isinstance(b, float):
+            a, b = torch.tensor(a, dtype=torch.float32), torch.tensor(b, dtype=torch.float32)  # of an element, mostly
         if not isinstance(b, torch.Tensor):
             if type(a) is not type(b) or a != b:
                 return f"leaf {i}: {a!r} in place of {b!r}"

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .cases import Call, Case
+from .cases import Call, Case, built
 
 # The sizes of a tiny model, by the names that configurations give to them. Lists keep their lengths.
 _SIZES = {
@@ -59,11 +59,7 @@ def made(kind: str, name: str) -> tuple[torch.nn.Module, Any]:
 
     source = transformers.CONFIG_MAPPING[kind]
     config = source(**small(source))
-    with torch.device("meta"):
-        weights = sum(p.numel() for p in getattr(transformers, name)(config).parameters())
-    if weights > _MOST_WEIGHTS:
-        raise ValueError(f"the configuration leaves {weights:,} weights")
-    return getattr(transformers, name)(config).eval(), config
+    return built(partial(getattr(transformers, name), config), _MOST_WEIGHTS), config
 
 
 def small(config: Any) -> dict[str, Any]:

@@ -159,7 +159,7 @@ def dict_get(r: Reader, d: AbstractValue, key: AbstractValue, default: AbstractV
         d = outside_table(r, d, key)
     if is_dict(d):
         position = position_of_key(r, d, key)
-        return r.choose(r.compare("GtE", position, Known(0)), lambda: item_at_position(r, d, position), lambda: default)
+        return r.choose(r.compare("GtE", position, Known(0)), lambda: item_at_position(r, d, position, key), lambda: default)
     if is_known(d) and (item := outside_item(r, d, key, lambda: default)) is not None:
         return item
     if has_known_keys(d) and (item := function_at(r, d, key, lambda: default)) is not None:

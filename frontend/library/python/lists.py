@@ -11,6 +11,7 @@ from scriptc.frontend.operations.operators import append_item
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.refinements import note_new_length
 from scriptc.frontend.reader.subscripts import splice_list
 from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue
 from scriptc.frontend.values.predicates import has_known_length, is_known
@@ -43,6 +44,7 @@ def list_insert(r: Reader, target: ListValue, index: AbstractValue, item: Abstra
     value = stored(r, target, item)
     list_value = r.speculation.mutate(target)
     r.speculation.widen(list_value.type, 0, value.type)
+    note_new_length(list_value)
     r.emit.effect("list.insert", [list_value, integer(r, index), item_for(r, list_value, value)])
     return Known(None)
 
@@ -62,5 +64,6 @@ def list_pop(r: Reader, target: ListValue, index: AbstractValue = Known(-1)) -> 
         inside = logical_and(r, r.compare("LtE", least, index), r.compare("Lt", index, length))
         check_that(r, inside, "IndexError", "pop index out of range")
     item = r.subscript(target, index)
+    note_new_length(list_value)
     r.emit.effect("list.delete", [list_value, integer(r, index)])
     return item

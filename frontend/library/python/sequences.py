@@ -19,6 +19,7 @@ from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.iterables import checked_iterable
 from scriptc.frontend.reader.iteration import iterated
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.refinements import all_items
 from scriptc.frontend.values.abstract import (
     AbstractValue,
     GeneratorValue,
@@ -68,9 +69,10 @@ def list_(r: Reader, sequence: AbstractValue | None = None) -> AbstractValue:
         return new_list(r, [], site)
     if (walked := iterated(r, sequence)) is not sequence or is_generator(sequence):
         return list_(r, taken(r, walked))
-    if is_run_time(r, sequence):
+    items = all_items(r, sequence)
+    if items is None and is_run_time(r, sequence):
         return r.call(Known(lists.items_of), [sequence], {})
-    return new_list(r, r.iterate(sequence), site)
+    return new_list(r, r.iterate(sequence) if items is None else items, site)
 
 
 @serves("builtins.tuple")

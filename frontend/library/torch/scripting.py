@@ -25,9 +25,10 @@ def no_tracing(r: Reader) -> AbstractValue:
 
 
 @serves(
-    *(f"torch._dynamo.decorators.{name}" for name in "mark_static mark_static_address mark_dynamic maybe_mark_dynamic".split())
+    "torch._C._log_api_usage_once",
+    *(f"torch._dynamo.decorators.{name}" for name in "mark_static mark_static_address mark_dynamic maybe_mark_dynamic".split()),
 )  # fmt: skip
-def mark(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+def no_effect(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     return Known(None)
 
 

@@ -1,0 +1,100 @@
+"""Operators that other packages define in `torch.ops`: a row serves them by the name of their schema."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+import scriptc
+from scriptc.ir.op_references import reference
+
+_DEFINED: list[torch.library.Library] = []
+_SCHEMAS = {
+    "nms": "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "roi_align": "(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
+    "int sampling_ratio, bool aligned) -> Tensor",
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def operators() -> None:
+    """Define the operators of torchvision, unless it is loaded."""
+    for name, schema in _SCHEMAS.items():
+        if not hasattr(torch.ops.torchvision, name):
+            library = torch.library.Library("torchvision", "FRAGMENT")
+            library.define(name + schema)
+            library.impl(name, reference(name), "CPU")
+            _DEFINED.append(library)
+
+
+def kept(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Tensor:
+    return boxes[torch.ops.torchvision.nms(boxes, scores, iou_threshold=threshold)]
+
+
+def pooled(x: torch.Tensor, boxes: list[torch.Tensor], scale: float) -> torch.Tensor:
+    places = torch.cat([torch.full_like(b[:, :1], i) for i, b in enumerate(boxes)])
+    rois = torch.cat([places, torch.cat(boxes)], 1)
+    return torch.ops.torchvision.roi_align.default(x, rois, scale, 3, 2, -1, True)
+
+
+def boxes_of(count: int) -> torch.Tensor:
+    corners = torch.rand(count, 4) * 9
+    return torch.cat([corners[:, :2], corners[:, :2] + corners[:, 2:]], 1)
+
+
+def test_operators_follow_their_schemas() -> None:
+    compiled, pool = scriptc.compile(kept, optimize=0), scriptc.compile(pooled, optimize=0)
+    for count in (0, 1, 40):
+        boxes, scores = boxes_of(count), torch.rand(count)
+        for threshold in (0.2, 0.6):
+            torch.testing.assert_close(compiled(boxes, scores, threshold), kept(boxes, scores, threshold))
+        x, parts = torch.randn(2, 3, 12, 9), [boxes, boxes_of(2)]
+        torch.testing.assert_close(pool(x, parts, 0.75), pooled(x, parts, 0.75))
+    with pytest.raises(RuntimeError, match="same number of elements in dimension 0, got 40 and 3"):
+        compiled(boxes_of(40), torch.rand(3), 0.5)
+    with pytest.raises(RuntimeError, match="boxes should be a 2d tensor, got 1D"):
+        scriptc.compile(kept, optimize=0)(torch.rand(4), torch.rand(1), 0.5)
+
+
+def test_a_region_of_no_image_raises() -> None:
+    """Eager reads memory outside of the images there."""
+
+    def pool(x: torch.Tensor, rois: torch.Tensor) -> torch.Tensor:
+        return torch.ops.torchvision.roi_align(x, rois, 1.0, 2, 2, 2, False)
+
+    with pytest.raises(IndexError, match="region 0 names image 2 of 2"):
+        scriptc.compile(pool, optimize=0)(torch.rand(2, 1, 4, 4), torch.tensor([[2.0, 0, 0, 1, 1]]))
+
+
+def test_operators_without_a_row_are_rejected() -> None:
+    library = torch.library.Library("scriptc_test", "DEF")
+    library.define("relu(Tensor x) -> Tensor")  # ATen's function of this name computes something else
+    library.impl("relu", torch.neg, "CPU")
+    with pytest.raises(scriptc.CompileError, match=r"torch\.ops\.scriptc_test\.relu is not supported"):
+        scriptc.compile(lambda x: torch.ops.scriptc_test.relu(x))(torch.ones(2))
+
+
+class Lazy(ModuleType):
+    """Finds a name when it is asked for it, and keeps what it found, as `torch.ops` does."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "factor":
+            raise AttributeError(name)
+        self.factor = 3.0
+        return self.factor
+
+
+lazy = Lazy("lazy")
+
+
+def test_modules_that_find_names_late() -> None:
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        return x * lazy.factor
+
+    compiled = scriptc.compile(scaled, optimize=0)
+    assert compiled(torch.ones(1)).item() == 3.0
+    lazy.factor = 4.0
+    assert compiled(torch.ones(1)).item() == 4.0
