@@ -13,20 +13,31 @@ from scriptc.ir.op_references import reference
 
 _DEFINED: list[torch.library.Library] = []
 _SCHEMAS = {
-    "nms": "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-    "roi_align": "(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
+    "torchvision::nms": "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "torchvision::roi_align": "(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
     "int sampling_ratio, bool aligned) -> Tensor",
+    "torchaudio::_lfilter_core_loop": "(Tensor input_signal_windows, Tensor a_coeff_flipped, "
+    "Tensor(a!) padded_output_waveform) -> Tensor(a!)",
 }
+
+
+def filtered_in_eager(x: torch.Tensor, coefficients: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
+    order = coefficients.size(1)
+    for i in range(x.size(2)):
+        window = output[:, :, i : i + order]
+        output[:, :, i + order - 1] = x[:, :, i] - (window * coefficients).sum(-1)
+    return output
 
 
 @pytest.fixture(autouse=True, scope="module")
 def operators() -> None:
-    """Define the operators of torchvision, unless it is loaded."""
+    """Define the operators of torchvision and torchaudio, unless these are loaded."""
     for name, schema in _SCHEMAS.items():
-        if not hasattr(torch.ops.torchvision, name):
-            library = torch.library.Library("torchvision", "FRAGMENT")
-            library.define(name + schema)
-            library.impl(name, reference(name), "CPU")
+        space, _, short = name.partition("::")
+        if not hasattr(getattr(torch.ops, space), short):
+            library = torch.library.Library(space, "FRAGMENT")
+            library.define(short + schema)
+            library.impl(short, filtered_in_eager if space == "torchaudio" else reference(short), "CPU")
             _DEFINED.append(library)
 
 
@@ -38,6 +49,12 @@ def pooled(x: torch.Tensor, boxes: list[torch.Tensor], scale: float) -> torch.Te
     places = torch.cat([torch.full_like(b[:, :1], i) for i, b in enumerate(boxes)])
     rois = torch.cat([places, torch.cat(boxes)], 1)
     return torch.ops.torchvision.roi_align.default(x, rois, scale, 3, 2, -1, True)
+
+
+def filtered(x: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
+    output = x.new_zeros(x.size(0), x.size(1), x.size(2) + coefficients.size(1) - 1)
+    torch.ops.torchaudio._lfilter_core_loop(x, coefficients, output)
+    return output
 
 
 def boxes_of(count: int) -> torch.Tensor:
@@ -57,6 +74,21 @@ def test_operators_follow_their_schemas() -> None:
         compiled(boxes_of(40), torch.rand(3), 0.5)
     with pytest.raises(RuntimeError, match="boxes should be a 2d tensor, got 1D"):
         scriptc.compile(kept, optimize=0)(torch.rand(4), torch.rand(1), 0.5)
+
+
+def test_filters_add_up_as_in_torchaudio() -> None:
+    compiled = scriptc.compile(filtered, optimize=0)
+    for batch, samples, order in ((2, 30, 3), (1, 7, 1), (1, 0, 4)):
+        for dtype in (torch.float32, torch.float64):
+            x, coefficients = torch.rand(batch, 3, samples, dtype=dtype), torch.rand(3, order, dtype=dtype) / order
+            torch.testing.assert_close(compiled(x, coefficients), filtered(x, coefficients))
+    for x, coefficients in (
+        (torch.ones(1, 3, 9, dtype=torch.int64), torch.ones(3, 2, dtype=torch.int64)),
+        (torch.rand(1, 3, 9), torch.rand(3, 2, dtype=torch.float64)),
+        (torch.rand(1, 9, 3).mT, torch.rand(3, 2)),
+    ):
+        with pytest.raises(RuntimeError):
+            scriptc.compile(filtered, optimize=0)(x, coefficients)
 
 
 def test_a_region_of_no_image_raises() -> None:

@@ -74,7 +74,7 @@ def inputs(model: torch.nn.Module) -> list[str]:
     return [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
 
 
-def given(model: torch.nn.Module, name: str, length: int) -> Any:
+def given(model: Any, name: str, length: int) -> Any:
     """Return an argument of a model, by its name. length: the number of frames, or some of it."""
     kind = type(model).__name__
     if "lengths" in name:
@@ -97,6 +97,12 @@ def given(model: torch.nn.Module, name: str, length: int) -> Any:
         return torch.randn(2, 1, length, 16)
     if kind == "WaveRNN":
         return torch.randn(2, 1, (length - 4) * 12)
+    if name == "labels":  # one for each frame of the features
+        with torch.no_grad():
+            features, _ = model.wav2vec2.feature_extractor(torch.randn(2, 40 * length), None)
+        return torch.randint(0, 12, features.shape[:2])
+    if kind == "Loudness":  # blocks of 0.4 s
+        return torch.randn(2, 1, 160 * length)
     channels = {"ConvTasNet": (1,), "HDemucs": (2,), "Wav2Letter": (1,)}.get(kind, ())
     return torch.randn(2, *channels, 40 * length)
 
