@@ -18,6 +18,8 @@ _SCHEMAS = {
     "int sampling_ratio, bool aligned) -> Tensor",
     "torchaudio::_lfilter_core_loop": "(Tensor input_signal_windows, Tensor a_coeff_flipped, "
     "Tensor(a!) padded_output_waveform) -> Tensor(a!)",
+    "torchaudio::rnnt_loss_forward": "(Tensor logits, Tensor targets, Tensor logit_lengths, Tensor target_lengths, int blank, "
+    "float clamp, bool fused_log_softmax) -> (Tensor, Tensor)",
 }
 
 
@@ -29,6 +31,26 @@ def filtered_in_eager(x: torch.Tensor, coefficients: torch.Tensor, output: torch
     return output
 
 
+def losses_in_eager(
+    logits: torch.Tensor, targets: torch.Tensor, frames: torch.Tensor, counts: torch.Tensor, blank: int, fused: bool
+) -> torch.Tensor:
+    """Add up the paths of each sequence."""
+    log_probs = logits.log_softmax(-1) if fused else logits
+    losses = []
+    for i in range(len(logits)):
+        paths: dict[tuple[int, int], torch.Tensor] = {}
+        for t in range(int(frames[i])):
+            for u in range(int(counts[i]) + 1):
+                stay = [paths[t - 1, u] + log_probs[i, t - 1, u, blank]] if t else []
+                emit = [paths[t, u - 1] + log_probs[i, t, u - 1, int(targets[i, u - 1])]] if u else []
+                paths[t, u] = torch.stack([*stay, *emit] or [torch.zeros(())]).logsumexp(0)
+        losses.append(-paths[t, u] - log_probs[i, t, u, blank])
+    return torch.stack(losses)
+
+
+_IN_EAGER = {"_lfilter_core_loop": filtered_in_eager, "rnnt_loss_forward": losses_in_eager}
+
+
 @pytest.fixture(autouse=True, scope="module")
 def operators() -> None:
     """Define the operators of torchvision and torchaudio, unless these are loaded."""
@@ -37,7 +59,7 @@ def operators() -> None:
         if not hasattr(getattr(torch.ops, space), short):
             library = torch.library.Library(space, "FRAGMENT")
             library.define(short + schema)
-            library.impl(short, filtered_in_eager if space == "torchaudio" else reference(short), "CPU")
+            library.impl(short, _IN_EAGER.get(short) or reference(short), "CPU")
             _DEFINED.append(library)
 
 
@@ -89,6 +111,31 @@ def test_filters_add_up_as_in_torchaudio() -> None:
     ):
         with pytest.raises(RuntimeError):
             scriptc.compile(filtered, optimize=0)(x, coefficients)
+
+
+def transduced(*args: torch.Tensor | float) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.ops.torchaudio.rnnt_loss_forward(*args)
+
+
+def test_losses_of_transducers_and_their_gradients() -> None:
+    compiled = scriptc.compile(transduced, optimize=0)
+    frames, counts = (torch.tensor(n, dtype=torch.int32) for n in ((5, 3, 4), (1, 2, 0)))
+    targets = torch.tensor([[1, 2], [2, 2], [3, 1]], dtype=torch.int32)
+    for fused in (True, False):
+        for blank in (0, 4):
+            logits = torch.randn(3, 5, 3, 5, requires_grad=True)
+            losses = losses_in_eager(logits, targets, frames, counts, blank, fused)
+            (wanted,) = torch.autograd.grad(losses.sum(), logits)
+            given = (logits.detach(), targets, frames, counts, blank)
+            found, gradients = compiled(*given, -1.0, fused)
+            torch.testing.assert_close(found, losses.detach())
+            torch.testing.assert_close(gradients, wanted)
+            torch.testing.assert_close(compiled(*given, 0.1, fused)[1], wanted.clamp(-0.1, 0.1))
+    for wrong in (targets.long(), targets[:2], targets.mT):
+        with pytest.raises(RuntimeError, match="targets"):
+            compiled(logits.detach(), wrong, frames, counts, 0, -1.0, True)
+    with pytest.raises(RuntimeError, match="blank must be within"):
+        compiled(logits.detach(), targets, frames, counts, 5, -1.0, True)
 
 
 def test_a_region_of_no_image_raises() -> None:

@@ -107,5 +107,7 @@ def given(model: Any, name: str, length: int) -> Any:
     return torch.randn(2, *channels, 40 * length)
 
 
-_SPECTROGRAMS: dict[str, tuple[int, ...]] = {"WaveRNN": (1, 16), "Tacotron2": (16,), "InverseMelScale": (16,)}
+_SPECTROGRAMS: dict[str, tuple[int, ...]] = {
+    "WaveRNN": (1, 16), "Tacotron2": (16,), "InverseMelScale": (16,), "TimeStretch": (16,),
+}  # fmt: skip
 _DTYPES = dict.fromkeys(("InverseSpectrogram", "TimeStretch", "MVDR", "PSD"), torch.complex64)
