@@ -89,6 +89,12 @@ def given(model: Any, name: str, length: int) -> Any:
         return torch.randn(2, length, 16)
     if kind == "RNNTLoss" and name == "logits":
         return torch.randn(2, length, 7, 12)
+    if name == "snr":
+        return torch.randn(2)
+    if name in ("rtf", "psd_s", "psd_n"):
+        return torch.randn(33, *((2,) if name == "rtf" else (2, 2)), dtype=torch.complex64)
+    if name == "reference_channel":
+        return 0
     if name in ("mask_s", "mask_n"):
         return torch.rand(33, length)
     if name in ("melspec", "mel_specgram", "specgram", "complex_specgrams", "spectrogram"):
@@ -110,4 +116,4 @@ def given(model: Any, name: str, length: int) -> Any:
 _SPECTROGRAMS: dict[str, tuple[int, ...]] = {
     "WaveRNN": (1, 16), "Tacotron2": (16,), "InverseMelScale": (16,), "TimeStretch": (16,),
 }  # fmt: skip
-_DTYPES = dict.fromkeys(("InverseSpectrogram", "TimeStretch", "MVDR", "PSD"), torch.complex64)
+_DTYPES = dict.fromkeys(("InverseSpectrogram", "TimeStretch", "MVDR", "RTFMVDR", "SoudenMVDR", "PSD"), torch.complex64)
