@@ -314,6 +314,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "make the module outside, and store it in another module",
     ),
     "object_of_other_class": ("making a {name} is not supported in compiled code", "make it outside and pass it in"),
+    "object_replaced": ("an assignment to {name} of an object is not supported", "set its attributes: setattr(x, name, value)"),
     "one_of_several_used": ("a value that is {what} cannot be used here", "convert it, or test its type first"),
     "operator_on_others": ("{operator} on a {a} and a {b} is not supported yet", "convert one of them"),
     "order_of_set": ("the order of a set of strings differs from run to run", "walk sorted(...) of it"),

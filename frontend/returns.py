@@ -9,13 +9,13 @@ from scriptc.frontend.environment.context_variables import refuse_changed_variab
 from scriptc.frontend.environment.specs import ConstantSpec, Spec
 from scriptc.frontend.environment.state import check_returned
 from scriptc.frontend.reader.errors import Conflict, ItemConflict, UserError
-from scriptc.frontend.reader.paths import identities, repeated_lists, settle
+from scriptc.frontend.reader.paths import identities, repeated_lists, settle_leaving
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import AbstractValue
 from scriptc.frontend.values.frame import ReturnSite
 from scriptc.frontend.values.joins import unify
-from scriptc.frontend.values.verbs import describe, materialize, result_of
+from scriptc.frontend.values.verbs import describe, frozen, materialize, result_of
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Value
 from scriptc.ir.types import Type, join
@@ -32,15 +32,16 @@ def fill_returns(reader: Reader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
         for site in sites:
             check_returned(reader, site.av, site.heap)
             refuse_changed_variables(reader, site.heap)
-            site.av = settle(reader, site.av, site.heap)
-            idents = list(identities(site.av))
-            shared = repeated_lists(site.av)
+            held = settle_leaving(reader, site.av, site.heap, site.op.loc)
+            idents = list(identities(held))
+            shared = repeated_lists(held)
             for repeated in shared:
                 reader.speculation.forget_length(repeated.site, "is twice in the result")
             if shared:
                 reader.speculation.allow_unions()  # such a list is built at each place anew, unless it is a run-time list
             if shared or len(set(idents)) < len(idents):
-                raise UserError(reader.position.loc, *rejection("returned_twice"))
+                raise UserError(site.op.loc, *rejection("returned_twice"))
+            site.av = frozen(held)
         plan = unify([s.av for s in sites], reader.kinds, fresh=True, mark=-1)  # each path returns its own objects
         found: Spec | None = None
         types: list[Type] = []

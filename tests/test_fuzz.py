@@ -17,8 +17,8 @@ from tests.fuzz.batch import Program, program
 from tests.fuzz.calls import Wide, compare, steps
 from tests.fuzz.children import run_batches
 from tests.fuzz.gradient_batch import gradient_program
-from tests.fuzz.grammar import PRELUDE
 from tests.fuzz.minimise import minimised
+from tests.fuzz.prelude import PRELUDE
 from tests.fuzz.productions import PRODUCTIONS, chosen
 
 

@@ -227,13 +227,14 @@ class Snapshot:
             for name in (
                 "unrolled", "unrolled_text", "known_args", "varied", "growing", "recursive", "tries", "mutated",
                 "run_time_lists",
-                "free_keys", "records", "state", "changed", "written",
+                "free_keys", "records", "state", "changed", "written", "outgrown", "split_calls",
             )
         }  # fmt: skip
         grown["flags"] = frozenset(name for name in ("unions", "parted", "tabled", "keeps_items") if getattr(a, name))
         grown["baked in"] = frozenset(changing - a.changing)
         grown["attributes"] = frozenset(at for at, place in a.state.items() if not place.is_item)
         grown["kinds"] = frozenset((at, str(kind)) for at, kinds in a.kinds.items() for kind in kinds)
+        grown["kinds under keys"] = frozenset((at, kind) for at, kinds in a.key_kinds.items() for kind in kinds)
         grown["late"] = frozenset((key, name) for key, record in a.records.items() for name in record.late)
         grown["constants"] = frozenset((key, name) for key, record in a.records.items() for name in record.constants)
         self.sets = (

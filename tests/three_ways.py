@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import enum
 import functools
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -252,10 +252,14 @@ def _same(a: Any, b: Any, at: str) -> None:
         assert len(a) == len(b), f"{at}: {b!r}, but eager: {a!r}"
         for i, (x, y) in enumerate(zip(a, b, strict=True)):
             _same(x, y, f"{at}[{i}]")
+        _same_attributes(a, b, at)
     elif isinstance(a, dict):
-        assert list(a) == list(b), f"{at}: keys {list(b)}, but eager: {list(a)}"
-        for k in a:
-            _same(a[k], b[k], f"{at}[{k!r}]")
+        base: Any = OrderedDict if isinstance(a, OrderedDict) else dict  # a subclass may have methods of its own
+        keys, others = list(base.keys(a)), list(base.keys(b))
+        assert keys == others, f"{at}: keys {others}, but eager: {keys}"
+        for k in keys:
+            _same(base.__getitem__(a, k), base.__getitem__(b, k), f"{at}[{k!r}]")
+        _same_attributes(a, b, at)
     elif _is_structure(a):
         assert list(vars(a)) == list(vars(b)), f"{at}: attributes {list(vars(b))}, but eager: {list(vars(a))}"
         for k in vars(a):
@@ -271,6 +275,17 @@ def _same(a: Any, b: Any, at: str) -> None:
         _same(vars(a), vars(b), at)
     else:
         assert a == b, f"{at}: {b!r}, but eager: {a!r}"
+
+
+def _same_attributes(a: Any, b: Any, at: str) -> None:
+    """Compare the attributes of instances of subclasses of list, tuple and dict."""
+    if hasattr(a, "__dict__"):
+        _same(_attributes(a), _attributes(b), f"{at}.__dict__")
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes of a list or dict, but for the class with its type arguments, which typing notes there."""
+    return {k: v for k, v in getattr(value, "__dict__", {}).items() if k != "__orig_class__"}
 
 
 def _is_structure(value: Any) -> bool:
@@ -292,8 +307,11 @@ def _objects(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         for i, v in enumerate(value):
             yield from _objects(v, f"{path}[{i}]")
     if isinstance(value, dict):
-        for k, v in value.items():
+        for k, v in dict.items(value):
             yield from _objects(v, f"{path}[{k!r}]")
+    if isinstance(value, (list, dict)):
+        for k, v in _attributes(value).items():
+            yield from _objects(v, f"{path}.{k}")
 
 
 def _places(result: Any, given: list[tuple[str, Any]]) -> list[str]:

@@ -17,7 +17,7 @@ from scriptc.frontend.environment.specs import (
 )
 from scriptc.frontend.environment.specs import describe as described
 from scriptc.frontend.reader.errors import Conflict, UserError
-from scriptc.frontend.reader.paths import settle
+from scriptc.frontend.reader.paths import settle_leaving
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import AbstractValue, Known, OneOf
@@ -78,7 +78,7 @@ def refuse_kept(slot: Slot, key: str, **details: object) -> NoReturn:
 
 def keep_value(reader: Reader, at: Any, slot: Slot, value: AbstractValue) -> None:
     """Set a slot that a build keeps to a value of any kind, by the leaves of the value."""
-    held = frozen(settle(reader, value, reader.heap.contents))
+    held = frozen(settle_leaving(reader, value, reader.heap.contents, reader.position.loc))
     try:
         if more := [k for k in kept_kinds(held) if k not in slot.kinds]:
             reader.speculation.add_kinds(at, slot.name, more)

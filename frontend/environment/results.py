@@ -224,6 +224,9 @@ def spec_of_type(t: Type) -> Spec:
         case ObjectType(record) if record.late or record.constants:
             some = min({*record.late, *record.constants})
             raise Conflict(f"a {record.name}, whose attribute '{some}' only some have, or is a dtype or function")
+        case ObjectType(record) if CONTENT in record.names:
+            kind = getattr(container_base(record.cls), "__name__", "dict")
+            raise Conflict(f"a {record.name} from a list, a dict or one of several paths, which is a {kind} as well")
         case ObjectType(record):
             fields = lambda: tuple(spec_of_type(record.type_of(i)) for i in range(len(record.fields)))  # noqa: E731
             return InstanceSpec(record.cls, record.names, fields)

@@ -13,7 +13,7 @@ from scriptc.frontend.environment.specs import PlaceSpec, WriteBack
 from scriptc.frontend.library.python.queues_decomposed import Deque
 from scriptc.frontend.reader.assumptions import StateLocation
 from scriptc.frontend.reader.errors import Conflict
-from scriptc.frontend.reader.paths import settle
+from scriptc.frontend.reader.paths import settle_leaving
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, Ident
 from scriptc.frontend.values.joins import Plan
@@ -152,7 +152,7 @@ def set_target(reader: Reader, target: Target, value: AbstractValue) -> None:
     if is_unbound(value):
         reader.emit.effect("state.set", (), name=target.name, target=target.number, form=-1)
         return
-    held = frozen(settle(reader, value, reader.heap.contents))
+    held = frozen(settle_leaving(reader, value, reader.heap.contents, reader.position.loc))
     if not isinstance(target.owner, PlaceSpec) and any(
         is_object(part) and part.cls is not Deque for part in all_parts(held)
     ):

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from types import GeneratorType
 from typing import Any
 
-from scriptc.frontend.library.python import lists_decomposed as lists
-from scriptc.frontend.operations.comparison import contains
+from scriptc.frontend.library.python import iterators_decomposed as iterators
 from scriptc.frontend.reader.generators import collected
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.statements import unpacked_items
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import AbstractValue, Known, YieldsValue
 from scriptc.frontend.values.walk import Walk
@@ -45,9 +45,9 @@ def take_all(reader: Reader, owner: YieldsValue) -> AbstractValue:
     return collected(reader, owner)
 
 
-@contains.of(YieldsValue)
-def generator_contains(reader: Reader, owner: YieldsValue, item: AbstractValue) -> AbstractValue:
-    return reader.call(Known(lists.contains), [owner, item], {})
+@unpacked_items.of(YieldsValue)
+def unpack_generator(reader: Reader, owner: YieldsValue, count: int | None) -> list[AbstractValue]:
+    return unpacked_items(reader, reader.call(Known(iterators.taken_for), [owner, Known(count)], {}), count)
 
 
 @verbs.walk.of(YieldsValue)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from scriptc.frontend.library.python.iterators_decomposed import taken_for
 from scriptc.frontend.reader.comprehensions import walk_generator
 from scriptc.frontend.reader.iterables import spend
 from scriptc.frontend.reader.iteration import reversed_range, starts_at_zero, walk_zip
@@ -173,6 +174,8 @@ def unpack_iterator(reader: Reader, owner: IteratorValue, count: int | None) -> 
 @unpacked_items.of(GeneratorValue)
 def unpack_generator(reader: Reader, owner: GeneratorValue, count: int | None) -> list[AbstractValue]:
     if not isinstance(owner.sequence, IteratorValue):
+        if is_run_time(reader, owner):
+            return unpacked_items(reader, reader.call(Known(taken_for), [owner, Known(count)], {}), count)
         return reader.iterate(owner)
     spend(reader, owner.sequence)  # as in map(list, zip(*rows))
     each = lambda part: TupleValue(unpacked(reader, replace(owner, sequence=part), count))  # noqa: E731

@@ -6,7 +6,7 @@ import ast
 import collections
 import contextlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -16,11 +16,11 @@ from scriptc.frontend.environment.aot_kinds import kept_kinds
 from scriptc.frontend.environment.results import DequeMaker, Maker, MappingMaker, is_stand_in, result_tree
 from scriptc.frontend.environment.specs import QueueSpec, Spec, TupleSpec
 from scriptc.frontend.environment.watching import watch_class_attribute
-from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator
+from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator, is_ahead
 from scriptc.frontend.library.python.itertools_decomposed import ENDLESS
 from scriptc.frontend.library.python.queues_decomposed import Deque
 from scriptc.frontend.library.torch.futures_decomposed import Future
-from scriptc.frontend.operations.comparison import contains, is_among
+from scriptc.frontend.operations.comparison import contains
 from scriptc.frontend.operations.containers import container_of
 from scriptc.frontend.operations.formatting import message_parts, own_text
 from scriptc.frontend.operations.objects import object_attribute, special, store_attribute, super_value
@@ -33,6 +33,7 @@ from scriptc.frontend.reader.managers import is_manager, managed, run_within, su
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import is_exception
+from scriptc.frontend.reader.statements import unpacked_items
 from scriptc.frontend.reader.subscripts import delete_by_method
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
@@ -47,8 +48,8 @@ from scriptc.frontend.values.abstract import (
     Structure,
     SuperValue,
 )
-from scriptc.frontend.values.predicates import has_known_keys, is_known, is_of_caller, place_of_caller, ssa_value
-from scriptc.frontend.values.structure import identity_of, keyed_structure, location_key
+from scriptc.frontend.values.predicates import has_known_keys, is_known, is_of_caller, place_of_caller
+from scriptc.frontend.values.structure import keyed_structure, location_key, shared_key
 from scriptc.frontend.values.user_classes import CONTENT, container_base, defines
 from scriptc.frontend.values.verbs import describe, frozen, is_run_time
 from scriptc.frontend.values.walk import Walk
@@ -91,12 +92,6 @@ def parts_with_dict(
     parts = {shared_key(av): av for av in held}
     order = {key: place for place, key in enumerate(parts)}
     return names, keys, tuple(order[shared_key(av)] for av in held), list(parts.values())
-
-
-def shared_key(av: AbstractValue) -> Hashable:
-    """Return a key that is equal for values that are one object."""
-    ident = identity_of(av)
-    return ident if ident is not None else (ssa_value(av) or id(av))
 
 
 @verbs.structure_of.of(Content)
@@ -234,7 +229,17 @@ def dict_behind_object(reader: Reader, owner: ObjectValue) -> AbstractValue:
 @contains.of(ObjectValue)
 def object_contains(reader: Reader, owner: ObjectValue, item: AbstractValue) -> AbstractValue:
     held = container_of(reader, owner)
-    return is_among(reader, item, reader.iterate(owner)) if held is None else contains(reader, held, item)
+    if held is not None:
+        return contains(reader, held, item)
+    if owner.cls is SequenceIterator:
+        return reader.call(Known(is_ahead), [owner, item], {})
+    return contains.default(reader, owner, item)
+
+
+@unpacked_items.of(ObjectValue)
+def unpack_object(reader: Reader, owner: ObjectValue, count: int | None) -> list[AbstractValue]:
+    walked = iterated_object(reader, owner) if owner.cls is SequenceIterator else iterated(reader, owner)
+    return reader.iterate(owner) if walked is owner else unpacked_items(reader, walked, count)
 
 
 @verbs.call.of(ObjectValue)

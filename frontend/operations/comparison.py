@@ -54,7 +54,7 @@ from scriptc.frontend.values.predicates import (
 from scriptc.frontend.values.structure import identity_of, sequence_items
 from scriptc.frontend.values.user_classes import defines, is_generated
 from scriptc.frontend.values.verb import Verb
-from scriptc.frontend.values.verbs import dict_behind, materialize, python_class, type_of
+from scriptc.frontend.values.verbs import dict_behind, is_run_time, materialize, python_class, type_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType
 
 
@@ -305,6 +305,8 @@ def contained(reader: Reader, item: AbstractValue, container: AbstractValue, neg
 @Verb
 def contains(reader: Reader, container: AbstractValue, item: AbstractValue) -> AbstractValue:
     """Return `item in container` for a container whose class has no `__contains__` of the user's."""
+    if is_run_time(reader, container):
+        return reader.call(Known(lists.contains), [container, item], {})
     return is_among(reader, item, reader.iterate(container))
 
 

@@ -43,6 +43,8 @@ def run_dataclass_init(
     for f in dataclasses.fields(cls):
         if f.name in given:
             items[f.name] = given[f.name]
+        elif f.default is not dataclasses.MISSING and not f.init and "__slots__" not in cls.__dict__:
+            continue  # the class attribute holds the default
         elif f.default is not dataclasses.MISSING:
             items[f.name] = Known(f.default)
         elif f.default_factory is not dataclasses.MISSING:

@@ -42,11 +42,13 @@ from scriptc.frontend.values.predicates import (
     is_known,
     is_made_tuple,
     is_object,
+    is_of_caller,
+    is_record,
     is_unbound,
     may_be_unbound,
     ssa_value,
 )
-from scriptc.frontend.values.user_classes import class_of, container_base, defines, own_setter
+from scriptc.frontend.values.user_classes import class_of, container_base, defines, own_deleter, own_finder, own_setter
 from scriptc.frontend.values.verbs import describe, python_class
 
 
@@ -147,7 +149,7 @@ def _is_of_container(cls: type, home: type) -> bool:
 
 def found_in_class(reader: Reader, owner: ObjectValue, name: str) -> AbstractValue:
     found = class_value(reader, owner, owner.cls, name)
-    if found is None and defines(owner, "__getattr__") and not issubclass(owner.cls, torch.nn.Module):
+    if found is None and own_finder(owner.cls) is not None and not issubclass(owner.cls, torch.nn.Module):
         watch_class_attribute(reader, owner.cls, name)
         return reader.call(class_value(reader, owner, owner.cls, "__getattr__") or Known(None), [Known(name)], {})
     if found is None:
@@ -158,7 +160,7 @@ def found_in_class(reader: Reader, owner: ObjectValue, name: str) -> AbstractVal
 def attribute_of_some(reader: Reader, owner: ObjectValue, name: str, held: MaybeUnbound) -> AbstractValue:
     """Return an attribute that only some paths have set. The other paths give the class's attribute, or
     AttributeError."""
-    if hasattr(owner.cls, name):
+    if hasattr(owner.cls, name) or own_finder(owner.cls) is not None:
         return reader.choose(held.flag, lambda: held.av, lambda: found_in_class(reader, owner, name))
     check_that(reader, held.flag, "AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
     if not isinstance(owner, RecordValue):
@@ -186,6 +188,8 @@ def store_attribute(reader: Reader, owner: ObjectValue, name: str, value: Abstra
 
 def set_attribute(reader: Reader, owner: ObjectValue, name: str, value: AbstractValue) -> None:
     """Set an attribute as `object.__setattr__` does."""
+    if name in ("__dict__", "__class__"):
+        reader.reject("object_replaced", name=name)
     found = inspect.getattr_static(owner.cls, name, None)
     if isinstance(found, property):
         if found.fset is None:
@@ -211,6 +215,27 @@ def set_attribute(reader: Reader, owner: ObjectValue, name: str, value: Abstract
         set_field(reader, owner, name, value)
     else:
         set_items(reader, owner, {**reader.items_of(owner), name: value})
+
+
+def delete_attribute_of_object(reader: Reader, owner: ObjectValue, name: str) -> None:
+    """Execute `del owner.name`, by the `__delattr__` of the class if it defines one."""
+    if (deleter := own_deleter(owner.cls)) is not None:
+        watch_class_attribute(reader, owner.cls, "__delattr__")
+        reader.call(Known(deleter), [owner, Known(name)], {})
+    else:
+        delete_plainly(reader, owner, name)
+
+
+def delete_plainly(reader: Reader, owner: ObjectValue, name: str) -> None:
+    """Delete an attribute as `object.__delattr__` does."""
+    if is_record(owner) or is_of_caller(owner):
+        reader.reject("attribute_deleted", what=describe(owner))
+    items = dict(reader.items_of(owner))
+    if name not in items:
+        reader.emit.raise_error("AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
+    if may_be_unbound(some := items.pop(name)):
+        check_that(reader, some.flag, "AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
+    set_items(reader, owner, items)
 
 
 def super_value(reader: Reader, owner: SuperValue, name: str) -> AbstractValue:

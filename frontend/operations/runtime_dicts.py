@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -486,13 +486,20 @@ def compare_tables(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) 
     same = is_dict_like(a) and is_dict_like(b) or is_set_like(a) and is_set_like(b)
     if op in ("Eq", "NotEq"):
         with in_any_order(reader):
-            equal_by_items = sets.same_set if is_set_like(a) else dicts.same_dict
-            equal = reader.call(Known(equal_by_items), [a, b], {}) if same else Known(False)
+            equal = reader.call(Known(_equality(reader, a, b)), [a, b], {}) if same else Known(False)
         return negated(reader, equal) if op == "NotEq" else equal
     if not same or is_dict_like(a):
         bad_operands(reader, op, a, b)
     with in_any_order(reader):
         return reader.call(Known(sets.ORDERS[op]), [a, b], {})
+
+
+def _equality(reader: Reader, a: AbstractValue, b: AbstractValue) -> Callable[..., bool]:
+    """Return the function that compares two sets or two dicts. Between two OrderedDicts the order counts."""
+    if is_set_like(a):
+        return sets.same_set
+    ordered = all(issubclass(python_class(reader, av), OrderedDict) for av in (a, b))
+    return dicts.same_ordered_dict if ordered else dicts.same_dict
 
 
 def _has_text(key: Type) -> bool:

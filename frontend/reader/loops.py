@@ -350,7 +350,8 @@ def dynamic_loop(
         found = plan_joins(reader, keys, envs, force=True, mark=mark)
         if not reader.diagnostics.poisoned and any(p.key() == "Poison" for p in found.values()):
             unroll_instead(reader, site, bounds)
-        if bounds and not reader.diagnostics.poisoned and any(_has_lengths(k, p, envs) for k, p in found.items()):
+        ends = bounds or site in reader.speculation.decided  # so that it may be unrolled
+        if ends and not reader.diagnostics.poisoned and any(_has_lengths(reader, k, p, envs) for k, p in found.items()):
             unroll_instead(reader, site, bounds)
         # A conflict in one reading stays a conflict, and an object that has moved is not joined again.
         found |= {k: p for k, p in plans.items() if p.key() in ("Poison", "Moved")}
@@ -472,8 +473,8 @@ def unrolled(
     return scoped(reader, names | (assigned(node.orelse) & reader.position.frame.live.after[node]), whole)
 
 
-def _has_lengths(key: Hashable, plan: Plan, envs: Sequence[Env]) -> bool:
-    """Return whether a list of numbers whose length must be known has other lengths in other iterations."""
+def _has_lengths(reader: Reader, key: Hashable, plan: Plan, envs: Sequence[Env]) -> bool:
+    """Return whether a list whose length must be known, of numbers or of configuration, has several in the iterations."""
     if not isinstance(key, Ident) or not isinstance(plan, OneOfPlan):
         return False
     held = [env[key] for env in envs if key in env]
@@ -481,7 +482,8 @@ def _has_lengths(key: Hashable, plan: Plan, envs: Sequence[Env]) -> bool:
     lists = [
         p.items for p in parts if isinstance(p, Content) and p.cls is None and [*p.items] == [*range(len(p.items))]
     ]
-    return len(lists) == len(parts) and all(is_number(i) for items in lists for i in items.values())
+    any_items = reader.assumptions.keeps_items
+    return len(lists) == len(parts) and (any_items or all(is_number(i) for items in lists for i in items.values()))
 
 
 _LENGTHS = frozenset(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from scriptc.frontend.reader.errors import Conflict, ItemConflict, Terminated, UserError
 from scriptc.frontend.reader.promotion import promote_objects
@@ -38,7 +38,7 @@ from scriptc.frontend.values.predicates import (
 from scriptc.frontend.values.structure import identity_of, parts_of, replaced
 from scriptc.frontend.values.verbs import describe, materialize, with_content
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.core import Block, Loc, Op, Value
 
 Env = dict[Any, AbstractValue]  # locals of the current function by name, and the heap by Ident
 Exit = tuple[Op, Env]  # an op that jumps to a label, whose operands are filled in later, and the state at the jump
@@ -200,6 +200,18 @@ def holding(
     finally:
         reader.heap.settling.discard(part.ident)
     return with_content(part, held)
+
+
+def settle_leaving(reader: Reader, av: AbstractValue, env: Env, loc: Loc) -> AbstractValue:
+    """Return a value that leaves the function at `loc`, with the content of its objects. Reject an object that is
+    another one on some path, since the heap no longer has its content."""
+    held = settle(reader, av, env)
+    for part in objects_within(held):
+        if isinstance(env.get(part.ident), Moved):
+            reader.speculation.promote(part)
+            promote_objects(reader, [part])
+            raise UserError(loc, *rejection("same_object_on_a_path", what=describe(part)))
+    return held
 
 
 def held_in(reader: Reader, env: Env, key: Hashable, envs: Sequence[Env]) -> AbstractValue:
@@ -387,15 +399,20 @@ def _order(key: Hashable) -> tuple[int, str]:
 
 
 def identities(av: AbstractValue) -> Iterator[Ident]:
+    """Yield the identities of the objects in a value, except arguments."""
+    for part in objects_within(av):
+        yield part.ident
+
+
+def objects_within(av: AbstractValue) -> Iterator[HeapValue]:
     """Yield the objects in a value, except arguments."""
     home = home_of(av)
     if home is not None and home.place is not None:
         return
-    ident = identity_of(av)
-    if ident is not None:
-        yield ident
+    if identity_of(av) is not None:
+        yield cast("HeapValue", av)
     for part in () if isinstance(av, Content) else parts_of(av):
-        yield from identities(part)
+        yield from objects_within(part)
 
 
 def repeated_lists(av: AbstractValue) -> list[ListValue]:

@@ -49,7 +49,7 @@ from scriptc.frontend.values.predicates import (
     place_of_caller,
     tensor_type,
 )
-from scriptc.frontend.values.structure import identity_of, parts_of, replaced
+from scriptc.frontend.values.structure import identity_of, parts_of, replaced, shared_key
 from scriptc.frontend.values.union_kinds import NUMBERS
 from scriptc.frontend.values.verbs import describe, leaf_kinds, structure_of
 from scriptc.ir.core import Block, Func, Value
@@ -380,6 +380,7 @@ def _keys(plans: dict[Hashable, Plan] | None, objects: list[ObjectValue | DictVa
 
 def erased(av: AbstractValue) -> AbstractValue:
     """Return the value without the parts that do not specialize an IR function: sizes of tensors, and numbers."""
+    made: dict[Hashable, AbstractValue] = {}
 
     def swap(part: AbstractValue) -> AbstractValue:
         if is_tensor(part):
@@ -390,7 +391,7 @@ def erased(av: AbstractValue) -> AbstractValue:
             return RuntimeValue(Value(NUMBERS[type(part.obj)], Block()))
         return part
 
-    return _replaced_within(av, swap)
+    return _replaced_within(av, swap, made)
 
 
 def is_settled_object(av: AbstractValue) -> TypeGuard[ObjectValue | DictValue]:
@@ -398,11 +399,14 @@ def is_settled_object(av: AbstractValue) -> TypeGuard[ObjectValue | DictValue]:
     return isinstance(av, (ObjectValue, DictValue)) and not is_record(av)
 
 
-def _replaced_within(av: AbstractValue, swap: Any) -> AbstractValue:
-    """Return `replaced(...)`, applied inside settled objects and dicts as well."""
-    if is_settled_object(av):
-        return replace(av, items={k: _replaced_within(v, swap) for k, v in av.items.items()})
-    return replaced(av, swap)
+def _replaced_within(av: AbstractValue, swap: Any, made: dict[Hashable, AbstractValue]) -> AbstractValue:
+    """Return `replaced(...)`, applied inside settled objects and dicts as well. What was one object stays one."""
+    if (key := shared_key(av)) not in made:
+        if is_settled_object(av):
+            made[key] = replace(av, items={k: _replaced_within(v, swap, made) for k, v in av.items.items()})
+        else:
+            made[key] = replaced(av, swap)
+    return made[key]
 
 
 def objects_in(av: AbstractValue) -> Iterator[ObjectValue | DictValue]:

@@ -101,12 +101,13 @@ class Speculation:
     def settle_element_types(self) -> None:
         """Read again if containers turned out to be one, after code was built for their element types or lengths.
 
-        Assumed: two containers are apart, so that each has an element type of its own. A list keeps the length that it was
-        made with. A dict has items of the same kinds under a known key.
-        Refuted: the containers turned out to be one, after ops were typed by what one of them held; or a list gets another
-        length, or a key of a dict items of another kind, after code was built for the first ones.
-        Next: both begin with the united type. Lists made at these sites have any length. Keys of dicts have items of all
-        these kinds; of any kind if there is a key that is not known.
+        A list keeps the length that it was made with, and a dict has items of the same kinds under a known key, until
+        code was built for these and another length or kind comes. Then lists made at these sites have any length, and
+        keys of dicts items of all these kinds, or of any kind if there is a key that is not known.
+
+        Assumed: two containers are apart, so that each has an element type, a length and kinds of items of its own.
+        Refuted: the containers turned out to be one, or others came, after code was built for what one of them held.
+        Next: both begin with the united type, and with any length, and all kinds under a key.
         """
         outgrown = [(site, made.find()) for site, made in self.type_variables if made.find().outgrown]
         wider = {(site, key): kinds for site, made in outgrown for key, kinds in (made.key_kinds or {}).items()}

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from scriptc.frontend.environment.state import delete_attribute, is_plain_attribute
 from scriptc.frontend.operations.formatting import joined, raise_with
-from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import any_length, new_list
+from scriptc.frontend.operations.objects import delete_attribute_of_object
 from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
 from scriptc.frontend.reader.constant_demand import demand_constant
-from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.dispatch import STATEMENTS, runs
 from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, Restart, Terminated, UserError
 from scriptc.frontend.reader.iterables import item_at
@@ -42,11 +41,8 @@ from scriptc.frontend.values.predicates import (
     is_known,
     is_made_list,
     is_object,
-    is_of_caller,
     is_plain_tuple,
-    is_record,
     is_tensor,
-    may_be_unbound,
 )
 from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import describe, is_run_time
@@ -173,14 +169,9 @@ def delete_attribute_of(reader: Reader, owner: AbstractValue, name: str) -> None
     if is_known(owner):
         delete_attribute(reader, owner.obj, name)
         return
-    if not is_object(owner) or is_record(owner) or is_of_caller(owner):
+    if not is_object(owner):
         reader.reject("attribute_deleted", what=describe(owner))
-    items = dict(reader.items_of(owner))
-    if name not in items:
-        reader.emit.raise_error("AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
-    if may_be_unbound(some := items.pop(name)):
-        check_that(reader, some.flag, "AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
-    set_items(reader, owner, items)
+    delete_attribute_of_object(reader, owner, name)
 
 
 @runs(ast.Assert)
@@ -311,6 +302,8 @@ def unpack(reader: Reader, targets: list[ast.expr], value: AbstractValue) -> Non
     starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
     if starred and has_alternatives(value) and is_plain_tuple(value):
         value = ListValue(any_length(reader, value))  # the alternatives differ in length
+    if starred and not has_alternatives(value) and is_run_time(reader, value):
+        value = value if is_made_list(value) else reader.call(Known(list), [value], {})
     if starred and is_made_list(value) and is_run_time(reader, value):
         items = unpacked_around(reader, value, starred[0], len(targets) - starred[0] - 1)
     else:

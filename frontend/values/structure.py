@@ -23,7 +23,7 @@ from scriptc.frontend.values.abstract import (
     Structure,
     TupleValue,
 )
-from scriptc.frontend.values.predicates import has_alternatives, is_complex_number, is_function, is_known
+from scriptc.frontend.values.predicates import has_alternatives, is_complex_number, is_function, is_known, ssa_value
 from scriptc.frontend.values.verbs import structure_of
 
 LONG = 128  # longer sequences of numbers and tensors become run-time lists
@@ -98,6 +98,12 @@ def identity_of(av: AbstractValue) -> Ident | None:
     """Return the identity of a value whose content the reader's heap holds."""
     parted = isinstance(av, (DictValue, KnownLengthListValue, ObjectValue)) and not isinstance(av, RECORDS)
     return av.ident if parted else None  # type: ignore[attr-defined]
+
+
+def shared_key(av: AbstractValue) -> Hashable:
+    """Return a key that is equal for values that are one object."""
+    ident = identity_of(av)
+    return ident if ident is not None else (ssa_value(av) or id(av))
 
 
 def replaced(av: AbstractValue, swap: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections import OrderedDict
 from dataclasses import is_dataclass
-from types import FunctionType
+from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 import torch
@@ -69,10 +69,33 @@ def is_plain_module(cls: type) -> bool:
     )
 
 
-def own_setter(cls: type) -> FunctionType | None:
-    """Return the `__setattr__` that a user's class defines in Python. The one of a frozen dataclass is no user's."""
-    found = cls.__setattr__
-    return found if isinstance(found, FunctionType) and found.__code__.co_filename != "<string>" else None
+def own_setter(cls: type) -> Any:
+    """Return what a user's class does where an attribute is set, None for what `object` does."""
+    return _own(cls, "__setattr__")
+
+
+def own_deleter(cls: type) -> Any:
+    """Return what a user's class does where an attribute is deleted, None for what `object` does."""
+    return _own(cls, "__delattr__")
+
+
+def own_finder(cls: type) -> Any:
+    """Return the `__getattr__` of a user's class, which finds the attributes that an object lacks."""
+    return getattr(cls, "__getattr__", None)
+
+
+def _own(cls: type, name: str) -> Any:
+    """Return a method that a user's class defines. One that `dataclass` generated for a frozen class is no user's."""
+    home, found = next(c for c in cls.__mro__ if name in c.__dict__), getattr(cls, name)
+    is_generated = isinstance(found, FunctionType) and found.__code__.co_filename == "<string>"
+    return None if is_generated or home.__module__ == "builtins" else found
+
+
+def can_be_called(method: Any) -> bool:
+    """Return whether compiled code can call what a class defines as a method: Python code, or a method of dict or
+    list."""
+    of_builtin = isinstance(method, MethodDescriptorType | WrapperDescriptorType) and method.__objclass__ in _CONTAINERS
+    return isinstance(method, FunctionType) or of_builtin
 
 
 def is_plain(cls: type) -> bool:
@@ -80,7 +103,8 @@ def is_plain(cls: type) -> bool:
     instances or reads or sets their attributes."""
     own: Any = cls  # mypy takes the methods of object for those of each class
     set_plainly = own.__setattr__ is object.__setattr__ or own_setter(cls) is None
-    read_plainly = own.__getattribute__ is object.__getattribute__ and not hasattr(cls, "__getattr__")
+    set_plainly &= own_deleter(cls) is None
+    read_plainly = own.__getattribute__ is object.__getattribute__ and own_finder(cls) is None
     made_plainly = own.__new__ is object.__new__ and container_base(cls) is None
     return can_be_made(cls) and set_plainly and read_plainly and made_plainly
 
@@ -95,13 +119,10 @@ def can_be_made(cls: type) -> bool:
     inherited = (object,) if base is None else base.__mro__
     if any(b.__module__ == "builtins" and b not in inherited for b in cls.__mro__):
         return False
+    of_attributes = (own_setter(cls), own_deleter(cls), own_finder(cls))
+    if any(method is not None and not can_be_called(method) for method in of_attributes):
+        return False
     own = not is_library(cls.__module__) or _is_of_users(cls.__module__) or is_dataclass(cls) or cls is Future
     caller = type(cls).__call__
     called_plainly = caller is type.__call__ or isinstance(caller, FunctionType) and not is_library(caller.__module__)
-    return own and called_plainly and not _deletes_attributes(cls)
-
-
-def _deletes_attributes(cls: type) -> bool:
-    """Return whether the deletion of an attribute runs code of the user."""
-    found = cls.__delattr__
-    return found is not object.__delattr__ and found.__code__.co_filename != "<string>"
+    return own and called_plainly

@@ -30,8 +30,8 @@ from scriptc.ir.core import Module
 from scriptc.ir.verifier import verify
 from tests.fuzz.calls import Order, Wide, arguments, compare, differs_from, steps
 from tests.fuzz.generator import Generator
-from tests.fuzz.grammar import PRELUDE
 from tests.fuzz.guards import GuardsGenerator
+from tests.fuzz.prelude import PRELUDE
 from tests.fuzz.productions import grammar_of
 from tests.three_ways import interpreted
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.fuzz.grammar import PRELUDE
+from tests.fuzz.prelude import PRELUDE
 from tests.fuzz.scalars import WEIRD_FLOATS, WEIRD_INTS
 from tests.three_ways import Args, Outcome, assert_same, compiled, eager
 

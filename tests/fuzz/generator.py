@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
+from tests.fuzz import iterators
 from tests.fuzz.productions import Grammar, grammar_of
 from tests.fuzz.scalars import DTYPES, WEIRD_FLOATS, WEIRD_INTS
 from tests.fuzz.specs import percent, spec
@@ -21,6 +22,8 @@ class Generator:
         self.grammar = grammar or grammar_of()
         self.rng = random.Random(seed)
         self.closures = 0.0 if "closures" not in self.grammar.names else 3.0 if len(self.grammar.names) < 3 else 0.6
+        self.yields = 0.0 if "iterators" not in self.grammar.names else 3.0 if len(self.grammar.names) < 3 else 0.6
+        self.levels = 0.0 if "containers" not in self.grammar.names else 0.3
         self.name = name
         self.lines: list[str] = []
         self.fuel = self.rng.randint(4, 15)
@@ -29,6 +32,9 @@ class Generator:
         self.frozen: set[str] = set()  # never assigned: loops end by them, inner functions only read them
         self.owned: set[str] = set()  # copies and views of them, which are written without another copy
         self.functions: list[tuple[str, list[str], str]] = []  # inner functions: name, kinds of parameters, of the result
+        self.generators: list[tuple[str, list[str], str]] = []  # inner generators, with the kind that they yield
+        self.yielded: str | None = None  # the kind that the generator around yields
+        self.left = 0  # how many more times it may
         self.result: str | None = None  # the kind that the inner function around returns
         count = self.rng.randint(2, 4) if self.grammar.results else 0
         self.returns = [self.rng.choice(self.grammar.results) for _ in range(count)]
@@ -144,6 +150,8 @@ class Generator:
                 return spec(self.rng, name[5:])
             case "percent_int" | "percent_float" | "percent_text":
                 return percent(self.rng, name[8:])
+            case "gen_int" | "gen_vector":
+                return self.walked(name[4:], env, depth)
             case "a_int" | "a_float" | "a_bool" | "a_text":
                 names = [n for n, k in env.items() if k == name[2:]]
                 return self.rng.choice(names or ["12"])
@@ -172,7 +180,8 @@ class Generator:
             (0 if deep else 2.5, self.branch), (0 if deep else 0.5, self.optional), (0 if deep else 0.4, self.cases),
             (0 if deep else 2.5, self.loop), (0 if deep else 0.7, self.handled), (0 if deep else 0.3, self.managed),
             (0.8 if depth == 1 else 0, self.function), (self.closures if depth == 1 else 0, self.closure), (0.4,
-                self.leave), (0.3, self.rebind), (0.2, self.check),
+                self.leave), (0.3, self.rebind), (0.2, self.check), (self.yields if depth == 1 else 0, self.generator),
+            (6 if self.yielded and self.left > 0 else 0, self.yielding), (0 if deep else self.levels, self.level),
         ]  # fmt: skip
         often = self.grammar.often
         weights = [w * often.get(c.__name__, 1) for w, c in choices]
@@ -387,6 +396,75 @@ class Generator:
         self.emit(depth + 1, f"return {self.expr(result, inner)}")
         self.loops, self.frozen, self.result = saved
         self.functions.append((name, kinds, result))
+        return True
+
+    def generator(self, env: Env, depth: int) -> bool:
+        """An inner generator. It yields in loops and branches, and changes what is around it."""
+        kinds = [self.rng.choice(self.grammar.taken) for _ in range(self.rng.randint(0, 2))]
+        name, kind = self.fresh("y"), self.rng.choice(["int", "int", "vector"])
+        captured = {n: k for n, k in env.items() if self.chance(0.3)}
+        inner = {f"a{i}": k for i, k in enumerate(kinds)} | captured
+        self.emit(depth, f"def {name}({', '.join(f'a{i}' for i in range(len(kinds)))}):")
+        saved = self.loops, set(self.frozen), self.result, self.functions, self.generators
+        self.loops, self.result, self.functions, self.yielded, self.left = 0, kind, [], kind, self.rng.randint(1, 3)
+        self.generators = self.generators if self.chance(0.4) else []
+        if (shared := self.known(captured, self.grammar.shared)) and shared not in self.parameters and self.chance(0.5):
+            self.emit(depth + 1, f"nonlocal {shared}")
+            captured.pop(shared)
+        self.frozen |= captured.keys()
+        self.yielding(inner, depth + 1)
+        self.block(inner, depth + 1)
+        if self.chance(0.3):
+            self.emit(depth + 1, f"return {self.expr(kind, inner, 1)}")
+        self.loops, self.frozen, self.result, self.functions, self.generators = saved
+        self.yielded = None
+        self.generators = [*self.generators, (name, kinds, kind)]
+        return True
+
+    def yielding(self, env: Env, depth: int) -> bool:
+        """A `yield`, often in a loop, or all items of another iterator."""
+        assert self.yielded is not None
+        self.left -= 1
+        if self.chance(0.2):
+            name = self.target(env, self.yielded)
+            found = [g for g in self.generators if g[2] == self.yielded]
+            line = f"yield from {self.walked(self.yielded, env, 1)}"
+            if found and self.chance(0.3):
+                line, env[name] = f"{name} = {line} or {self.expr(self.yielded, env, 0)}", self.yielded
+            self.emit(depth, line)
+        elif depth < 4 and self.chance(0.5):
+            bound = self.fresh("i")
+            self.emit(depth, f"for {bound} in range({self.hole('small', env, 1)}):")
+            inner = env | {bound: "int"}
+            self.loops += 1
+            if self.chance(0.6):
+                self.block(inner, depth + 1)
+            self.emit(depth + 1, f"yield {self.expr(self.yielded, inner)}")
+            if self.chance(0.4):
+                self.block(inner, depth + 1)
+            self.loops -= 1
+            self.meet(env, [dict(env), inner])
+        else:
+            self.emit(depth, f"yield {self.expr(self.yielded, env)}")
+        return True
+
+    def walked(self, kind: str, env: Env, depth: int) -> str:
+        """An iterator over values of a kind: a call of a generator of the program where there is one."""
+        fitting = [g for g in self.generators if g[2] == kind]
+        if fitting and self.chance(0.8):
+            name, kinds, _ = self.rng.choice(fitting)
+            return f"{name}({', '.join(self.expr(k, env, min(depth, 1)) for k in kinds)})"
+        return self.fill(self.rng.choice(iterators.OTHERS[kind]), env, min(depth, 1))
+
+    def level(self, env: Env, depth: int) -> bool:
+        """A context variable that is set for some statements."""
+        token = self.fresh("t")
+        self.emit(depth, f"{token} = LEVEL.set({self.expr('int', env)})")
+        self.emit(depth, "try:")
+        inner = self.inner(env, depth)
+        self.emit(depth, "finally:")
+        self.emit(depth + 1, f"LEVEL.reset({token})")
+        self.meet(env, [inner])
         return True
 
     def closure(self, env: Env, depth: int) -> bool:

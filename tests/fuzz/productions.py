@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from tests.fuzz import closures, grammar
+from tests.fuzz import closures, containers, grammar, iterators
 
 Templates = dict[str, list[str]]
 
@@ -22,6 +22,7 @@ class Production:
     mutations: Templates = field(default_factory=dict)
     items: dict[str, str] = field(default_factory=dict)
     loops: list[tuple[str, list[str]]] = field(default_factory=list)
+    unpackings: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
 
 VIEWS = Production(
@@ -202,11 +203,18 @@ SCALARS = Production(
 )  # fmt: skip
 
 CLOSURES = Production(expressions=closures.EXPRESSIONS)  # and statements that the generator writes
+ITERATORS = Production(
+    iterators.KINDS, {}, iterators.LEAVES, iterators.EXPRESSIONS, iterators.MUTATIONS, {}, iterators.LOOPS, iterators.UNPACKINGS
+)  # and generators that the program defines
+CONTAINERS = Production(
+    containers.KINDS, {}, containers.LEAVES, containers.EXPRESSIONS, containers.MUTATIONS, containers.ITEMS, containers.LOOPS,
+    containers.UNPACKINGS,
+)  # fmt: skip
 GUARDS = Production()  # whole programs, by `guards.py`
 
 PRODUCTIONS = {
     "core": Production(), "views": VIEWS, "texts": TEXTS, "steps": STEPS, "scalars": SCALARS, "closures": CLOSURES,
-    "guards": GUARDS,
+    "iterators": ITERATORS, "containers": CONTAINERS, "guards": GUARDS,
 }  # fmt: skip
 
 
@@ -257,6 +265,7 @@ def grammar_of(only: frozenset[str] = frozenset()) -> Grammar:
     kinds, parameters = dict(grammar.KINDS), dict(grammar.PARAMETERS)
     leaves, items, loops = dict(grammar.LEAVES), dict(grammar.ITEMS), list(grammar.LOOPS)
     expressions = {kind: list(found) for kind, found in grammar.EXPRESSIONS.items()}
+    unpackings = list(grammar.UNPACKINGS)
     mutations = {kind: list(found) for kind, found in grammar.MUTATIONS.items()}
     for production in (PRODUCTIONS[name] for name in PRODUCTIONS if name in names):
         kinds |= {kind: weight * often for kind, often in production.kinds.items()}
@@ -264,11 +273,12 @@ def grammar_of(only: frozenset[str] = frozenset()) -> Grammar:
         leaves |= production.leaves
         items |= production.items
         loops += production.loops * weight
+        unpackings += production.unpackings * weight
         for kind, found in production.expressions.items():
             expressions.setdefault(kind, []).extend((weight, template) for template in found)
         for kind, found in production.mutations.items():
             mutations.setdefault(kind, []).extend(found * weight)
-    return Grammar(kinds, parameters, leaves, expressions, mutations, items, loops, names)
+    return Grammar(kinds, parameters, leaves, expressions, mutations, items, loops, names, unpackings=unpackings)
 
 
 def chosen(names: Collection[str]) -> frozenset[str]:

@@ -156,7 +156,8 @@ ACCEPTED: dict[str, str] = {
     "objects in lists and dicts that grow, or that refer to one another": (
         "records.beam records.chains records.changed_through_another_name records.same_and_equal records.returned "
         "records.one_object_in_two_places records.in_dicts records.pairs_with_objects "
-        "records.one_of_several_objects records.missing_attribute records.object_in_object records.popped "
+        "records.one_of_several_objects records.returned_by_its_first_name records.missing_attribute "
+        "records.object_in_object records.popped "
         "records.hypotheses_of_each_row records.changed_before_an_exception records.by_recursion "
         "records.ordered_dataclasses records.lists_of_objects_in_dicts records.attributes_that_some_lack "
         "records.cache_of_layers"
@@ -184,7 +185,8 @@ ACCEPTED: dict[str, str] = {
         "known_lengths.states_of_several_classes known_lengths.Layers known_lengths.sizes_put_together "
         "known_lengths.parts_taken_apart known_lengths.walked_while_it_grows "
         "known_lengths.raises_what_lists_raise known_lengths.shared_between_names "
-        "known_lengths.other_contents_on_some_path"
+        "known_lengths.other_contents_on_some_path known_lengths.changed_after_it_was_appended "
+        "known_lengths.grows_up_to_a_number"
     ),
     "a list of the caller whose items become values of several kinds": "lists.states_that_begin_as_none",
     "sequences of known length with more than 128 numbers or tensors": (
@@ -244,7 +246,7 @@ ACCEPTED: dict[str, str] = {
     ),
     "`defaultdict`, `Counter`, `OrderedDict`": (
         "dicts.default_dicts dicts.default_dicts_with_known_keys dicts.counters dicts.ordered "
-        "dicts.moved_to_an_end"
+        "dicts.moved_to_an_end dicts.equal_items_and_order"
     ),
     "sets, `frozenset`: all methods and operators": (
         "objects.sets sets.operators sets.changed_in_place sets.methods sets.removed sets.popped "

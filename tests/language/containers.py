@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import torch
@@ -49,6 +49,18 @@ class Fields(OrderedDict):
 
     def __setitem__(self, key: str, value: Any) -> None:
         super().__setitem__(key, value)
+        super().__setattr__(key, value)
+
+
+class ByPosition(OrderedDict):
+    def to_tuple(self) -> tuple[Any, ...]:
+        return tuple(self[key] for key in self.keys())  # noqa: SIM118
+
+    def __getitem__(self, key: Any) -> Any:
+        return dict(self.items())[key] if isinstance(key, str) else self.to_tuple()[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        OrderedDict.__setitem__(self, key, value)
         super().__setattr__(key, value)
 
 
@@ -102,6 +114,40 @@ def methods_of_the_base(x: Tensor) -> tuple[Any, ...]:
     counted = Counted(a=1)
     missing = counted["a"], counted["b"], counted.get("b", 3), "b" in counted
     return made, missing, doubles.copy(), str(counted), f"{Chain([1, 2])}", doubles
+
+
+@cases((X, 0), (X, -1), (X, 2))
+def item_at_a_run_time_position(x: Tensor, n: int) -> Any:
+    """`__getitem__` calls itself, with an object whose items are attributes too."""
+    made = ByPosition()
+    made["a"], made["b"] = x, (x + 1, n)
+    try:
+        return made[n], made.a is made["a"]
+    except IndexError as error:
+        return str(error)
+
+
+@dataclass
+class Counts:
+    a: int
+    b: int = 2
+    c: int = field(default=3, init=False)
+
+    def __post_init__(self) -> None:
+        self.total = self.a + self.b
+
+
+@cases((X, 3), (X, 0))
+def fields_replaced(x: Tensor, n: int) -> tuple[Any, ...]:
+    """`replace` passes on the fields that `__init__` takes, not what else an object has."""
+    made, counts, found = Fields(x, n), Counts(n), []
+    counts.more = 5
+    for wrong in ({"c": 1}, {"z": 1}):
+        try:
+            replace(counts, **wrong)
+        except (TypeError, ValueError) as error:
+            found.append(str(error).partition(".")[2] or str(error))
+    return replace(made, b=5), replace(counts, b=4), replace(counts), found
 
 
 @cases((X, 1), (X, 0))
@@ -164,6 +210,60 @@ def given_twice(x: Tensor, n: int) -> tuple[Any, ...]:
     return found, scaled(x, **{"**a": 1, "*": 2})
 
 
+class Named(dict):
+    """Attributes are items, by the methods of dict itself."""
+
+    __getattr__ = dict.get
+    __setattr__ = dict.__setitem__
+    __delattr__ = dict.__delitem__
+
+
+class Open(dict):
+    def __init__(self, **items: Any) -> None:
+        dict.__init__(self, **items)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self:
+            raise AttributeError(name)
+        return dict.__getitem__(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        if name not in self:
+            raise AttributeError(name)
+        del self[name]
+
+
+class Grows(list):
+    more = list.extend
+
+    def __init__(self, items: Any) -> None:
+        list.__init__(self, items)
+        list.append(self, 7)
+
+    def append(self, item: Any) -> None:
+        list.append(self, item + 1)
+
+
+@cases((X, 3), (X, 0))
+def items_as_attributes(x: Tensor, n: int) -> tuple[Any, ...]:
+    named, opened, grows, found = Named(a=x), Open(a=x), Grows([n]), []
+    named.b = opened.b = n
+    del named.a, opened.a
+    grows.more([n])
+    grows.append(n)
+    try:
+        del opened.a
+    except AttributeError as error:
+        found.append(str(error))
+    if n:
+        opened.c = n
+    there = hasattr(opened, "c"), getattr(opened, "c", 8), hasattr(named, "z"), named.z
+    return named, named.b, opened.b, "a" in opened, there, grows, found
+
+
 class Made:
     def __new__(cls, a: Tensor, b: int = 2) -> Any:
         self = super().__new__(cls)
@@ -210,6 +310,23 @@ class Invents:
         if name.startswith("_"):
             raise AttributeError(name)
         return name + "!"
+
+
+class Finds:
+    def __getattr__(self, name: str) -> str:
+        return name
+
+
+@cases((X, 3), (X, 0))
+def found_where_no_path_set_it(x: Tensor, n: int) -> tuple[Any, ...]:
+    finds = Finds()
+    if n:
+        finds.a = n
+    seen = []
+    for i in range(n):
+        seen.append(finds.b)
+        finds.b = str(i)
+    return finds.a, getattr(finds, "a", 5), hasattr(finds, "a"), seen
 
 
 OUTSIDE, INVENTS = Renames(5), Invents()
@@ -308,11 +425,12 @@ construct(
     "Objects and classes", "classes that inherit from `dict`, `OrderedDict` or `list`",
     "made in compiled code, also as data classes, and returned as themselves", dict_with_attributes,
     data_class_that_is_a_dict, data_class_on_paths, list_with_code, passed_on_by_name, given_twice, methods_of_the_base,
+    item_at_a_run_time_position, fields_replaced,
 )  # fmt: skip
 construct(
     "Objects and classes", "`__new__`, `__getattribute__`, `__getattr__`, `__setattr__` in Python, `del x.a`", "",
     makes_itself, attributes_found_by_code, attribute_deleted,
-    attribute_of_some_paths_deleted,
+    attribute_of_some_paths_deleted, items_as_attributes, found_where_no_path_set_it,
 )  # fmt: skip
 construct(
     "Objects and classes", "`contextvars.ContextVar`", "set back before the call ends", context_variable,

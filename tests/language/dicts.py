@@ -540,3 +540,19 @@ def items_of_one_kind_under_each_key(xs: list[torch.Tensor], n: int) -> object:
         found.append(row["sum"] + row["rows"])
         row["sum" if n else "rows"] = row["whole"]
     return whole, found, rows
+
+
+@cases((X, 3), (X, 0))
+def equal_items_and_order(x, n):
+    """Items are compared as those of lists: by identity first. Between two OrderedDicts the order counts."""
+    try:
+        other = {"a": x} == {"a": x + 0}
+    except RuntimeError:
+        other = "no truth"
+    first, second = OrderedDict(a=1, b=n), OrderedDict(b=n, a=1)
+    counted, reversed_ = OrderedDict(), OrderedDict()
+    for i in range(n):
+        counted[i] = 1
+        reversed_[n - 1 - i] = 1
+    orders = first == second, first != second, first == {"b": n, "a": 1}, counted == reversed_, dict(counted) == reversed_
+    return {"a": x} == {"a": x}, {"a": x, "b": n} != {"b": 4, "a": x}, other, orders

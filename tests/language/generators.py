@@ -184,6 +184,77 @@ def stops_the_loop(n: int) -> int:
     return total
 
 
+@cases((3,), (2,), (0,))
+def taken_by_names(n: int) -> tuple[Any, ...]:
+    """Names take one item more than there are of them; a starred name takes all. What is not asked for is not made."""
+
+    def endless() -> Iterator[int]:
+        k = 0
+        while True:
+            made.append(k)
+            yield k
+            k += 1
+
+    def several() -> Iterator[Any]:
+        yield n
+        yield "a"
+        yield X * n
+
+    made: list[int] = []
+    found: list[str] = []
+    number, text, x = several()
+    for k in range(4):
+        try:
+            if k == 0:
+                first, second = endless()
+            elif k == 1:
+                first, second = squares(n)
+                made += [first, second]
+            elif k == 2:
+                first, second = CountsDown(n)
+                made += [first, second]
+            else:
+                first, *rest = squares(n)
+                *others, last = CountsDown(n)
+                made += [first, *rest, *others, last]
+        except ValueError as error:
+            found.append(str(error))
+    return number, text, x, made, found
+
+
+@cases((3,), (2,), (0,))
+def asked_for_an_item(n: int) -> tuple[Any, ...]:
+    counter, numbers = CountsDown(n), iter([1, n, 3])
+    xs = list(range(n))
+    among = 1 in counter, n in numbers, n in (x + 1 for x in xs), n - 1 in reversed(xs)
+    beside = (1, 1) in zip(xs, xs)  # noqa: B905
+    return among, beside, counter.n, list(numbers), 6 in ByIndex(n), 2 in Evens(n)
+
+
+@cases((3,))
+def no_iterators(n: int) -> list[str]:
+    found = []
+    for k in range(3):
+        try:
+            if k == 0:
+                next(ByIndex(n))  # type: ignore[call-overload]
+            elif k == 1:
+                next(ByIndex(n), 5)  # type: ignore[call-overload]
+            else:
+                next(iter(Letters(n)))
+        except TypeError as error:
+            found.append(str(error))
+    return found, next(iter(Letters("ab"))), [*iter(Keys(a=n))]  # type: ignore[return-value]
+
+
+class Letters(list[Any]):
+    pass
+
+
+class Keys(dict[str, Any]):
+    pass
+
+
 class Evens:
     def __init__(self, n: int) -> None:
         self.n = n
@@ -255,7 +326,8 @@ construct(
     "Iterators", "generators: functions with `yield`, `yield from`",
     "read where a loop walks them; not as results or arguments, and no `yield` inside `try` or `with` under a loop",
     added, left_by_break_and_continue, left_by_return, taken_at_once, within_comprehensions, beside_other_sequences,
-    runs_in_step, delegates, nested_in_itself, raises_within, stops_itself, stops_the_loop,
+    taken_by_names, asked_for_an_item, no_iterators, runs_in_step, delegates, nested_in_itself, raises_within, stops_itself,
+    stops_the_loop,
 )  # fmt: skip
 construct(
     "Iterators", "objects with `__iter__`, `__next__` or `__getitem__` of their own", "", objects_walked,

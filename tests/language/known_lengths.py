@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import namedtuple
+from typing import Any
 
 import torch
 from three_ways import Program, call
@@ -12,6 +13,43 @@ from torch import Tensor, nn
 from language.cases import LANGUAGE, cases, construct
 
 State = namedtuple("State", ["h", "c"])
+
+
+class Layer:
+    """A layer of a cache: what it holds is made when it is first used."""
+
+    def __init__(self) -> None:
+        self.keys: Tensor | None = None
+
+    def update(self, x: Tensor) -> Tensor:
+        if self.keys is None:
+            self.dtype = x.dtype
+            self.keys = x[:0]
+        self.keys = torch.cat([self.keys, x])
+        return self.keys
+
+
+@cases(torch.ones(2), torch.arange(3.0))
+def changed_after_it_was_appended(x: Tensor) -> object:
+    """What a result holds is what its objects hold at the end, not what they were made with."""
+    layers: list[Any] = []
+    layers.append(Layer())
+    layers.append({})
+    layers.append([Layer()])
+    total = layers[0].update(x) + layers[0].update(2 * x).sum()
+    layers[1]["x"] = x
+    layers[2][0].update(x)
+    return layers, total
+
+
+@cases(torch.ones(2), torch.arange(3.0))
+def grows_up_to_a_number(x: Tensor) -> object:
+    layers: list[Layer] = []
+    for number in (1, 2, 1):
+        while len(layers) <= number:
+            layers.append(Layer())
+        x = layers[number].update(x)
+    return layers, x
 
 
 @cases((torch.ones(2), 3), (torch.ones(2), 0), (torch.zeros(1), 1))

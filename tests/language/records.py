@@ -153,6 +153,21 @@ def one_of_several_objects(n, pick):
     return a.count, b.count, chosen.count, chosen is a
 
 
+class Weighted:
+    def __init__(self, count):
+        self.count = count
+
+
+@cases((X, 1), (X, 0))
+def returned_by_its_first_name(x, pick):
+    a, b = Weighted(x), Weighted(x + 1)
+    first, second = {"x": x}, {"x": x + 1}
+    chosen, dict_chosen = (a, first) if pick else (b, second)
+    chosen.count = x * 3
+    dict_chosen["x"] = x * 4
+    return a, [first, 1]
+
+
 @cases(2, 3)
 def missing_attribute(n):
     nodes = [Node(i) for i in range(n)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -13,7 +14,6 @@ from scriptc.frontend.library.python.lists_decomposed import copied_items, copy_
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.attributes import found_attribute
 from scriptc.frontend.operations.materialize import apply_op, new_list
-from scriptc.frontend.operations.objects import refuse_attributes_of_some
 from scriptc.frontend.operations.records import as_record
 from scriptc.frontend.operations.runtime_dicts import new_dict
 from scriptc.frontend.reader.protocol import Reader
@@ -224,5 +224,18 @@ def _new_object(r: Reader, x: ObjectValue, memo: _Memo) -> AbstractValue:
 def replace(r: Reader, x: AbstractValue, **changes: AbstractValue) -> AbstractValue:
     if not is_object(x):
         r.reject("replace_of_outside")
-    refuse_attributes_of_some(r, x)
-    return r.call(Known(x.cls), [], {**r.items_of(x), **changes})
+    if not dataclasses.is_dataclass(x.cls):
+        r.emit.raise_error("TypeError", "replace() should be called on dataclass instances")
+    given = dict(changes)
+    for f in x.cls.__dataclass_fields__.values():
+        is_variable = f._field_type is dataclasses._FIELD_INITVAR  # type: ignore[attr-defined]
+        if f._field_type is dataclasses._FIELD_CLASSVAR:  # type: ignore[attr-defined]
+            continue
+        if f.init and f.name not in changes and not (is_variable and f.default is dataclasses.MISSING):
+            given[f.name] = r.attribute(x, f.name)
+        elif f.init and f.name not in changes:
+            r.emit.raise_error("ValueError", f"InitVar {f.name!r} must be specified with replace()")
+        elif f.name in changes and not f.init:
+            how = "is declared with init=False, it cannot be specified with replace()"
+            r.emit.raise_error("ValueError", f"field {f.name} {how}")
+    return r.call(Known(x.cls), [], given)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from scriptc.frontend.library.python.lists_decomposed import same
+
 
 def get(d: Any, key: Any, default: Any) -> Any:
     return d[key] if key in d else default
@@ -114,9 +116,13 @@ def same_dict(a: Any, b: Any) -> bool:
     for key in a:
         if key not in b:
             return False
-        if a[key] != b[key]:
+        if not same(a[key], b[key]):
             return False
     return True
+
+
+def same_ordered_dict(a: Any, b: Any) -> bool:
+    return same_dict(a, b) and list(a) == list(b)
 
 
 def zip_with(keys: Any, value: Any) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from scriptc.frontend.library.python import iterators_decomposed as iterators
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.containers import container_of
 from scriptc.frontend.reader.iteration import iterated_object, walked_by_index
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
@@ -23,6 +24,7 @@ from scriptc.frontend.values.abstract import (
     YieldsValue,
     ZipValue,
 )
+from scriptc.frontend.values.user_classes import defines
 from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import class_name_of, describe, is_run_time
 from scriptc.ir.types import TensorType
@@ -61,7 +63,10 @@ def _iterator_itself(r: Reader, source: AbstractValue) -> AbstractValue:
 
 @_iterator.of(ObjectValue)
 def _iterator_of_object(r: Reader, source: ObjectValue) -> AbstractValue:
-    return source if source.cls is iterators.SequenceIterator else iterated_object(r, source)
+    if source.cls is iterators.SequenceIterator:
+        return source
+    held = container_of(r, source)
+    return iterated_object(r, source) if held is None or defines(source, "__iter__") else _iterator(r, held)
 
 
 serves("collections.abc.Sequence.__iter__")(walked_by_index)
@@ -109,6 +114,8 @@ def _only_item(r: Reader, iterator: AbstractValue, *default: AbstractValue) -> A
 @_next_item.of(ObjectValue)
 def _next_item_of_object(r: Reader, iterator: ObjectValue, *default: AbstractValue) -> AbstractValue:
     own = iterator.cls is iterators.SequenceIterator
+    if not hasattr(iterator.cls, "__next__"):
+        return _next_item.default(r, iterator, *default)
     if own and isinstance(r.items_of(iterator)["at"], Moved):
         r.reject("iterator_walked_again")
     if default and own:

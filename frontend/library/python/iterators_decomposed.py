@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from scriptc.frontend.library.python.lists_decomposed import same
+
 
 class SequenceIterator:
     """The iterator over a list, tuple, range, tensor or dict."""
@@ -30,6 +32,14 @@ def next_or(iterator: SequenceIterator, default: Any) -> Any:
     return iterator.__next__() if has_next(iterator) else default
 
 
+def is_ahead(iterator: SequenceIterator, value: Any) -> bool:
+    """Return `value in iterator`, which takes the items up to the value."""
+    while has_next(iterator):
+        if same(iterator.__next__(), value):
+            return True
+    return False
+
+
 def taken(iterator: SequenceIterator, start: int, stop: int | None, step: int) -> list[Any]:
     """Return itertools.islice(iterator, start, stop, step), which moves the iterator."""
     found = []
@@ -52,6 +62,16 @@ def first_or(items: Any, default: Any) -> Any:
     for item in items:
         return item
     return default
+
+
+def taken_for(items: Any, count: int | None) -> list[Any]:
+    """Return the items that an assignment to `count` names takes; None takes all. Too many show by one more item."""
+    found: list[Any] = []
+    for item in items:
+        found.append(item)
+        if count is not None and len(found) > count:
+            break
+    return found
 
 
 def asked(iterator: Any) -> Iterator[Any]:

@@ -27,7 +27,7 @@ from scriptc.frontend.operations.attributes import found_attribute
 from scriptc.frontend.operations.construction import construct_plainly, with_container
 from scriptc.frontend.operations.logic import is_one_of
 from scriptc.frontend.operations.materialize import list_item
-from scriptc.frontend.operations.objects import object_attribute, set_attribute, special
+from scriptc.frontend.operations.objects import delete_plainly, object_attribute, set_attribute, special
 from scriptc.frontend.operations.runtime_dicts import refuse_unhashable, type_of_key
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
@@ -48,7 +48,7 @@ from scriptc.frontend.values.element_types import is_hashable
 from scriptc.frontend.values.predicates import has_alternatives, is_known, is_object, is_tensor, tensor_type
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.union_kinds import NUMBERS
-from scriptc.frontend.values.user_classes import can_be_made, class_of, is_generated
+from scriptc.frontend.values.user_classes import can_be_called, can_be_made, class_of, is_generated, own_finder
 from scriptc.frontend.values.verbs import describe, python_class, type_of
 from scriptc.ir.ops.dicts import has_hash
 from scriptc.ir.types import EXC
@@ -141,6 +141,16 @@ def plain_setattr(r: Reader, owner: AbstractValue, name: AbstractValue, value: A
     return Known(None)
 
 
+@serves("builtins.object.__delattr__")
+def plain_delattr(r: Reader, owner: AbstractValue, name: AbstractValue) -> AbstractValue:
+    attr = require_known(r, name, "the name of an attribute")
+    if is_object(owner):
+        delete_plainly(r, owner, attr)
+    else:
+        delete_attribute_of(r, owner, attr)
+    return Known(None)
+
+
 @serves("builtins.object.__getattribute__")
 def plain_getattribute(r: Reader, owner: AbstractValue, name: AbstractValue) -> AbstractValue:
     attr = require_known(r, name, "the name of an attribute")
@@ -186,13 +196,13 @@ def asks_getattr(r: Reader, owner: AbstractValue, name: str) -> bool:
         return False
     if isinstance(cls.__getattribute__, FunctionType):
         return True
-    return isinstance(getattr(cls, "__getattr__", None), FunctionType) and not _is_found(r, owner, name)
+    return can_be_called(own_finder(cls)) and not _is_found(r, owner, name)
 
 
 def _is_found(r: Reader, owner: AbstractValue, name: str) -> bool:
-    """Return whether an object or its class has an attribute without a call of `__getattr__`."""
+    """Return whether an object or its class has an attribute on all paths without a call of `__getattr__`."""
     own = r.items_of(owner) if is_object(owner) else getattr(require_known(r, owner, "an object"), "__dict__", {})
-    return name in own or any(name in c.__dict__ for c in class_of(owner).__mro__)  # type: ignore[union-attr]
+    return name in own and not isinstance(own[name], MaybeUnbound) or any(name in c.__dict__ for c in class_of(owner).__mro__)  # type: ignore[union-attr]
 
 
 def _has(r: Reader, owner: AbstractValue, name: str) -> AbstractValue:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
+from scriptc.frontend.operations.containers import inherited_method
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Bound, Known
 from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.predicates import has_alternatives, is_known
+from scriptc.frontend.values.predicates import has_alternatives, is_known, is_object
+from scriptc.frontend.values.user_classes import container_base
 from scriptc.frontend.values.verbs import class_name_of
 
-_CLASSES = (str, list, tuple, dict, set, frozenset, int, float)
+_CLASSES = (str, list, tuple, dict, OrderedDict, set, frozenset, int, float)
 
 # Methods that change known objects. A list or dict that compiled code made is no known object.
 CHANGES = {
@@ -40,6 +43,10 @@ def call_unbound(
     if is_known(is_one) and not is_one.obj:
         why = f"descriptor '{name}' for '{cls.__name__}' objects doesn't apply to a"
         reader.emit.raise_error("TypeError", f"{why} '{class_name_of(reader, owner)}' object")
+    if is_object(owner) and (base := container_base(owner.cls)) is not None:
+        if base is not cls and name in (*CHANGES["dict"], "__init__"):
+            reader.reject("special_method_of_builtin", kind=cls.__name__, name=name)  # an OrderedDict would lose its order
+        return reader.call(inherited_method(reader, owner, name), args, kwargs)
     is_change = is_known(owner) and name in CHANGES.get(cls.__name__, ())
     is_plain = not is_known(owner) or type(owner.obj) is cls
     return reader.call(Bound(owner, name), args, kwargs) if is_change or is_plain else None

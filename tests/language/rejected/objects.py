@@ -267,6 +267,35 @@ def tensor_of_kinds(n):
     return torch.tensor(found)  # refused
 
 
+class Settings:
+    pass
+
+
+def set_one_by_one(n):
+    made = Settings()
+    made.a = n
+    return made.a
+
+
+@write("object_replaced", set_one_by_one, (3,))
+def all_attributes_at_once(n):
+    made = Settings()
+    made.__dict__ = {"a": n}  # refused
+    return made.a
+
+
+class Numbers(dict):
+    pass
+
+
+@write("returns_differ", lambda n: [{"a": i} for i in range(n)], (3,))
+def list_of_objects_that_are_dicts(n):  # refused
+    found = []
+    for i in range(n):
+        found.append(Numbers(a=i))
+    return found
+
+
 # ---- buffers of modules ----
 class Registers(torch.nn.Module):
     def forward(self, x):

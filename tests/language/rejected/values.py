@@ -384,9 +384,9 @@ class Held:
 
 
 @write("returned_twice", with_a_copy, (3,))
-def returns_twice(n):  # refused
+def returns_twice(n):
     held = {"a": n}
-    return Held(held), held
+    return Held(held), held  # refused
 
 
 @write("returns_differ", lambda n: n + 1, (3,))
