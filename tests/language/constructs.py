@@ -315,7 +315,8 @@ ACCEPTED: dict[str, str] = {
         "dims.sorted_as_far_as_known dims.left_out_by_an_argument dims.dims_of_a_size dims.pads_as_pairs"
     ),
     "kernel sizes, strides and indices into values of several types that are computed from sizes": (
-        "dims.kernel_of_a_size dims.kernel_of_the_size_of_an_item dims.kinds_by_a_size"
+        "dims.kernel_of_a_size dims.kernel_of_the_size_of_an_item dims.kernel_of_the_size_of_an_appended_item "
+        "dims.kinds_by_a_size"
     ),
     "strings made at run time: `+`, `*`, `%`, `in`, comparison, indices, slices, iteration": (
         "strings.tokenized strings.state_machine strings.slices strings.index strings.comparisons "
