@@ -292,6 +292,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a value that this loop carries from one iteration to the next has no common type",
         "give each name one type",
     ),
+    "attention_backend": (
+        "sdpa_kernel() without SDPBackend.MATH is not supported: eager refuses calls that its other kernels cannot compute",
+        "add SDPBackend.MATH to its list",
+    ),
     "made_is_kept": ("{what} made in compiled code cannot be kept for the next call", "keep a tuple"),
     "manager_with_other_yields": (
         "a generator that serves as a context manager must yield exactly once on every path",

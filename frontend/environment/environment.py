@@ -30,6 +30,7 @@ class Environment:
     raised: dict[type, Raised] = field(default_factory=dict)  # by class: the attributes of raised exceptions
     exceptions: dict[str, type[BaseException]] = field(default_factory=dict)  # classes that Python does not define
     found: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # by id of a list or dict: its container and key
+    parameter_tables: set[int] = field(default_factory=set)  # ids of the tables of modules that hold parameters alone
     same_as: dict[str, str] = field(default_factory=dict)  # by name of a container in the arguments: its first name
     module_paths: dict[int, str] = field(default_factory=dict)  # by id of a submodule of the entry: its path
     names: dict[int, str] = field(default_factory=dict)  # ahead of time, by id: names of tensors and dicts outside

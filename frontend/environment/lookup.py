@@ -247,6 +247,8 @@ def module_attribute(reader: Reader, module: torch.nn.Module, name: str) -> Abst
     for table in ("_parameters", "_buffers", "_modules"):
         if name in own.get(table, ()):  # the table is missing if Module.__init__ was not called
             reader.environment.guard("DICT_IS", own, table, own[table])
+            if table == "_parameters":
+                reader.environment.parameter_tables.add(id(own[table]))
             return outside_value(
                 reader, own[table][name], own[table], name, module_path(reader, module, name), guarded=True
             )

@@ -10,6 +10,7 @@ import enum
 import math
 import operator
 import os
+import struct
 import sys
 import threading
 import typing
@@ -52,7 +53,8 @@ def _of_module(module: Any) -> list[Any]:
     return [f for f in vars(module).values() if isinstance(f, BuiltinFunctionType)]
 
 
-_FUNCTIONS = {*_BUILTINS, *_OF_TORCH, *_OF_TYPING, *_of_module(math), *_of_module(operator)}
+_PACKING = (struct.pack, struct.unpack, struct.calcsize)
+_FUNCTIONS = {*_BUILTINS, *_PACKING, *_OF_TORCH, *_OF_TYPING, *_of_module(math), *_of_module(operator)}
 _MODES = (torch.no_grad, torch.inference_mode, torch.enable_grad, torch.set_grad_enabled)
 
 

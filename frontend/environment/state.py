@@ -242,6 +242,21 @@ def is_parameter(reader: Reader, av: AbstractValue) -> bool:
     return isinstance(late.container[late.key], torch.nn.Parameter)
 
 
+def stays_parameter(reader: Reader, av: AbstractValue) -> bool:
+    """Return whether a value is an nn.Parameter in each call, since a module holds it as one.
+
+    Reject a parameter that a global or another object holds, where each call may find another tensor.
+    """
+    if not is_parameter(reader, av):
+        return False
+    op = defining_op(av)
+    assert op is not None
+    late = next(v for v in reader.environment.tensors if v.name == op.attrs["name"])
+    if id(late.container) not in reader.environment.parameter_tables:
+        reader.reject("is_parameter")
+    return True
+
+
 # ---- items ----
 
 

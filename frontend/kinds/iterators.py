@@ -26,6 +26,7 @@ from scriptc.frontend.values.abstract import (
     ZipValue,
 )
 from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.predicates import is_made_list
 from scriptc.frontend.values.verbs import is_run_time, unrolled_ranges, walked_sequence
 from scriptc.frontend.values.walk import Walk
 
@@ -125,6 +126,13 @@ def unrolled_zip(reader: Reader, owner: ZipValue) -> AbstractValue:
 @verbs.walked_sequence.of(ReversedValue, IteratorValue)
 def sequence_of_iterator(owner: ReversedValue | IteratorValue) -> AbstractValue:
     return walked_sequence(owner.part)
+
+
+@verbs.walked_sequence.of(ZipValue)
+def sequence_of_zip(owner: ZipValue) -> AbstractValue:
+    """Return the first list of a zip whose length is known only at run time."""
+    parts = map(walked_sequence, owner.parts)
+    return next((part for part in parts if is_made_list(part) and part.items is None), owner)
 
 
 @verbs.walked_sequence.of(GeneratorValue)

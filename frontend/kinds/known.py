@@ -24,7 +24,7 @@ from scriptc.frontend.operations.comparison import contains, is_among
 from scriptc.frontend.operations.construction import construct
 from scriptc.frontend.operations.formatting import own_text
 from scriptc.frontend.operations.materialize import materialize_complex
-from scriptc.frontend.operations.named_tuples import named_tuple_of
+from scriptc.frontend.operations.named_tuples import is_tuple_method, named_tuple_of
 from scriptc.frontend.operations.objects import special
 from scriptc.frontend.operations.operator_tables import UNARY
 from scriptc.frontend.operations.operators import truth_of_object
@@ -157,8 +157,8 @@ def read_known_attribute(reader: Reader, owner: Known, name: str) -> AbstractVal
         return module_attribute(reader, obj, name)
     if isinstance(obj, type) and name == "_make" and hasattr(obj, "_fields"):
         return Native(lambda items: named_tuple_of(reader, obj, reader.iterate(items)))
-    if type(obj) is tuple and name in ("index", "count"):
-        return reader.attribute(TupleValue([Known(o) for o in obj]), name)
+    if is_tuple_method(obj, name):
+        return reader.attribute(TupleValue(reader.iterate(owner), type(obj)), name)
     return known_attribute(reader, obj, name)
 
 

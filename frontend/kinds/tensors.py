@@ -9,6 +9,7 @@ import torch
 
 from scriptc.frontend.environment.gradient_slots import set_gradient
 from scriptc.frontend.environment.specs import Spec, TensorSpec
+from scriptc.frontend.environment.state import stays_parameter
 from scriptc.frontend.operations.attributes import class_itself, patched_method, replaced_operator, tensor_attribute
 from scriptc.frontend.operations.comparison import contains
 from scriptc.frontend.operations.elementwise import elementwise
@@ -52,7 +53,7 @@ def tensor_result(owner: RuntimeValue) -> tuple[Spec, list[AbstractValue]]:
 
 @verbs.python_class.of(TensorType)
 def class_of_tensor(reader: Reader, owner: RuntimeValue) -> type:
-    return torch.Tensor
+    return torch.nn.Parameter if stays_parameter(reader, owner) else torch.Tensor
 
 
 @verbs.class_name_of.of(TensorType)

@@ -162,6 +162,8 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
         if (found := replaced_operator(reader, f"__{method}__", own, other)) is not None:
             return found
         return elementwise(reader, name, a, b)
+    if is_count(a) and is_negative(b) or is_negative(a) and is_count(b):  # -1 stands for an unknown size in many lists
+        return call_in_python(reader, function, *((1, -1) if is_negative(b) else (-1, 1)))
     if is_complex_number(a) or is_complex_number(b):
         return compare_complex(reader, op, a, b)
     tables = dict_behind(reader, a), dict_behind(reader, b)
@@ -179,6 +181,28 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
     if FLOAT in (x.type, y.type):
         return RuntimeValue(reader.emit.build(f"float.{name}", [to_float(reader, x), to_float(reader, y)]))
     return RuntimeValue(reader.emit.build(f"int.{name}", [to_int(reader, x), to_int(reader, y)]))
+
+
+def is_count(av: AbstractValue) -> bool:
+    """Return whether a run-time int is never negative: a size, a length, or a sum or product of such ints."""
+    todo, seen = [ssa_value(av)], set()
+    while todo:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        made = value.op if value is not None else None
+        if made is None or value is None or value.type != INT:
+            return False
+        if made.name in ("int.mul", "int.add"):
+            todo += made.operands
+        elif made.name not in ("size", "list.len") and not (made.name == "const" and made.attrs["value"] >= 0):
+            return False
+    return True
+
+
+def is_negative(av: AbstractValue) -> bool:
+    return is_known(av) and type(av.obj) is int and av.obj < 0
 
 
 def none_test(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:

@@ -111,7 +111,10 @@ def with_container(reader: Reader, cls: type) -> ObjectValue:
 def module_without_tensors(
     reader: Reader, cls: type, args: list[Any], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """Return a module such as `nn.Softmax(dim=1)`, which torch's own `__init__` makes equal in each call."""
+    """Return a module without tensors of its own, which torch's own `__init__` makes equal in each call.
+
+    Such modules are `nn.Softmax(dim=1)` and `nn.Sequential(a, b)` of modules outside.
+    """
     init = inspect.getattr_static(cls, "__init__")
     if not is_library(cls.__module__) and init is not torch.nn.Module.__init__:
         return None
@@ -120,9 +123,11 @@ def module_without_tensors(
             reader, cls, *args, **{k: require_known(reader, v, "an argument") for k, v in kwargs.items()}
         )
     module = require_known(reader, made, "a module")
-    if any(True for _ in (*module.parameters(), *module.buffers())):
+    given = {id(inner) for a in args if isinstance(a, torch.nn.Module) for inner in a.modules()}
+    own = [inner for inner in module.modules() if id(inner) not in given]
+    if any(True for m in own for _ in (*m.parameters(recurse=False), *m.buffers(recurse=False))):
         return None
-    for inner in module.modules():
+    for inner in own:
         made_here(reader, inner)
     return made
 

@@ -43,6 +43,12 @@ def tuple_method(reader: Reader, owner: TupleValue, name: str) -> AbstractValue 
     return None
 
 
+def is_tuple_method(obj: Any, name: str) -> bool:
+    """Return whether a name is that of a method of `tuple_method` for a tuple outside."""
+    is_named = isinstance(obj, tuple) and hasattr(obj, "_fields")
+    return is_named and name in ("_replace", "_asdict") or (is_named or type(obj) is tuple) and name in ("index", "count")
+
+
 def replace_fields(
     reader: Reader, owner: TupleValue, fields: list[str], new: dict[str, AbstractValue]
 ) -> AbstractValue:

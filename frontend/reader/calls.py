@@ -80,6 +80,7 @@ from scriptc.frontend.values.predicates import (
     NoTensor,
     has_alternatives,
     is_array,
+    is_generator,
     is_known,
     is_made_tuple,
     is_none,
@@ -87,7 +88,7 @@ from scriptc.frontend.values.predicates import (
     is_tensor,
     tensor_type,
 )
-from scriptc.frontend.values.verbs import class_name_of, demand, is_run_time, python_class
+from scriptc.frontend.values.verbs import class_name_of, demand, describe, is_run_time, python_class
 
 _GLOBAL_HOOKS = (
     "_global_forward_hooks",
@@ -550,7 +551,10 @@ def call_function(
     """Inline a Python function: read its body at the call."""
     wrapped = getattr(func, "__wrapped__", None)
     if func.__code__ is _CONTEXT_MANAGER and isinstance(wrapped, FunctionType):
-        return ManagerValue(wrapped, args, kwargs)
+        made = reader.call(Known(wrapped), args, kwargs)
+        if not is_generator(made):
+            reader.reject("with_of_other", what=describe(made))
+        return ManagerValue(made)
     if (cls := dataclass_of_init(func, args)) is not None:
         return run_dataclass_init(reader, cls, func, args, kwargs)
     has_ranks, count = any(map(is_of_ranks, (*args, *kwargs.values()))), len(args)

@@ -244,8 +244,10 @@ def _may_be_known(t: Type) -> bool:
 
 
 def _is_of_rows(t: Type) -> bool:
-    """Return whether a type is a list of tuples of numbers and strings."""
-    return isinstance(t, ListType) and isinstance(t.elem, TupleType) and all(map(is_of_numbers, t.elem.items))
+    """Return whether a type is a list of tuples or lists of numbers and strings."""
+    if not isinstance(t, ListType):
+        return False
+    return is_of_numbers(t.elem) or isinstance(t.elem, TupleType) and all(map(is_of_numbers, t.elem.items))
 
 
 def _with_outer(op: Op) -> Iterator[Op]:

@@ -312,8 +312,7 @@ def limited_rows(reader: Reader, walks: list[Walk]) -> Iterator[list[AbstractVal
     """Yield the rows of a zip of known and other sequences, each on demand."""
     for i, row in enumerate(zip(*(w.items for w in walks if w.items is not None), strict=False)):
         known = iter(row)
-        at = RuntimeValue(materialize(reader, Known(i)))
-        yield [next(known) if w.item is None else w.item(at) for w in walks]
+        yield [next(known) if w.item is None else w.item(Known(i)) for w in walks]
 
 
 def length_of(walk: Walk) -> AbstractValue:
@@ -350,7 +349,10 @@ def count_walk(reader: Reader, walk: Walk) -> Walk:
     if walk.items is not None and walk.limit is None:
         items = list(walk.items)
         made = new_list(reader, items, (reader.position.loc, "zip"))
-        return Walk(items=items) if made.value is None else walk_list(reader, made)
+        if made.value is None:
+            return Walk(items=items)
+        count = Known(len(items))  # no name has the list, so that it keeps its length
+        return replace(walk_list(reader, made), count=(Known(0), count, Known(1)), length=lambda: count, lists=[])
     if walk.count is None or starts_at_zero(walk.count) or walk.item is None:
         return walk
     start, _, step = walk.count

@@ -6,8 +6,6 @@ import ast
 from collections.abc import Callable, Sequence
 from types import FunctionType
 
-from scriptc.frontend.environment.lookup import find_source
-from scriptc.frontend.reader.binding import bind_arguments
 from scriptc.frontend.reader.dispatch import runs
 from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.exceptions import finishing, go_on, protected, putting_off
@@ -25,7 +23,7 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     Unbound,
 )
-from scriptc.frontend.values.frame import Frame, Leaving
+from scriptc.frontend.values.frame import Leaving
 from scriptc.frontend.values.predicates import is_known
 from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import describe, raise_value
@@ -101,13 +99,11 @@ def generated(reader: Reader, node: ast.With, manager: ManagerValue, enter: Call
     Meanwhile the heap holds the variables that the body assigns, since paths of the generator join them. If the body is
     left early, the rest of the generator runs first.
     """
-    source = find_source(reader, manager.func)
-    assert isinstance(source.node, ast.FunctionDef)
-    generator = source.node.body
+    node_of_generator, caller, made = manager.generator.node, reader.position.frame, manager.generator.frame
+    assert isinstance(node_of_generator, ast.FunctionDef)
+    generator = node_of_generator.body
     if not _yields_once(generator):
         reader.reject("manager_with_other_yields")
-    caller, made = reader.position.frame, Frame(source, manager.func, reader.position.loc)
-    bind_arguments(reader, made, manager.func, manager.args, manager.kwargs)
     leaving = Leaving()
     reader.heap.contents[leaving.way], reader.heap.contents[leaving.returned] = Known(0), Unbound()
     leaves = any(has_leave(node.body, kind) for kind in (ast.Break, ast.Continue)) or _returns(node.body)

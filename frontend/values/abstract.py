@@ -10,7 +10,7 @@ import ast
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType, GeneratorType
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from scriptc.frontend.environment.dependencies import record_dependency
@@ -474,9 +474,7 @@ class PartialValue(AbstractValue):
 class ManagerValue(AbstractValue):
     """The result of calling a generator that contextlib.contextmanager decorates."""
 
-    func: FunctionType
-    args: Sequence[AbstractValue]
-    kwargs: dict[str, AbstractValue]
+    generator: YieldsValue
 
 
 @dataclass(eq=False, slots=True)

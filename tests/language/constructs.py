@@ -87,7 +87,7 @@ ACCEPTED: dict[str, str] = {
         "exceptions.not_suppressed exceptions.managers_that_do_nothing exceptions.generator_as_manager "
         "managers.left_by_return managers.left_by_break managers.left_in_every_way managers.two_left_at_once "
         "managers.left_inside_finally managers.left_through_finally managers.unbound_in_managers "
-        "managers.one_of_several"
+        "managers.one_of_several managers.generator_in_a_wrapper"
     ),
     "None beside other values": (
         "optional.bound_on_a_path_that_always_raises optional.items_of_a_list_that_is_always_empty "
@@ -312,7 +312,8 @@ ACCEPTED: dict[str, str] = {
     "lists of dims that a `for` loop builds": "unrolled.dims_that_a_loop_collects",
     "lists of dims from comprehensions, slices, `del`, `remove`, sorting": (
         "dims.left_out_by_a_test dims.sliced dims.deleted_and_sorted dims.removed dims.sorted_by_a_key "
-        "dims.sorted_as_far_as_known dims.left_out_by_an_argument dims.dims_of_a_size dims.pads_as_pairs"
+        "dims.sorted_as_far_as_known dims.left_out_by_an_argument dims.dims_of_a_size dims.pads_as_pairs "
+        "dims.shapes_of_several_ranks dims.dims_from_a_range_in_a_zip"
     ),
     "kernel sizes, strides and indices into values of several types that are computed from sizes": (
         "dims.kernel_of_a_size dims.kernel_of_the_size_of_an_item dims.kernel_of_the_size_of_an_appended_item "
@@ -397,7 +398,7 @@ ACCEPTED: dict[str, str] = {
         "specials.text_as_the_index_of_a_pair"
     ),
     "`ModuleList`, `ModuleDict`, `ParameterList`, `ParameterDict`, lists and dicts of modules": (
-        "modules.ModuleDicts modules.Parameters modules.Lists"
+        "modules.ModuleDicts modules.Parameters modules.Lists modules.KeepsANamedTuple modules.WalksLayersBesideLists"
     ),
     "containers of modules with `__getitem__`, `__iter__`, `__len__` or `__contains__` of their own": (
         "specials.OwnContainers specials.MissingModules"
@@ -405,7 +406,7 @@ ACCEPTED: dict[str, str] = {
     "`parameters()`, `named_parameters()`, `buffers()`, `children()`, `modules()` and the like": "known_lengths.Tied",
     "`m.to(device)`, `m.cpu()`, `m.float()` and the like, `self.m = self.m.to(device)`": "modules.MovedToWhereItIs",
     "modules with a `__call__` of their own, `super().__call__`": "modules.Twice modules.OnlyCalled",
-    "modules made in compiled code": "modules.MakesModules",
+    "modules made in compiled code": "modules.MakesModules modules.MakesASequence",
     "modules of your own made in compiled code that wrap functions, modules, numbers": "modules.MakesWrappers",
     "forward hooks and pre-hooks of submodules": "modules.Hooked modules.Normed",
     "`torch.distributions`: `Categorical`, `Normal`, `Bernoulli`": (
@@ -413,6 +414,10 @@ ACCEPTED: dict[str, str] = {
         "libraries.Prior"
     ),
     "`torch.utils._pytree`": "libraries.trees",
+    "`type(t)` and `isinstance(t, nn.Parameter)` of parameters that modules hold": "modules.AsksForClasses",
+    "`torch.nn.attention.sdpa_kernel` with `SDPBackend.MATH` among the backends": "managers.backends_of_attention",
+    "`struct.pack`, `struct.unpack` of known numbers": "libraries.numbers_as_bytes",
+    "`torch._assert_async`": "libraries.asserted_of_tensors",
     "`torch.range`": "libraries.ranges_with_their_ends",
     "`PackedSequence` through `nn.LSTM`, `nn.GRU`, `nn.RNN`": "",  # tests/test_recurrent.py
     "`torch.jit`: `annotate`, `unused`, `ignore`, `export`, `is_scripting`, `isinstance`, `Final`": (

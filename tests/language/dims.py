@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from language.cases import cases
@@ -146,3 +148,30 @@ def pads_as_pairs(x, dim):
     pad = [(0, 0)] * x.ndim
     pad[dim] = (0, -x.shape[dim] % 4)
     return torch.nn.functional.pad(x, pad=sum(pad[::-1], ()))
+
+
+@cases((X,), (X[:, :1],))
+def shapes_of_several_ranks(x):
+    """As einops unpacks tensors: -1 stands for a size that follows from the others, and no size is negative."""
+    shapes = []
+    for t in (x, x[0], x[0, 0]):
+        shapes.append(t.shape[2:])
+    lengths = [-1 if -1 in shape else math.prod(shape) for shape in shapes]
+    places = [0] * len(shapes) + [x.numel()]
+    if sum(int(n == -1) for n in lengths) == 0:
+        for i, n in enumerate(lengths[:-1]):
+            places[i + 1] = places[i] + n
+    else:
+        unknown = lengths.index(-1)
+        for i in range(unknown):
+            places[i + 1] = places[i] + lengths[i]
+    flat = x.reshape(-1)
+    found = [flat[places[i] : places[i] + lengths[i]].reshape((*shape, 1)) for i, shape in enumerate(shapes)]
+    return found, places, x.shape[0] > -1, -2 == len(places)
+
+
+@cases((X[0, 0], 2), (X[0, 0], 3), (X[0], 2))
+def dims_from_a_range_in_a_zip(x, n):
+    for dim, size, step in zip(range(1, x.dim()), (2, n), (1, 2)):  # noqa: B905
+        x = x.unfold(dim, size, step)
+    return x

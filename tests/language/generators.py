@@ -313,6 +313,21 @@ def objects_walked(n: int) -> tuple[Any, ...]:
     return total, first, list(counter), list(Evens(n)), [*ByIndex(n)], [i + 1 for i in CountsDown(n)], next(counter, 9)
 
 
+@cases(([6], 3), ([6], 0), ([], 2), ([6, 7, 8], 1))
+def zipped_with_lists_that_grow(xs: list[int], n: int) -> tuple[Any, ...]:
+    """As in Python, zip asks whether a list has an item when it is the list's turn."""
+
+    def grows() -> Iterator[int]:
+        for i in range(n):
+            xs.append(i)
+            xs[i // 2] = 10 * i
+            yield i
+
+    behind = [a - b for a, b in zip(grows(), xs)]  # noqa: B905
+    before = [a - b for a, b in zip(xs, grows())]  # noqa: B905
+    return behind, before, list(map(max, xs, grows(), xs)), xs
+
+
 @cases((X,))
 def sequence_of_the_library(x: Tensor) -> tuple[Any, ...]:
     held = Held([x, x + 1])
@@ -327,7 +342,7 @@ construct(
     "read where a loop walks them; not as results or arguments, and no `yield` inside `try` or `with` under a loop",
     added, left_by_break_and_continue, left_by_return, taken_at_once, within_comprehensions, beside_other_sequences,
     taken_by_names, asked_for_an_item, no_iterators, runs_in_step, delegates, nested_in_itself, raises_within, stops_itself,
-    stops_the_loop,
+    stops_the_loop, zipped_with_lists_that_grow,
 )  # fmt: skip
 construct(
     "Iterators", "objects with `__iter__`, `__next__` or `__getitem__` of their own", "", objects_walked,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import struct
 from typing import NamedTuple
 
 import torch
@@ -192,3 +193,19 @@ SCALED = Scaled(3)
 def remembered_results(x, n):
     total = x * fibonacci(40) + causal(x.size(0))
     return total, squares(3), squares(n), SCALED.times(2) + SCALED.times(n)
+
+
+@cases((X,))
+def numbers_as_bytes(x):
+    """As float32 holds them."""
+    return x * struct.unpack("f", struct.pack("f", 0.1))[0], struct.calcsize("2d")
+
+
+@cases((X,), (X[:0],), (X * 0,))
+def asserted_of_tensors(x):
+    try:
+        torch._assert_async(x.sum().isfinite())
+        torch._assert_async((x != 0).any(), "all are zero")
+    except RuntimeError as e:
+        return str(e)
+    return "no zeros alone"

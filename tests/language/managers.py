@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from language.cases import cases
 
@@ -174,3 +176,39 @@ def one_of_several(x, n):
         with chosen:
             x = x * 2 + i
     return x, log
+
+
+def counted_twice(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, n=2, **kwargs)
+
+    return wrapper
+
+
+@contextlib.contextmanager
+@counted_twice
+def wrapped(log, n=1):
+    log.append(n)
+    yield n
+    log.append(-n)
+
+
+@cases((X, True), (X, False))
+def generator_in_a_wrapper(x, flag):
+    log = []
+    with wrapped(log) as n:
+        x = x * n
+    manager = wrapped(log)
+    log.append(9)
+    with manager as n:
+        x = x + n
+        if flag:
+            return x, log
+    return x * 2, log
+
+
+@cases((torch.ones(1, 2, 3, 4),), (torch.ones(2, 2, 1, 4),))
+def backends_of_attention(q):
+    with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
+        return torch.nn.functional.scaled_dot_product_attention(q, q + 1, q)

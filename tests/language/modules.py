@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Final, List, Optional  # noqa: UP035
+from typing import Dict, Final, List, NamedTuple, Optional  # noqa: UP035
 
 import torch
 from three_ways import Program, call
@@ -370,3 +370,80 @@ class MovedToWhereItIs(ModuleDicts):
 
 
 listed(MovedToWhereItIs, call(X))
+
+
+class Paired(NamedTuple):
+    scale: int
+    shift: int
+
+    def both(self) -> int:
+        return self.scale + self.shift
+
+
+class KeepsANamedTuple(nn.Module):
+    """The methods of named tuples that modules keep."""
+
+    def __init__(self):
+        super().__init__()
+        self.pair = Paired(2, 5)
+
+    def forward(self, x):
+        moved = self.pair._replace(shift=1)
+        return x * self.pair._asdict()["scale"] + moved.shift, self.pair.index(5), self.pair.count(2), self.pair.both()
+
+
+listed(KeepsANamedTuple, call(X))
+
+
+class AsksForClasses(nn.Module):
+    """Parameters that modules hold are known as such, and so are tensors that ops make."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+        self.rest = nn.ParameterList([torch.ones(2)])
+        self.register_buffer("held", torch.ones(3))
+
+    def forward(self, x):
+        found = {nn.Parameter: "parameter", Tensor: "tensor"}
+        kept = self.weight
+        with torch.no_grad():
+            self.weight.mul_(1)
+        classes = [found[type(t)] for t in (self.weight, kept, self.rest[0], self.held, kept + 1, x)]
+        asked = isinstance(self.weight, nn.Parameter), isinstance(x + 1, nn.Parameter), isinstance(kept, Tensor)
+        return classes, asked, self.weight.__class__.__name__, x * kept
+
+
+listed(AsksForClasses, call(X), call(X[:1]))
+
+
+class MakesASequence(nn.Module):
+    """A container of modules of the net, made where it is called."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3), nn.ReLU(), nn.BatchNorm1d(3)])
+
+    def forward(self, x):
+        sequence = nn.Sequential(*self.layers)
+        return sequence(x), nn.Sequential(self.layers[0], nn.Tanh())(x), len(sequence)
+
+
+listed(MakesASequence, call(X), call(X[:1]))
+
+
+class WalksLayersBesideLists(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3), nn.ReLU()])
+
+    def forward(self, x, **given):
+        settings = [(dict(), dict()) for _ in range(len(self.layers))]
+        for layer, (first, _) in list(zip(self.layers, settings)):  # noqa: B905
+            x = x + layer(x, **first)
+        for layer, (first, _) in [(a, b) for a, b in zip(self.layers, settings)]:  # noqa: B905
+            x = layer(x, **first)
+        return x
+
+
+listed(WalksLayersBesideLists, call(X), call(X[:1]))

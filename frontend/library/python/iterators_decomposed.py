@@ -119,19 +119,22 @@ def numbered(items: Any, start: Any) -> Iterator[Any]:
 
 
 def beside(before: Any, items: Any, after: Any) -> Iterator[Any]:
-    """Yield the rows of `zip(*before, items, *after)`, where `items` is a generator and all others have a length."""
+    """Yield the rows of `zip(*before, items, *after)`, where `items` is a generator and all others have a length.
+
+    The others may be lists that change meanwhile. As in Python, the items of `before` are read before the generator's.
+    """
     i = 0
-    shortest = min(len(other) for other in before + after) if before + after else None
-    shortest_before = min(len(other) for other in before) if before else None
-    if shortest_before == 0:
+    if before and min(len(other) for other in before) == 0:
         return
+    row = tuple(other[0] for other in before)
     for item in items:
-        if i == shortest:
+        if after and i >= min(len(other) for other in after):
             return
-        yield (*(other[i] for other in before), item, *(other[i] for other in after))
+        yield (*row, item, *(other[i] for other in after))
         i += 1
-        if i == shortest_before:
+        if before and i >= min(len(other) for other in before):
             return
+        row = tuple(other[i] for other in before)
 
 
 def mapped(function: Any, sequence: Any, *others: Any) -> Any:

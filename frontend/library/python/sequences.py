@@ -36,11 +36,13 @@ from scriptc.frontend.values.predicates import (
     has_known_length,
     is_generator,
     is_known,
+    is_list,
     is_made_list,
     is_none,
     is_set,
     is_tensor,
 )
+from scriptc.frontend.values.structure import holds_function
 from scriptc.frontend.values.verbs import class_name_of, is_run_time, length, materialize, python_class, taken, type_of
 from scriptc.ir.core import Block
 from scriptc.ir.ops.rules import elem_of
@@ -70,7 +72,7 @@ def list_(r: Reader, sequence: AbstractValue | None = None) -> AbstractValue:
     if (walked := iterated(r, sequence)) is not sequence or is_generator(sequence):
         return list_(r, taken(r, walked))
     items = all_items(r, sequence)
-    if items is None and is_run_time(r, sequence):
+    if items is None and is_run_time(r, sequence) and not holds_function(sequence):
         return r.call(Known(lists.items_of), [sequence], {})
     return new_list(r, r.iterate(sequence) if items is None else items, site)
 
@@ -255,5 +257,8 @@ def zip_(r: Reader, *sequences: AbstractValue, strict: AbstractValue = Known(Fal
     if len(stepwise) != 1 or is_strict:
         return ZipValue(parts, strict=bool(is_strict))
     at = stepwise[0]
-    sides = [TupleValue([list_(r, part) for part in side]) for side in (parts[:at], parts[at + 1 :])]
+    sides = [
+        TupleValue([part if is_list(part) else list_(r, part) for part in side])  # a list may change meanwhile
+        for side in (parts[:at], parts[at + 1 :])
+    ]
     return r.call(Known(iterators.beside), [sides[0], parts[at], sides[1]], {})

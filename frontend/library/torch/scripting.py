@@ -11,9 +11,10 @@ from scriptc.frontend.values.predicates import is_known, is_tensor
 
 @serves(
     "torch.backends.mha.get_fastpath_enabled", "torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary",
-    "torch.overrides.has_torch_function_variadic", "torch.jit.is_scripting", "torch.jit.is_tracing",
+    "torch.overrides.has_torch_function_variadic", "torch.jit.is_scripting", "torch.jit.is_tracing", "torch._C._is_tracing",
     "torch._jit_internal.is_scripting", "torch.compiler.is_compiling", "torch.compiler.is_dynamo_compiling",
-    "torch.compiler.is_exporting", "torch.cuda.is_available",
+    "torch.compiler.is_exporting", "torch.cuda.is_available", "torch._C._are_functorch_transforms_active",
+    "torch._is_functional_tensor", "torch._C._functorch.is_functorch_wrapped_tensor",
 )  # fmt: skip
 def never(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     return Known(False)

@@ -90,3 +90,12 @@ def cuda_autocast(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> A
 )  # fmt: skip
 def refused(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     r.reject("builtin_function")
+
+
+@serves("torch.nn.attention._sdpa_kernel")
+def sdpa_kernel(r: Reader, backends: AbstractValue, set_priority: AbstractValue = Known(False)) -> AbstractValue:
+    """Allow backends of attention. Compiled code has one, which computes what `SDPBackend.MATH` does."""
+    chosen = [require_known(r, b, "a backend of sdpa_kernel()") for b in r.iterate(backends)]
+    if torch.nn.attention.SDPBackend.MATH not in chosen:
+        r.reject("attention_backend")
+    return Known(None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from language.rejected import write
 
@@ -216,3 +217,14 @@ def leaf_made_inside(x):
 @write("requires_grad_set", lambda x: torch.zeros(3) + x, (X,))
 def leaf_made_by_a_method(x):
     return torch.zeros(3).requires_grad_() + x  # refused
+
+
+def attends_by_any_backend(x):
+    with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
+        return torch.nn.functional.scaled_dot_product_attention(x, x, x)
+
+
+@write("attention_backend", attends_by_any_backend, (torch.ones(1, 2, 3, 4),))
+def attends_by_one_backend(x):
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):  # refused
+        return torch.nn.functional.scaled_dot_product_attention(x, x, x)
