@@ -11,6 +11,18 @@ import ast
 REJECTIONS: dict[str, tuple[str, str]] = {
     "argument_list_of_other": ("the caller's {what} cannot take {item}", "copy it first: {name}(...)"),
     "argument_of_creation": ("the argument {name}={value} is not supported in compiled code", "leave the argument out"),
+    "array_of_other": (
+        "a NumPy array cannot be made of {what} in compiled code",
+        "use numbers, arrays, and lists or tuples of these",
+    ),
+    "array_made_at_compile_time": (
+        "this operation on a NumPy array from outside is not supported: the array is read-only, or tensors lack its dtype",
+        "keep a writable array of a dtype that tensors have",
+    ),
+    "array_with_tensor": (
+        "an operator of a NumPy array and a tensor is not supported",
+        "convert the array: torch.from_numpy(a)",
+    ),
     "async_function": ("async functions aren't supported in compiled code", "compile a plain function"),
     "aten_operator": ("torch.ops.{name} is not supported yet", "use the function of torch that does the same"),
     "attribute_assigned": (
@@ -22,6 +34,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "assign None instead",
     ),
     "attribute_deleted": ("del of an attribute of {what} is not supported", "assign None to it"),
+    "attribute_of_array": (
+        "the attribute '{name}' of {what} is not supported in compiled code",
+        "use shape, ndim, size, dtype, itemsize, nbytes or T",
+    ),
     "attribute_of_autograd": (
         "compiled code cannot read '{name}', which belongs to autograd",
         "compute on values, not on autograd's state",
@@ -33,10 +49,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "attribute_of_function": (
         "attribute '{name}' of a function is not supported in compiled code",
         "keep it in a global or an attribute of the module",
-    ),
-    "attribute_of_numpy_number": (
-        "compiled code cannot use '{name}' of a NumPy number",
-        "convert the number by int() or float(), or use the module math",
     ),
     "attribute_of_outside_assigned": (
         "assignment to the attribute '{name}' of {what} is not supported",
@@ -289,6 +301,22 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a generator that serves as a context manager must yield exactly once on every path",
         "write the context manager as a class",
     ),
+    "numpy_function": (
+        "numpy.{name} is not supported",
+        "use another function of NumPy, or torch on torch.from_numpy(a)",
+    ),
+    "numpy_random": (
+        "numpy.random.{name} is not supported",
+        "use rand, random, uniform, randn, normal, randint, permutation, shuffle or choice of np.random",
+    ),
+    "slice_of_array": (
+        "a slice of a NumPy array with a computed step, or a negative step beside arrays, is not supported",
+        "index in two steps, and use known steps",
+    ),
+    "tensor_in_numpy": (
+        "a function of NumPy takes no tensor in compiled code",
+        "pass an array: x.numpy()",
+    ),
     "view_as_bool": ("a view of other elements as bools is not supported", "write x != 0, or x.bool()"),
     "mask_without_dims": ("index_put with a mask without dimensions is not supported", "write x[mask] = value"),
     "memoized_change": (
@@ -509,6 +537,14 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "type_statement": (
         "type statements inside a function aren't supported in compiled code",
         "define the alias at the top of the file",
+    ),
+    "view_of_reversed_array": (
+        "a view of, or a write to, a NumPy array that runs backward is not supported",
+        "make a copy: a[::-1].copy()",
+    ),
+    "view_of_read_only_array": (
+        "a view of, or a write to, a NumPy array that is read-only is not supported",
+        "make a copy: np.broadcast_to(a, shape).copy()",
     ),
     "with_of_other": (
         "with {what} is not supported in compiled code",

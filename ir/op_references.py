@@ -27,7 +27,8 @@ def resolve(name: str) -> Callable[..., Any]:
 
 
 def _own_refs() -> Mapping[str, Callable[..., Any]]:
-    """Return the references that are compositions of torch functions, by name."""
+    """Return the references that are compositions of functions of torch and NumPy, by name."""
+    import numpy
     import torch
 
     def reduce(name: str) -> Callable[..., Any]:
@@ -258,7 +259,14 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
             u, values, vh = A.new_empty(*batch, 0, 0), torch.linalg.svdvals(A), A.new_empty(*batch, 0, 0)
         return u, values, vh, info
 
+    def numpy_fill(dst: Any, a: float, b: float, normals: bool) -> Any:
+        draw = numpy.random.standard_normal if normals else numpy.random.random_sample
+        return dst.copy_(torch.as_tensor(a + b * draw(tuple(dst.shape))))
+
     own: dict[str, Callable[..., Any]] = {
+        "numpy_fill": numpy_fill,
+        "numpy_ints": lambda dst, low, high: dst.copy_(torch.as_tensor(numpy.random.randint(low, high, tuple(dst.shape)))),
+        "numpy_shuffle": lambda dst: dst.copy_(torch.from_numpy(numpy.random.permutation(len(dst)))),
         "tensor_text": tensor_text, "linalg:eigh": eigh, "linalg:svd": svd,
         "random_fill": random_fill, "random_slopes": random_slopes, "random_places": random_places,
         "random_permute": lambda dst: dst.copy_(torch.randperm(len(dst))),

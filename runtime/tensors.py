@@ -145,6 +145,29 @@ def python_word() -> int:
     return random.getrandbits(32)
 
 
+def numpy_begin() -> tuple[Any, int]:
+    """Return the state of NumPy's global generator for a call that draws from it, as an `sc_rng`, and its address."""
+    import numpy as np
+
+    given: Any = np.random.get_state()
+    name, words, taken, has_normal, normal = given
+    if name != "MT19937":
+        raise NotImplementedError("compiled code draws from NumPy's global generator only if it is an MT19937")
+    fields = "<u8 <i4 <i4 <u8 (624,)<u8 <f8 <f8 <f8 <i4 <f4 ?".split()
+    names = "seed left seeded next state normal_x normal_y normal_rho normal_is_valid next_float next_float_is_valid".split()
+    state = np.zeros((), np.dtype(list(zip(names, fields, strict=True)), align=True))
+    state["left"], state["seeded"], state["next"], state["state"] = 625 - taken, 1, taken, words
+    state["normal_y"], state["normal_is_valid"] = normal, has_normal
+    return state, state.ctypes.data
+
+
+def numpy_end(state: Any) -> None:
+    import numpy as np
+
+    words, taken = state["state"].astype(np.uint32), int(state["next"])
+    np.random.set_state(("MT19937", words, taken, int(state["normal_is_valid"]), float(state["normal_y"])))
+
+
 def bump(written: list[torch.Tensor]) -> None:
     """Tell autograd that the contents of these tensors have changed."""
     for tensor in written:
@@ -233,6 +256,8 @@ def host(exchange: bool) -> SimpleNamespace:
         random_begin=random_begin,
         python_word=python_word,
         random_end=random_end,
+        numpy_begin=numpy_begin,
+        numpy_end=numpy_end,
         make_exception=errors.make_exception,
         place_exception=errors.raised_at,
         warn=errors.warn,

@@ -15,7 +15,7 @@ from scriptc.backend_c.emit import emit_program
 from scriptc.backend_c.toolchain import find_compiler
 from scriptc.ir.core import Module
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, ListType, TensorType, Type, is_counted
-from scriptc.runtime import INCLUDE_DIR
+from scriptc.runtime import INCLUDE_DIR, tensors
 
 DRIVER = Path(__file__).parent / "compiled" / "driver.c"
 DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
@@ -92,7 +92,8 @@ class Compiled:
         self.state = {}
         cx = c.c_void_p(self.lib.drv_new())
         rng = torch.get_rng_state()
-        self.lib.drv_lend(cx, c.c_void_p(rng.data_ptr()), *self.hooks)
+        numpy_rng, numpy_address = tensors.numpy_begin()
+        self.lib.drv_lend(cx, c.c_void_p(rng.data_ptr()), c.c_void_p(numpy_address), *self.hooks)
         try:
             self.given.clear()
             types = [a.type for a in func.body.args] + [p.type for p in self.module.params.values()]

@@ -17,6 +17,7 @@ from language.constructs import REFUSED
 from language.rejected import (  # noqa: F401
     REJECTED,
     Rejected,
+    arrays,
     containers,
     modules,
     objects,
@@ -94,12 +95,12 @@ def test_compiled_and_scripted_functions() -> None:
 
 def test_errors_inside_of_what_a_lambda_calls() -> None:
     """Its own value hangs on what is in error, which is not reported again."""
-    with pytest.raises(scriptc.CompileError, match="torch.from_numpy is not supported"):
+    with pytest.raises(scriptc.CompileError, match="torch.from_file is not supported"):
         scriptc.compile(lambda x: _refused(x).sum())(torch.ones(2))
 
 
 def _refused(x: torch.Tensor) -> torch.Tensor:
-    return torch.from_numpy(x)
+    return torch.from_file(x)
 
 
 def test_arguments_that_do_not_fit() -> None:

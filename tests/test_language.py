@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from language import (  # noqa: F401  (they list their programs)
     arguments,
+    arrays,
     classes,
     complexes,
     constructors,

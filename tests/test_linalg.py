@@ -192,6 +192,51 @@ def test_right_sides_that_are_vectors() -> None:
         agree(solve, program, call(x, b))
 
 
+# ---- complex matrices ----
+
+
+def turned(*size: int) -> torch.Tensor:
+    """Return complex matrices, with pivots in some order."""
+    parts = made(2, *size)
+    return torch.complex(parts[0], parts[1]).flip(-1) if size[-1] == size[-2] else torch.complex(parts[0], parts[1])
+
+
+def complex_factors(x):
+    return lu_factors(x)
+
+
+def complex_inverses(x):
+    return *inverses(x), L.det(x)
+
+
+def complex_solutions(x, b):
+    LU, pivots = L.lu_factor(x)
+    both = [L.lu_solve(LU, pivots, b, adjoint=adjoint) for adjoint in (False, True)]
+    return L.solve(x, b), *L.solve_ex(x, b), *both
+
+
+def complex_solutions_from_the_right(x, b):
+    LU, pivots = L.lu_factor(x)
+    both = [L.lu_solve(LU, pivots, b, left=False, adjoint=adjoint) for adjoint in (False, True)]
+    return L.solve(x, b, left=False), *both
+
+
+def test_complex_matrices() -> None:
+    square = [turned(4, 4), turned(2, 3, 3).mT, turned(1, 1), turned(0, 0), turned(0, 3, 3), turned(20, 20)]
+    singular = torch.stack([turned(4, 4), SINGULAR + 0j, 1j * EYE, SINGULAR * 1j])
+    right = [(turned(4, 4), turned(2, 4)), (turned(4, 4).conj_physical(), turned(4, 2).mT)]
+    left = [(turned(4, 4), turned(4, 2)), (turned(2, 1, 4, 4), turned(3, 4, 1)), (turned(0, 0), turned(0, 2))]
+    for function, given in (
+        (complex_factors, [(x,) for x in (*square, singular, turned(3, 5), turned(2, 6, 4), turned(0, 3))]),
+        (complex_inverses, [(x,) for x in (*square, singular)]),
+        (complex_solutions, [*left, (singular, turned(4, 2))]),
+        (complex_solutions_from_the_right, right),
+    ):
+        program = scriptc.compile(function, optimize=OPTIMIZE)
+        for arguments in given:
+            agree(function, program, call(*arguments))
+
+
 def tensors(x, b):
     inverse = L.tensorinv(x, ind=1)
     return inverse, L.tensorsolve(x, b), L.tensorsolve(x.permute(2, 0, 1), b, dims=(0,))

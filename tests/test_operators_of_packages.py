@@ -13,20 +13,53 @@ from scriptc.ir.op_references import reference
 
 _DEFINED: list[torch.library.Library] = []
 _SCHEMAS = {
-    "nms": "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-    "roi_align": "(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
+    "torchvision::nms": "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "torchvision::roi_align": "(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
     "int sampling_ratio, bool aligned) -> Tensor",
+    "torchaudio::_lfilter_core_loop": "(Tensor input_signal_windows, Tensor a_coeff_flipped, "
+    "Tensor(a!) padded_output_waveform) -> Tensor(a!)",
+    "torchaudio::rnnt_loss_forward": "(Tensor logits, Tensor targets, Tensor logit_lengths, Tensor target_lengths, int blank, "
+    "float clamp, bool fused_log_softmax) -> (Tensor, Tensor)",
 }
+
+
+def filtered_in_eager(x: torch.Tensor, coefficients: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
+    order = coefficients.size(1)
+    for i in range(x.size(2)):
+        window = output[:, :, i : i + order]
+        output[:, :, i + order - 1] = x[:, :, i] - (window * coefficients).sum(-1)
+    return output
+
+
+def losses_in_eager(
+    logits: torch.Tensor, targets: torch.Tensor, frames: torch.Tensor, counts: torch.Tensor, blank: int, fused: bool
+) -> torch.Tensor:
+    """Add up the paths of each sequence."""
+    log_probs = logits.log_softmax(-1) if fused else logits
+    losses = []
+    for i in range(len(logits)):
+        paths: dict[tuple[int, int], torch.Tensor] = {}
+        for t in range(int(frames[i])):
+            for u in range(int(counts[i]) + 1):
+                stay = [paths[t - 1, u] + log_probs[i, t - 1, u, blank]] if t else []
+                emit = [paths[t, u - 1] + log_probs[i, t, u - 1, int(targets[i, u - 1])]] if u else []
+                paths[t, u] = torch.stack([*stay, *emit] or [torch.zeros(())]).logsumexp(0)
+        losses.append(-paths[t, u] - log_probs[i, t, u, blank])
+    return torch.stack(losses)
+
+
+_IN_EAGER = {"_lfilter_core_loop": filtered_in_eager, "rnnt_loss_forward": losses_in_eager}
 
 
 @pytest.fixture(autouse=True, scope="module")
 def operators() -> None:
-    """Define the operators of torchvision, unless it is loaded."""
+    """Define the operators of torchvision and torchaudio, unless these are loaded."""
     for name, schema in _SCHEMAS.items():
-        if not hasattr(torch.ops.torchvision, name):
-            library = torch.library.Library("torchvision", "FRAGMENT")
-            library.define(name + schema)
-            library.impl(name, reference(name), "CPU")
+        space, _, short = name.partition("::")
+        if not hasattr(getattr(torch.ops, space), short):
+            library = torch.library.Library(space, "FRAGMENT")
+            library.define(short + schema)
+            library.impl(short, _IN_EAGER.get(short) or reference(short), "CPU")
             _DEFINED.append(library)
 
 
@@ -38,6 +71,12 @@ def pooled(x: torch.Tensor, boxes: list[torch.Tensor], scale: float) -> torch.Te
     places = torch.cat([torch.full_like(b[:, :1], i) for i, b in enumerate(boxes)])
     rois = torch.cat([places, torch.cat(boxes)], 1)
     return torch.ops.torchvision.roi_align.default(x, rois, scale, 3, 2, -1, True)
+
+
+def filtered(x: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
+    output = x.new_zeros(x.size(0), x.size(1), x.size(2) + coefficients.size(1) - 1)
+    torch.ops.torchaudio._lfilter_core_loop(x, coefficients, output)
+    return output
 
 
 def boxes_of(count: int) -> torch.Tensor:
@@ -57,6 +96,46 @@ def test_operators_follow_their_schemas() -> None:
         compiled(boxes_of(40), torch.rand(3), 0.5)
     with pytest.raises(RuntimeError, match="boxes should be a 2d tensor, got 1D"):
         scriptc.compile(kept, optimize=0)(torch.rand(4), torch.rand(1), 0.5)
+
+
+def test_filters_add_up_as_in_torchaudio() -> None:
+    compiled = scriptc.compile(filtered, optimize=0)
+    for batch, samples, order in ((2, 30, 3), (1, 7, 1), (1, 0, 4)):
+        for dtype in (torch.float32, torch.float64):
+            x, coefficients = torch.rand(batch, 3, samples, dtype=dtype), torch.rand(3, order, dtype=dtype) / order
+            torch.testing.assert_close(compiled(x, coefficients), filtered(x, coefficients))
+    for x, coefficients in (
+        (torch.ones(1, 3, 9, dtype=torch.int64), torch.ones(3, 2, dtype=torch.int64)),
+        (torch.rand(1, 3, 9), torch.rand(3, 2, dtype=torch.float64)),
+        (torch.rand(1, 9, 3).mT, torch.rand(3, 2)),
+    ):
+        with pytest.raises(RuntimeError):
+            scriptc.compile(filtered, optimize=0)(x, coefficients)
+
+
+def transduced(*args: torch.Tensor | float) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.ops.torchaudio.rnnt_loss_forward(*args)
+
+
+def test_losses_of_transducers_and_their_gradients() -> None:
+    compiled = scriptc.compile(transduced, optimize=0)
+    frames, counts = (torch.tensor(n, dtype=torch.int32) for n in ((5, 3, 4), (1, 2, 0)))
+    targets = torch.tensor([[1, 2], [2, 2], [3, 1]], dtype=torch.int32)
+    for fused in (True, False):
+        for blank in (0, 4):
+            logits = torch.randn(3, 5, 3, 5, requires_grad=True)
+            losses = losses_in_eager(logits, targets, frames, counts, blank, fused)
+            (wanted,) = torch.autograd.grad(losses.sum(), logits)
+            given = (logits.detach(), targets, frames, counts, blank)
+            found, gradients = compiled(*given, -1.0, fused)
+            torch.testing.assert_close(found, losses.detach())
+            torch.testing.assert_close(gradients, wanted)
+            torch.testing.assert_close(compiled(*given, 0.1, fused)[1], wanted.clamp(-0.1, 0.1))
+    for wrong in (targets.long(), targets[:2], targets.mT):
+        with pytest.raises(RuntimeError, match="targets"):
+            compiled(logits.detach(), wrong, frames, counts, 0, -1.0, True)
+    with pytest.raises(RuntimeError, match="blank must be within"):
+        compiled(logits.detach(), targets, frames, counts, 5, -1.0, True)
 
 
 def test_a_region_of_no_image_raises() -> None:

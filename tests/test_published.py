@@ -26,11 +26,17 @@ def test_equal(value: Any) -> None:
     assert difference(value, value) is None
 
 
+def test_equal_within_the_tolerance_of_a_dtype() -> None:
+    for dtype, error in ((torch.float32, 1e-5), (torch.complex64, 1e-5j), (torch.complex128, 1e-10)):
+        assert difference(X.to(dtype) + error, X.to(dtype)) is None
+
+
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
         (X, X + 1),
         (X, X.double()),
+        (X + 0j, X + 0.1j),
         (X, X[:1]),
         ((X, 1), (X, 2)),
         (1.5, 1.6),

@@ -33,6 +33,15 @@ def halves(n: int) -> Any:
     return a, torch.randn(n, dtype=torch.bfloat16), torch.randn(n, dtype=torch.float16)
 
 
+def complexes(n: int, deviation: float) -> Any:
+    a = torch.rand(n, 2, dtype=torch.complex64)
+    b = torch.randn(n, dtype=torch.complex128)
+    torch.rand_like(a)
+    a.t()[0].uniform_(-2, 3)
+    b[1:].normal_(0.5, deviation)
+    return a, b, torch.randn_like(a.t()), torch.normal(a, 2.0), torch.normal(0.5, deviation, (n,), dtype=torch.complex64)
+
+
 def integers(n: int) -> Any:
     a = torch.randint(10, (n,))
     b = torch.randint(-5, 2**40, (n, 2))
@@ -119,6 +128,7 @@ CASES: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (makes, [(0,), (1,), (8,), (16,), (37,), (1000,)]),
     (likes, [(X,), (X[:2],), (torch.ones(5, 7),)]),
     (halves, [(3,), (16,), (37,)]),
+    (complexes, [(0, 2.0), (1, 0.5), (9, 0.0), (40, 2.0)]),
     (integers, [(0,), (1,), (9,)]),
     (in_place, [(X,)]),
     (permuted, [(X,)]),

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
+import numpy as np
 import torch
 
 import scriptc
@@ -248,6 +249,12 @@ def _same(a: Any, b: Any, at: str) -> None:
         found = [(t.dtype, tuple(t.shape), _significant_strides(t), t.requires_grad) for t in (a, b)]
         assert found[0] == found[1], f"{at}: {found[1]}, but eager: {found[0]}"
         torch.testing.assert_close(b, a, equal_nan=True, msg=lambda m: f"{at}: {m}\n{b}\neager: {a}")
+    elif isinstance(a, (np.ndarray, np.number)):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape), f"{at}: {b.dtype}{b.shape}, but eager: {a.dtype}{a.shape}"
+        _same(*(torch.tensor(np.array(array)) for array in (a, b)), at)
+        if isinstance(a, np.ndarray):
+            strides = [[s for n, s in zip(t.shape, t.strides, strict=True) if n > 1] for t in (a, b)]
+            assert strides[0] == strides[1] or not a.size, f"{at}: strides {strides[1]}, but eager: {strides[0]}"
     elif isinstance(a, (list, tuple, deque)):
         assert len(a) == len(b), f"{at}: {b!r}, but eager: {a!r}"
         for i, (x, y) in enumerate(zip(a, b, strict=True)):
@@ -297,7 +304,7 @@ def _is_structure(value: Any) -> bool:
 
 def _objects(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Mutable objects: tensors, lists, instances and what they hold."""
-    if isinstance(value, (torch.Tensor, list, dict, set)) or _is_structure(value):
+    if isinstance(value, (torch.Tensor, np.ndarray, list, dict, set)) or _is_structure(value):
         yield path, value
     if _is_structure(value):
         for k, v in vars(value).items():
@@ -327,9 +334,17 @@ def _places(result: Any, given: list[tuple[str, Any]]) -> list[str]:
             and o.numel()
             and _storage(o) == _storage(obj)
         ]
+        if isinstance(obj, np.ndarray):
+            views = [f"in the memory of {name}" for name, o in given if isinstance(o, torch.Tensor) and _is_inside(obj, o)]
         again = seen.setdefault(id(obj), path)
         found.append(f"{path}: {(same or views or ['new'])[0]}{'' if again == path else f' again {again}'}")
     return found
+
+
+def _is_inside(array: np.ndarray[Any, Any], tensor: torch.Tensor) -> bool:
+    """Return whether an array lies in the storage of a tensor."""
+    offset = array.__array_interface__["data"][0] - _storage(tensor)
+    return array.size > 0 and 0 <= offset < tensor.untyped_storage().nbytes()
 
 
 def _storage(t: torch.Tensor) -> int:

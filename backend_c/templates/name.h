@@ -54,7 +54,7 @@ typedef struct @{name}_context @{name}_context;
 @{NAME}_API void @{name}_context_set_output(@{name}_context *context, const scriptc_output *output);
 @{NAME}_API void @{name}_context_set_read_only(@{name}_context *context, bool on); /* on: writes to arguments raise */
 /* Seed the random numbers. The next calls draw those that the original draws after torch.manual_seed(seed) and
- * random.seed(seed). */
+ * random.seed(seed), and np.random.seed(seed) for seeds below 2^32. */
 @{NAME}_API void @{name}_context_seed(@{name}_context *context, uint64_t seed);
 
 /* Return the error of the context's last call, never NULL. Its strings live until the next call. */

@@ -558,7 +558,7 @@ class Model:
         self._shared.state = state
 
     def seed(self, seed):
-        """Do what torch.manual_seed and random.seed do, for the calls of this thread."""
+        """Do what torch.manual_seed, random.seed and np.random.seed do, for the calls of this thread."""
         self._shared.loaded.c("context_seed")(self._shared.context().handle, c.c_uint64(seed))
 
     def __call__(self, *args, **kwargs):

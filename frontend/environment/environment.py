@@ -34,8 +34,10 @@ class Environment:
     same_as: dict[str, str] = field(default_factory=dict)  # by name of a container in the arguments: its first name
     module_paths: dict[int, str] = field(default_factory=dict)  # by id of a submodule of the entry: its path
     names: dict[int, str] = field(default_factory=dict)  # ahead of time, by id: names of tensors and dicts outside
-    numpy_numbers: dict[int, AbstractValue] = field(default_factory=dict)  # by id: results of NumPy's functions
-    autocast: list[str | None] = field(default_factory=list)  # the dtypes of the `autocast`s around the code, innermost last
+    arrays: dict[int, Any] = field(default_factory=dict)  # by id of a NumPy array outside: a tensor of its memory
+    autocast: list[str | None] = field(
+        default_factory=list
+    )  # the dtypes of the `autocast`s around the code, innermost last
 
     def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:
         """Add a guard, unless compiled code made the container."""

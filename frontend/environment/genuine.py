@@ -12,6 +12,7 @@ import os
 from types import CodeType, MethodDescriptorType, ModuleType
 from typing import Any
 
+import numpy as np
 import torch
 
 _NAMED = {
@@ -23,19 +24,20 @@ _SOURCE_OF_CALLS = torch.nn.modules.module.__file__
 
 @functools.cache
 def _folders() -> tuple[str, ...]:
-    """Return the folders of the code of torch, Python and scriptc, without other packages in the same place."""
+    """Return the folders of the code of torch, NumPy, Python and scriptc, without other packages in the same place."""
     import sysconfig  # most processes compile nothing and need no paths
 
     own = os.path.dirname(os.path.dirname(__file__))  # the front end
     paths = sysconfig.get_paths()
     return tuple(
-        os.path.join(f, "") for f in (os.path.dirname(torch.__file__), paths["stdlib"], paths["platstdlib"], own)
+        os.path.join(f, "")
+        for f in (os.path.dirname(torch.__file__), os.path.dirname(np.__file__), paths["stdlib"], paths["platstdlib"], own)
     )
 
 
 @functools.lru_cache(maxsize=1 << 12)
 def _is_installed(file: str) -> bool:
-    """Return whether a file belongs to torch, Python or scriptc. Other packages lie in a folder of Python's own
+    """Return whether a file belongs to torch, NumPy, Python or scriptc. Other packages lie in a folder of Python's own
     modules."""
     inside = [file.removeprefix(folder) for folder in _folders() if file.startswith(folder)]
     return file.startswith("<frozen ") or any("site-packages" not in path.split(os.sep) for path in inside)
@@ -48,6 +50,8 @@ def is_patch(obj: Any) -> bool:
     if isinstance(obj, (staticmethod, classmethod)):
         return is_patch(obj.__func__)
     code = getattr(obj, "__code__", None)
+    if type(getattr(obj, "__func__", obj)).__name__ == "cython_function_or_method":
+        return False  # the path of its source is that of the machine that built it
     if isinstance(code, CodeType):
         return not (
             _is_installed(code.co_filename) or code.co_filename.startswith("<")

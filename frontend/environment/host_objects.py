@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+import numpy as np
 import torch
 
 from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
@@ -77,13 +78,13 @@ def uncompiled(obj: Any) -> Any:
     return getattr(obj, "__scriptc_original__", obj)
 
 
-def without_numpy(obj: Any) -> Any:
-    """Return a NumPy scalar as the equal Python number. A float32 scalar stays, since it computes otherwise."""
-    if not is_instance(obj, "numpy", "generic"):
-        return obj
-    bits = obj.dtype.itemsize * 8
-    is_python = obj.dtype.kind in "bi" or (obj.dtype.kind, bits) in (("f", 64), ("u", 8), ("u", 16), ("u", 32))
-    return obj.item() if is_python else obj
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    return np.dtype(TORCH_NAMES[name])
+
+
+def name_of_numpy_dtype(dtype: Any) -> str | None:
+    """Return our name of a NumPy dtype; None for dtypes that tensors lack."""
+    return FROM_TORCH.get(np.dtype(dtype).name) if np.dtype(dtype).isnative else None
 
 
 _LEGACY_NAMES = dict(

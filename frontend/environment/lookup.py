@@ -5,15 +5,24 @@ from __future__ import annotations
 
 import builtins
 from collections import deque
+from functools import partial
 from types import FunctionType
 from typing import Any
 
+import numpy as np
 import torch
 
 from scriptc.frontend.environment.arguments import parameter
-from scriptc.frontend.environment.dependencies import forget
+from scriptc.frontend.environment.dependencies import forget, record_this_process
 from scriptc.frontend.environment.genuine import BUILTINS, is_patch
-from scriptc.frontend.environment.host_objects import dtype_name, is_own, refuse_tensor, scripted, uncompiled
+from scriptc.frontend.environment.host_objects import (
+    dtype_name,
+    is_own,
+    name_of_numpy_dtype,
+    refuse_tensor,
+    scripted,
+    uncompiled,
+)
 from scriptc.frontend.environment.specs import LateBoundTensor, LateBoundValue, ScalarSpec, TensorSpec
 from scriptc.frontend.environment.state import attribute_slot, has_item_slots, slot_value
 from scriptc.frontend.environment.views_of_state import view_of_state
@@ -25,10 +34,18 @@ from scriptc.frontend.environment.watching import (
     watch_class_attribute,
     watch_object,
 )
-from scriptc.frontend.operations.numpy_numbers import as_python
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.functions import Source, SourceError, source_of
-from scriptc.frontend.values.abstract import AbstractValue, Bound, CallerLocation, DictValue, Known, RuntimeValue
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    ArrayValue,
+    Bound,
+    CallerLocation,
+    DictValue,
+    Known,
+    NumpyScalarValue,
+    RuntimeValue,
+)
 from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.predicates import defining_op, is_known
 from scriptc.ir.core import Param
@@ -67,12 +84,42 @@ def object_outside(reader: Reader, obj: Any) -> AbstractValue:
     A list that the code changes is a slot, whatever path leads to it.
     """
     if id(obj) not in reader.assumptions.changed or isinstance(obj, list) and has_item_slots(reader, obj):
-        return as_python(reader, obj)
+        return numpy_outside(reader, obj) or Known(obj)
     for at, slot in reader.state.slots.items():
-        if isinstance(slot.container, dict) and slot.container[slot.location.key] is obj and reader.state.keeps_object(at):
+        if (
+            isinstance(slot.container, dict)
+            and slot.container[slot.location.key] is obj
+            and reader.state.keeps_object(at)
+        ):
             guard_item(reader, slot.container, slot.location.key, obj)
             return slot_value(reader, slot)
     reader.reject("container_outside_changed", kind=type(obj).__name__)
+
+
+def layout_of(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    """Return where the elements of an array are."""
+    return array.ctypes.data, array.dtype, array.shape, array.strides, array.flags.writeable
+
+
+def numpy_outside(reader: Reader, obj: Any) -> AbstractValue | None:
+    """Return a NumPy array or scalar outside; None for other objects, and for dtypes that tensors lack.
+
+    A tensor of the array's memory is late-bound, so each call reads the present elements.
+    """
+    if not isinstance(obj, (np.generic, np.ndarray)) or (dtype := name_of_numpy_dtype(obj.dtype)) is None:
+        return None
+    if isinstance(obj, np.generic):
+        return NumpyScalarValue(Known(obj.item()), dtype)
+    if type(obj) is not np.ndarray or not obj.flags.writeable or any(stride < 0 for stride in obj.strides):
+        return None
+    if id(obj) not in reader.environment.arrays:
+        reader.environment.arrays[id(obj)] = torch.from_numpy(obj)
+        reader.environment.keep.append(obj)
+        layout = partial(layout_of, obj)
+        reader.environment.guard("CALL_GIVES", layout, None, layout())
+        record_this_process()
+    tensor = reader.environment.arrays[id(obj)]
+    return ArrayValue(late_bound_tensor(reader, tensor, {"array": tensor}, "array", "array"))
 
 
 def late_bound_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key: Any, name: str) -> AbstractValue:

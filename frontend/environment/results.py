@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
-from scriptc.frontend.environment.host_objects import dtype_name
+from scriptc.frontend.environment.host_objects import dtype_name, numpy_dtype
 from scriptc.frontend.environment.specs import (
     ConstantSpec,
     DictSpec,
@@ -25,7 +27,7 @@ from scriptc.frontend.environment.specs import (
 )
 from scriptc.frontend.library.torch.futures_decomposed import Future
 from scriptc.frontend.reader.errors import Conflict
-from scriptc.frontend.values.abstract import AbstractValue, Made
+from scriptc.frontend.values.abstract import AbstractValue, ArrayValue, Made, NumpyScalarValue
 from scriptc.frontend.values.predicates import is_known, made_of
 from scriptc.frontend.values.user_classes import CONTENT, container_base
 from scriptc.frontend.values.verbs import result_of
@@ -168,6 +170,80 @@ class DequeMaker:
         return hash(DequeMaker)
 
 
+class ArrayMaker:
+    """Make a NumPy array that shares the memory of a tensor. Containers hold an array as such a tuple of a tensor.
+
+    flips: the dims along which the array runs backward.
+    read_only: whether NumPy refuses writes to the array.
+    `array_maker` gives the one maker for these.
+    """
+
+    def __init__(self, flips: tuple[int, ...] = (), read_only: bool = False):
+        self.flips = flips
+        self.read_only = read_only
+        self.__name__ = "read-only ndarray" if read_only else "ndarray"
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        (tensor,) = values
+        if tensor is None:  # in an alternative that was not taken
+            return None
+        array = tensor.detach().numpy()
+        if self.read_only:
+            array.flags.writeable = False
+        return np.flip(array, self.flips) if self.flips else array
+
+    def parts(self, made: Any) -> list[Any]:
+        return [torch.from_numpy(np.flip(made, self.flips) if self.flips else made)]
+
+    def value_of(self, parts: list[AbstractValue]) -> AbstractValue:
+        return ArrayValue(parts[0], self.flips, self.read_only)
+
+    def is_value(self, value: Any, spec: Spec) -> bool:
+        return isinstance(value, np.ndarray) and is_value_of(spec, self.parts(value)[0])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ArrayMaker) and (self.flips, self.read_only) == (other.flips, other.read_only)
+
+    def __hash__(self) -> int:
+        return hash((self.flips, self.read_only))
+
+
+array_maker = functools.cache(ArrayMaker)
+
+
+class NumpyScalarMaker:
+    """Make a NumPy scalar from a Python number. Containers hold a scalar as such a tuple of a number.
+
+    `scalar_maker` gives the one maker of a dtype.
+    """
+
+    def __init__(self, dtype: str):
+        self.dtype = dtype
+        self.cls = numpy_dtype(dtype).type
+        self.__name__ = self.cls.__name__
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        return None if values[0] is None else self.cls(values[0])
+
+    def parts(self, made: Any) -> list[Any]:
+        return [made.item()]
+
+    def value_of(self, parts: list[AbstractValue]) -> AbstractValue:
+        return NumpyScalarValue(parts[0], self.dtype)
+
+    def is_value(self, value: Any, spec: Spec) -> bool:
+        return type(value) is self.cls
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NumpyScalarMaker) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+
+scalar_maker = functools.cache(NumpyScalarMaker)
+
+
 class Chooser:
     """Pick one alternative among the results of an entry. The tag comes first, then all alternatives."""
 
@@ -192,7 +268,9 @@ def is_stand_in(cls: type) -> bool:
     return cls is Future or cls.__module__.partition(".")[0] == "scriptc"
 
 
-def result_tree(items: Sequence[AbstractValue], make: Callable[[tuple[Spec, ...]], Spec]) -> tuple[Spec, list[AbstractValue]]:
+def result_tree(
+    items: Sequence[AbstractValue], make: Callable[[tuple[Spec, ...]], Spec]
+) -> tuple[Spec, list[AbstractValue]]:
     parts = [result_of(i) for i in items]
     return make(tuple(p[0] for p in parts)), [leaf for p in parts for leaf in p[1]]
 
@@ -259,6 +337,8 @@ def is_value_of(spec: Spec, value: Any) -> bool:
             return any(is_value_of(a, value) for a in alternatives)
         case TupleSpec(_, DequeMaker()):
             return type(value) is deque
+        case TupleSpec((item,), (ArrayMaker() | NumpyScalarMaker()) as maker):
+            return maker.is_value(value, item)
         case TupleSpec(items, (Maker() | MappingMaker() | DictMaker()) as maker):
             return type(value) is maker.cls and all(map(is_value_of, items, maker.parts(value)))
         case TupleSpec(items, cls):

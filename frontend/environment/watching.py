@@ -42,7 +42,7 @@ _CONSTANTS = frozenset({
     datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone,
     uuid.UUID, re.Pattern, types.GenericAlias, types.UnionType,
 })  # fmt: skip
-_MAYBE_NOT_LOADED = (("numpy", "generic"), ("decimal", "Decimal"), ("fractions", "Fraction"))
+_MAYBE_NOT_LOADED = (("numpy", "generic"), ("numpy", "dtype"), ("decimal", "Decimal"), ("fractions", "Fraction"))
 # Reads from these objects have guards of their own, so their content needs none.
 _WATCHED_OTHERWISE = (
     ModuleType, FunctionType, BuiltinFunctionType, MethodType, enum.Enum, ReferenceType, pathlib.PurePath, super,

@@ -19,6 +19,7 @@ from scriptc.frontend.operations.runtime_dicts import (
     is_function_table,
     key_of,
     known_get,
+    refuse_numpy_key,
     table_delete,
     table_get,
     table_set,
@@ -115,6 +116,7 @@ def dict_item(reader: Reader, owner: DictValue, index: AbstractValue) -> Abstrac
 
 @verbs.store_item.of(DictValue)
 def store_dict_item(reader: Reader, owner: DictValue, index: AbstractValue, value: AbstractValue) -> None:
+    refuse_numpy_key(reader, owner, index)
     key = key_of(reader, owner, index)
     if may_have(reader, owner, key) is None or [*optional_items(reader, owner)][-1] == key:  # its place is known
         set_items(reader, owner, {**optional_items(reader, owner), key: value})

@@ -26,10 +26,10 @@ from scriptc.frontend.reader.statements import counted_items, unpacked_items
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
 from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.predicates import has_alternatives, is_known, tensor_type
-from scriptc.frontend.values.verbs import describe
+from scriptc.frontend.values.predicates import has_alternatives, is_array, is_known, tensor_type
+from scriptc.frontend.values.verbs import as_argument, describe
 from scriptc.frontend.values.walk import Walk
-from scriptc.ir.dtypes import INEXACT
+from scriptc.ir.dtypes import INEXACT, SCALAR_TYPES
 from scriptc.ir.types import TensorType
 
 
@@ -88,6 +88,10 @@ def tensor_item(reader: Reader, owner: RuntimeValue, index: AbstractValue) -> Ab
 def store_tensor_item(reader: Reader, owner: RuntimeValue, index: AbstractValue, value: AbstractValue) -> None:
     if is_known(value) and value.obj is None:
         reader.emit.raise_error("TypeError", "can't assign a NoneType to a tensor")
+    if is_array(value):
+        own = SCALAR_TYPES[tensor_type(owner).dtype]
+        reader.emit.raise_error("TypeError", f"can't assign a numpy.ndarray to a torch.{own}Tensor")
+    value = as_argument(reader, value)
     if has_alternatives(value):
 
         def store(alternative: AbstractValue) -> AbstractValue:

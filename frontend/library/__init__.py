@@ -49,7 +49,7 @@ def load() -> None:
 
 def _all_steps() -> list[Callable[[], Any]]:
     steps: list[Callable[[], Any]] = [lambda: importlib.import_module(f"{__name__}.torch.rows").register()]
-    for folder in ("python", "torch"):
+    for folder in ("python", "torch", "numpy"):
         package = importlib.import_module(f"{__name__}.{folder}")
         for found in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
             steps.append(functools.partial(_import, f"{package.__name__}.{found}"))

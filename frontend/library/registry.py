@@ -36,12 +36,20 @@ WIDENING: set[Any] = set()
 PROMOTING: set[Any] = set()
 
 
+# By ufunc of NumPy: a function of tensors of the dtypes of one loop, and one of Python floats.
+LOOPS: dict[Any, Any] = {}
+FLOAT_LOOPS: dict[Any, Any] = {}
+
+
 # Derivatives by op and operand: ("mul", "self").
 DERIVATIVES: dict[tuple[str, str], Any] = {}
 
 
 _CLASSES = frozenset(
-    "Tensor aten list tuple dict set frozenset Counter OrderedDict str int float bool complex Size range ContextVar".split()
+    (
+        "Tensor ndarray aten list tuple dict set frozenset Counter OrderedDict str int float bool complex Size range "
+        "ContextVar"
+    ).split()
 )
 
 _OPERATORS = "torch.ops."
@@ -122,6 +130,19 @@ def decomposes(*names: str, widens: bool = False, promotes: bool = False) -> Cal
                 DECOMPOSITIONS[name.removeprefix(_OPERATORS)] = func
             elif (target := resolve(name)) is not None:
                 DECOMPOSITIONS[target] = func
+        return func
+
+    return register
+
+
+def computes(*names: str, table: dict[Any, Any] = LOOPS) -> Callable[[Any], Any]:
+    """Register a Python function that computes ufuncs of NumPy. The reader reads it.
+
+    table: LOOPS, or FLOAT_LOOPS for a function of Python floats.
+    """
+
+    def register(func: Any) -> Any:
+        table.update({ufunc: func for name in names if (ufunc := resolve(f"numpy.{name}")) is not None})
         return func
 
     return register

@@ -39,7 +39,6 @@ from scriptc.frontend.environment.watching import (
 )
 from scriptc.frontend.operations.complexes import imaginary_part, real_part
 from scriptc.frontend.operations.materialize import apply_op
-from scriptc.frontend.operations.numpy_numbers import as_python, numpy_attribute
 from scriptc.frontend.operations.objects import bound_to
 from scriptc.frontend.operations.sizes import shape_of_tensor
 from scriptc.frontend.operations.writes import view_of
@@ -71,8 +70,7 @@ _NEVER = frozenset(
 
 
 def attribute(reader: Reader, owner: AbstractValue, name: str) -> AbstractValue:
-    found = numpy_attribute(reader, owner, name)
-    return verbs.attribute(reader, owner, name) if found is None else found
+    return verbs.attribute(reader, owner, name)
 
 
 def class_itself(reader: Reader, owner: AbstractValue) -> AbstractValue:
@@ -221,7 +219,7 @@ def found_attribute(reader: Reader, obj: Any, name: str) -> AbstractValue:
         watch_object(reader, obj)
         found = getattr(obj, name)
         reader.environment.guard("ATTRIBUTE_IS", obj, name, found)
-        return element(reader, as_python(reader, found), name)
+        return element(reader, Known(found), name)
     if callable(raw) and is_pure(getattr(obj, name, None)):
         return Known(getattr(obj, name))  # the call of the method guards what the method reads
     return element(reader, call_in_python(reader, getattr, obj, name))
@@ -229,7 +227,7 @@ def found_attribute(reader: Reader, obj: Any, name: str) -> AbstractValue:
 
 def python_module_attribute(reader: Reader, module: ModuleType, name: str) -> AbstractValue:
     if in_own_code(reader) and name in (meant := originals_of(module)):
-        return element(reader, as_python(reader, meant[name]), name)
+        return element(reader, Known(meant[name]), name)
     if name in module.__dict__:
         return outside_value(reader, module.__dict__[name], module.__dict__, name, name, guarded=True)
     raw = static_attribute(type(module), name)

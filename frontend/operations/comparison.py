@@ -54,7 +54,7 @@ from scriptc.frontend.values.predicates import (
 from scriptc.frontend.values.structure import identity_of, sequence_items
 from scriptc.frontend.values.user_classes import defines, is_generated
 from scriptc.frontend.values.verb import Verb
-from scriptc.frontend.values.verbs import dict_behind, is_run_time, materialize, python_class, type_of
+from scriptc.frontend.values.verbs import dict_behind, is_run_time, materialize, operator_of, python_class, type_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType
 
 
@@ -136,6 +136,9 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
         return identity(reader, a, b, negate=op == "IsNot")
     if op in ("In", "NotIn"):
         return contained(reader, a, b, negate=op == "NotIn")
+    for operand in (a, b):
+        if (decided := operator_of(reader, operand, op, a, b)) is not None:
+            return decided
     refuse_item_sets(reader, a, b)
     a, b = container_behind(reader, a, "__eq__"), container_behind(reader, b, "__eq__")
     function, name = COMPARE[op]

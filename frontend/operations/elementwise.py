@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 
-from scriptc.frontend.environment.host_objects import is_instance
 from scriptc.frontend.library.torch import complexes_decomposed as complexes
 from scriptc.frontend.operations.autocast import call_with_casts
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
@@ -14,7 +13,7 @@ from scriptc.frontend.operations.scalars import new_filled
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
 from scriptc.frontend.values.predicates import is_complex_number, is_known, is_tensor, tensor_type
-from scriptc.frontend.values.verbs import class_name_of, materialize, type_of
+from scriptc.frontend.values.verbs import as_argument, class_name_of, materialize, type_of
 from scriptc.ir.dtypes import COMPLEX as COMPLEX_DTYPES
 from scriptc.ir.dtypes import INEXACT, SCALAR_TYPES, SIZES
 from scriptc.ir.opdef import TypeRuleError
@@ -33,19 +32,10 @@ _NOT_OF_BOOLS = {
 }
 
 
-def _number_of(av: AbstractValue) -> AbstractValue:
-    """Return a float32 or float16 scalar of NumPy as a Python float, since torch takes it as a number; else the
-    value."""
-    if is_known(av) and any(is_instance(av.obj, "numpy", name) for name in ("float32", "float16")):
-        return Known(float(av.obj))
-    return av
-
-
 def elementwise(reader: Reader, name: str, *operands: AbstractValue, dtype: str | None = None) -> RuntimeValue:
     """Build an elementwise op with eager's type promotion. `dtype` overrides the dtype of the computation."""
-    operands = tuple(
-        RuntimeValue(materialize(reader, av)) if is_complex_number(av) else _number_of(av) for av in operands
-    )
+    operands = tuple(as_argument(reader, av) for av in operands)
+    operands = tuple(RuntimeValue(materialize(reader, av)) if is_complex_number(av) else av for av in operands)
     for av in operands:
         if not is_tensor(av) and type_of(av) not in (INT, FLOAT, BOOL, COMPLEX):
             reader.emit.raise_error(

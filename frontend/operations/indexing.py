@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import torch
 
+from scriptc.frontend.operations.arrays import data_of
 from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.indices import integer, is_slice
 from scriptc.frontend.operations.logic import check_that
@@ -19,6 +20,7 @@ from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, Ra
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.predicates import (
     is_any_length_tuple,
+    is_array,
     is_complex_number,
     is_known,
     is_list,
@@ -26,6 +28,7 @@ from scriptc.frontend.values.predicates import (
     is_made_sequence,
     is_made_tuple,
     is_none,
+    is_of_numpy,
     is_plain_tuple,
     is_tensor,
     is_text,
@@ -34,7 +37,7 @@ from scriptc.frontend.values.predicates import (
 )
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.user_classes import defines
-from scriptc.frontend.values.verbs import class_name_of, describe, materialize, type_of
+from scriptc.frontend.values.verbs import as_argument, class_name_of, describe, materialize, type_of
 from scriptc.ir.dtypes import FLOATING, INTEGRAL
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, ListType
 
@@ -175,14 +178,12 @@ def tensor_of_indices(reader: Reader, part: AbstractValue) -> AbstractValue:
 
 
 def with_index_tensors(reader: Reader, index: AbstractValue) -> AbstractValue:
-    """Return an index of a tensor with its lists of run-time length as tensors."""
+    """Return an index of a tensor with its arrays and lists of run-time length as tensors."""
+    if is_of_numpy(index):
+        return data_of(reader, index) if is_array(index) else as_argument(reader, index)  # type: ignore[return-value]
     if is_made_tuple(index) and index.cls is tuple:
         return TupleValue([with_index_tensors(reader, i) for i in index.items])
-    return (
-        tensor_of_indices(reader, index)
-        if is_list(index) and index.items is None
-        else index
-    )
+    return tensor_of_indices(reader, index) if is_list(index) and index.items is None else index
 
 
 def index_tensors_of(reader: Reader, part: AbstractValue, tensor: AbstractValue, dim: int) -> list[AbstractValue]:

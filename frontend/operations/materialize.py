@@ -45,7 +45,7 @@ from scriptc.frontend.values.predicates import (
 )
 from scriptc.frontend.values.structure import holds_function, sequence_items
 from scriptc.frontend.values.union_kinds import NUMBERS
-from scriptc.frontend.values.verbs import describe, kind_of, materialize, structure_of, type_of
+from scriptc.frontend.values.verbs import boxed, describe, kind_of, materialize, structure_of, type_of
 from scriptc.ir.core import Attr, Block, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import INT, NEVER, NONE, JoinError, ListType, OptionalType, TupleType, Type
@@ -89,7 +89,8 @@ def as_union(reader: Reader, av: AbstractValue, wanted: TupleType) -> Value:
     number_of: dict[int, int] = {}
     for tag, alternative in alternatives.items():
         value = list_item(reader, alternative)
-        number = number_of[tag] = kinds.index(type_kind(value.type))
+        kind = type_kind(value.type)
+        number = number_of[tag] = kinds.index(kind if kind in kinds else "tuple")  # a tuple of any length holds it
         value = as_type(reader, value, wanted.items[1 + number])
         if number in held:  # several string constants have one kind
             assert has_alternatives(av)
@@ -155,7 +156,10 @@ def make_tuple(items: list[AbstractValue]) -> AbstractValue:
 def wrap(reader: Reader, value: Any) -> AbstractValue:
     if isinstance(value.type, TupleType):
         parts = [wrap(reader, reader.emit.build("tuple.get", [value], index=i)) for i in range(len(value.type.items))]
-        return from_union(reader, parts) if is_union(value.type) else TupleValue(parts, value.type.cls or tuple)
+        if is_union(value.type):
+            return from_union(reader, parts)
+        cls = value.type.cls or tuple
+        return cls.value_of(parts) if hasattr(cls, "value_of") else TupleValue(parts, cls)
     if isinstance(value.type, OptionalType):
         present = RuntimeValue(reader.emit.build("optional.present", [value]))
         return reader.choose(
@@ -245,6 +249,11 @@ def list_item(reader: Reader, av: AbstractValue) -> Value:
         reader.reject("container_of_complex")
     if has_alternatives(av) and not is_text(av):
         return union_item(reader, av)
+    if (box := boxed(av)) is not None:
+        held = list_item(reader, box[1])
+        return reader.emit.builder.op(
+            "tuple", [held], reader.position.loc, types=[TupleType((held.type,), box[0])]
+        ).result
     items = sequence_items(av)
     if is_known(av) and isinstance(av.obj, int) and type(av.obj) not in NUMBERS:
         reader.reject("no_run_time_value", what=describe(av))  # an IntEnum member holds more than a number

@@ -6,6 +6,7 @@ import ast
 from collections import OrderedDict
 from typing import NoReturn
 
+import numpy as np
 import torch
 
 from scriptc.frontend.environment.state import change_outside
@@ -67,6 +68,9 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
         return found
     if has_alternatives(a) or has_alternatives(b):
         return split_all(reader, both_present(reader, op, a, b), lambda avs: reader.binary(op, *avs))
+    for operand in (a, b):
+        if (found := verbs.operator_of(reader, operand, op, a, b)) is not None:
+            return found
     refuse_item_sets(reader, a, b)
     if is_object(a) or is_object(b):
         if op == "BitOr" and any(is_object(av) and issubclass(av.cls, OrderedDict) for av in (a, b)):
@@ -78,6 +82,8 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
         return special_operator(reader, op, a, b)
     if is_known(a) and is_known(b):
         found = call_in_python(reader, function, a.obj, b.obj)
+        if is_known(found) and isinstance(found.obj, np.ndarray):  # the caller may write to what a call returns
+            reader.reject("array_made_at_compile_time")
         sites = tuple(site for av in (a, b) if isinstance(av, KnownSet) for site in av.sites)
         return KnownSet(found.obj, sites) if sites and is_known(found) else found
     tables = dict_behind(reader, a), dict_behind(reader, b)
@@ -198,6 +204,8 @@ def inplace(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
     """Return `a op= b`: write through a tensor, extend a list, or else apply the plain operator."""
     if has_alternatives(a):
         return split(reader, both_present(reader, op, a, b)[0], lambda av: reader.inplace(op, av, b))
+    if (changed := verbs.inplace_of(reader, a, op, b)) is not None:
+        return changed
     if isinstance(a, KnownSet):
         reader.speculation.promote(a)
     if is_known(a) and isinstance(a.obj, (list, dict, set)):

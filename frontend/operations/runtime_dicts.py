@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from scriptc.frontend.environment.results import NumpyScalarMaker
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.python import dicts_decomposed as dicts
 from scriptc.frontend.library.python import sets_decomposed as sets
@@ -28,6 +29,7 @@ from scriptc.frontend.values.abstract import (
     KnownSet,
     ListValue,
     Made,
+    NumpyScalarValue,
     RuntimeValue,
     TupleValue,
     ViewValue,
@@ -42,6 +44,7 @@ from scriptc.frontend.values.predicates import (
     is_known,
     is_list,
     is_made_tuple,
+    is_numpy_scalar,
     is_set,
     is_text,
     made_of,
@@ -49,7 +52,15 @@ from scriptc.frontend.values.predicates import (
     ssa_value,
 )
 from scriptc.frontend.values.structure import holds_function, sequence_items
-from scriptc.frontend.values.verbs import class_name_of, describe, materialize, python_class, text_parts, type_of
+from scriptc.frontend.values.verbs import (
+    as_argument,
+    class_name_of,
+    describe,
+    materialize,
+    python_class,
+    text_parts,
+    type_of,
+)
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
@@ -181,6 +192,13 @@ def key_of(reader: Reader, d: DictValue, key: AbstractValue) -> Any:
         raise
 
 
+def refuse_numpy_key(reader: Reader, d: DictValue, key: AbstractValue) -> None:
+    """Make a dict with known keys, which are Python objects, one of run-time keys if a NumPy scalar becomes a key."""
+    if is_numpy_scalar(key):
+        reader.speculation.promote(d)
+        reader.reject("key_of_other", container="dict", what=describe(key))
+
+
 def refuse_unhashable(reader: Reader, av: AbstractValue) -> None:
     """Raise TypeError for a key that Python does not hash."""
     if is_known(av):
@@ -208,6 +226,11 @@ def own_key(reader: Reader, table: AbstractValue, av: AbstractValue) -> Value:
 def as_key(reader: Reader, av: AbstractValue, key: Type) -> tuple[AbstractValue, AbstractValue | None]:
     """Return the condition under which a value equals a key of a type, and the value in that type; None if it never
     does."""
+    if isinstance(key, TupleType) and isinstance(key.cls, NumpyScalarMaker):
+        equal, held_number = as_key(reader, av, key.items[0])
+        return equal, None if held_number is None else NumpyScalarValue(held_number, key.cls.dtype)
+    if is_numpy_scalar(av):  # it equals a Python number, and has its hash
+        av = as_argument(reader, av)
     items = sequence_items(av)
     if isinstance(key, ListType):
         return own_tuple_key(reader, av, items, key)
@@ -253,7 +276,9 @@ def known_get(reader: Reader, d: DictValue, index: AbstractValue) -> AbstractVal
     """Return `d[index]` of a dict with known keys."""
     if (item := function_at(reader, d, index)) is not None:
         return item
-    key = key_of(reader, d, index)
+    if d.made.cls is defaultdict:  # may store the key
+        refuse_numpy_key(reader, d, index)
+    key = key_of(reader, d, as_argument(reader, index))
     if (some := may_have(reader, d, key)) is not None:
         check_that(reader, some.flag, "KeyError", repr(key))
         return some.av

@@ -40,7 +40,7 @@ from scriptc.frontend.operations.construction import construct
 from scriptc.frontend.operations.dataclass_init import dataclass_of_init, run_dataclass_init
 from scriptc.frontend.operations.logic import check_that, is_one_of
 from scriptc.frontend.operations.materialize import apply_op, make_tuple
-from scriptc.frontend.operations.numpy_numbers import made_by
+from scriptc.frontend.operations.number_arguments import as_arguments, takes_numbers
 from scriptc.frontend.operations.objects import base_init, super_of
 from scriptc.frontend.operations.options import without_options
 from scriptc.frontend.operations.scalars import with_numbers
@@ -79,10 +79,12 @@ from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.predicates import (
     NoTensor,
     has_alternatives,
+    is_array,
     is_generator,
     is_known,
     is_made_tuple,
     is_none,
+    is_of_numpy,
     is_tensor,
     tensor_type,
 )
@@ -162,6 +164,8 @@ def call_bound(
     if func.func is not None:
         return call_known(reader, func.func, [func.owner, *args], kwargs)
     cls_name = "Tensor" if is_tensor(func.owner) else class_name_of(reader, func.owner)
+    if is_of_numpy(func.owner):
+        cls_name = "ndarray"
     if cls_name in ("defaultdict", "OrderedDict", "Counter") and (cls_name, func.name) not in METHODS:
         cls_name = "dict"
     if is_known(func.owner):  # a subclass of list or dict has the methods of list or dict
@@ -175,6 +179,7 @@ def call_bound(
         return call_evaluated(reader, getattr(func.owner.obj, func.name), [known_whole(reader, a) for a in args],
                                    {k: known_whole(reader, v) for k, v in kwargs.items()})  # fmt: skip
     if cls_name == "Tensor":
+        args, kwargs = as_arguments(reader, args, kwargs)
         method = getattr(torch.Tensor, func.name, None)
         check_parsed(reader, method, [func.owner, *args], kwargs)
         cast = call_with_casts(
@@ -238,11 +243,15 @@ def call_known(
     ):
         return reader.call(base_init(reader, args[0]), args[1:], kwargs)
     if handler or decomposition:
+        if takes_numbers(obj):
+            args, kwargs = as_arguments(reader, args, kwargs)
         check_parsed(reader, obj, args, kwargs)
         cast = call_with_casts(reader, obj, args, kwargs, lambda args, kwargs: call_known(reader, obj, args, kwargs))
         if cast is not None:
             return cast
     if "out" in kwargs and (handler or decomposition):
+        if is_array(kwargs["out"]):
+            reader.reject("form_of_call", name=library_name(obj), why="the argument out is not supported")
         rest = {name: av for name, av in kwargs.items() if name != "out"}
         if is_tensor(kwargs["out"]):
             check_operands(reader, getattr(obj, "__name__", ""), kwargs["out"], (*args, *rest.values()))
@@ -252,9 +261,7 @@ def call_known(
     if decomposition is not None:
         if (getattr(obj, "__module__", None) or "torch").partition(".")[0] == "torch":
             args, kwargs = known_texts(reader, args, kwargs)
-        return made_by(
-            reader, obj, call_decomposition(reader, decomposition, getattr(obj, "__name__", ""), args, kwargs)
-        )
+        return call_decomposition(reader, decomposition, getattr(obj, "__name__", ""), args, kwargs)
     if isinstance(obj, torch.nn.Module):
         for name in ("__call__", "_call_impl"):
             watch_class_attribute(reader, type(obj), name)
@@ -353,6 +360,9 @@ def call_decomposition(
             ),
             splits=is_of_ranks,
         )
+    if function.__module__.startswith("scriptc.frontend.library.numpy."):
+        check_form(reader, function, name, args, kwargs)
+        return call_function(reader, function, args, kwargs)
     kwargs = without_options(reader, function, own_names(function, kwargs))
     args, kwargs = with_numbers(reader, name, *with_tensors(reader, function, args, kwargs))
     if function in PROMOTING:
@@ -369,6 +379,16 @@ def call_decomposition(
 
     named = {name: widened(av) for name, av in kwargs.items()}
     return round_to(reader, call_function(reader, function, [widened(av) for av in args], named), half)
+
+
+def check_form(
+    reader: Reader, function: Any, name: str, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> None:
+    """Reject a call that a decomposition of NumPy's function does not take, such as one with an option of its own."""
+    try:
+        _signature(function).bind(*args, **kwargs)
+    except TypeError as e:
+        reader.reject("form_of_call", name=f"numpy.{name}", why=e)
 
 
 def promoted(

@@ -109,6 +109,8 @@ def demand_constant(reader: Reader, value: Value, why: str) -> None:
         reader.speculation.bake_in(reader.speculation.number_args[source], why)
     elif source is not None:
         reader.speculation.specialize({reader.speculation.arg_places[source]}, why)
+    elif sites := _sites_of_tensors_behind(reader, value):
+        reader.speculation.keep_items(sites, why)
     elif sizes := _sizes_behind(reader, value):
         reader.speculation.specialize(sizes, why)
     calls = [frame.inlined_at for frame in reader.position.frames if frame.has_ranks]
@@ -159,41 +161,67 @@ def _sizes_behind(reader: Reader, value: Value) -> set[ArgumentPart]:
     A size whose symbol is not that of an argument follows from the sizes of the tensors that its tensor is made of.
     """
     places = reader.speculation.size_places
-    todo, seen = [value], set()
     found: set[ArgumentPart] = set()
+    for v in _sources_of_sizes(reader, value):
+        dims = v.type.dims or () if isinstance(v.type, TensorType) else ()
+        found |= {places[d] for d in (*dims, _symbol_of(v)) if d in places}
+    return found
+
+
+def _sites_of_tensors_behind(reader: Reader, value: Value) -> set[Any]:
+    """Return the sites of the lists whose tensors have the sizes that a number is computed from, if items may be kept."""
+    taken = [v.op.operands[0] for v in _sources_of_sizes(reader, value) if v.op is not None and v.op.name == "list.get"]
+    return _not_kept(reader, {site for found in taken for site in _sites_of_list(reader, found.type)})
+
+
+def _sources_of_sizes(reader: Reader, value: Value) -> Iterator[Value]:
+    """Yield the numbers and tensors that a number is computed from, up to the sizes of arguments."""
+    todo, seen = [value], set()
     while todo:
         v = todo.pop()
         if v in seen:
             continue
         seen.add(v)
-        dims = v.type.dims or () if isinstance(v.type, TensorType) else ()
-        found |= {places[d] for d in dims if d in places}
+        yield v
         if v.op is None:
             continue
         argument = region_argument_of(v)
         if argument is not None:
             todo += [op.operands[i] for op, i in argument.into_result if i < len(op.operands)]
-        of = v.op.operands[0].type if v.op.name == "size" else None
-        symbol = of.dims[v.op.attrs["dim"]] if isinstance(of, TensorType) and of.dims is not None else None
-        if symbol in places:
-            found.add(places[symbol])
-        elif v.op.name == "size" or not isinstance(v.type, ScalarType) or all(_may_be_known(o.type) for o in v.op.operands):
+        is_computed = not isinstance(v.type, ScalarType) or all(_may_be_known(o.type) for o in v.op.operands)
+        if _symbol_of(v) not in reader.speculation.size_places and (v.op.name == "size" or is_computed):
             todo += v.op.operands
-    return found
+
+
+def _symbol_of(size: Value) -> Any:
+    """Return the symbol of the size that a `size` op reads; None if it has none."""
+    if size.op is None or size.op.name != "size":
+        return None
+    of = size.op.operands[0].type
+    return of.dims[size.op.attrs["dim"]] if isinstance(of, TensorType) and of.dims is not None else None
+
+
+def _sites_of_list(reader: Reader, t: Type) -> set[Any]:
+    """Return the sites that make the lists of a type."""
+    if not isinstance(t, ListType) or t.variable.find().fixed:
+        return set()
+    return {site for site, made in reader.speculation.type_variables if made.find() is t.variable.find()}
+
+
+def _not_kept(reader: Reader, sites: set[Any]) -> set[Any]:
+    return sites - {None, *reader.assumptions.known_length, *reader.assumptions.run_time_lists}
 
 
 def sites_behind(reader: Reader, value: Value) -> set[Any]:
     """Return the sites of the lists of numbers that a value is computed from, if their lengths may become known."""
-    todo, seen, found = [value], set(), set()
+    todo, seen = [value], set()
+    found: set[Any] = set()
     while todo:
         v = todo.pop()
         if v in seen:
             continue
         seen.add(v)
-        if isinstance(v.type, ListType):
-            variable = v.type.variable.find()
-            made_with = reader.speculation.type_variables if not variable.fixed else ()
-            found |= {site for site, made in made_with if made.find() is variable}
+        found |= _sites_of_list(reader, v.type)
         makers = [v.op] if v.op is not None else []
         if isinstance(v.type, ListType):  # the ops that change the list, and the loops around these ops
             makers += [outer for op in v.users() if op.name.startswith("list.") for outer in _with_outer(op)]
@@ -201,7 +229,7 @@ def sites_behind(reader: Reader, value: Value) -> set[Any]:
         joined = [] if argument is None else [*argument.into_inner, *argument.into_result]
         held = [o for op in makers for o in op.operands] + [op.operands[i] for op, i in joined if i < len(op.operands)]
         todo += [o for o in held if is_of_numbers(o.type) or _is_of_rows(o.type)]
-    return found - {None, *reader.assumptions.known_length, *reader.assumptions.run_time_lists}
+    return _not_kept(reader, found)
 
 
 def prefer_known(reader: Reader, av: AbstractValue, other: AbstractValue) -> None:

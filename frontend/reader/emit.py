@@ -102,6 +102,15 @@ class Emitter:
         if not any(o.name == "check.leaf" and o.operands[0] is root and o.attrs["view"] == view for o in before):
             self.builder.op("check.leaf", [root], self.position.loc, view=view)
 
+    def check_detached(self, tensor: Value) -> None:
+        """Raise if a tensor that becomes a NumPy array requires grad. A detached tensor does not."""
+        root = tensor
+        while (op := root.op) is not None and shares_memory(root):
+            if op.name == "alias":
+                return
+            root = op.operands[0]
+        self.builder.op("check.detached", [tensor], self.position.loc)
+
     @contextmanager
     def grad_mode(self, enabled: bool) -> Iterator[None]:
         """Build code that eager runs in this grad mode. Without it, new tensors require no grad and leaves may be written."""

@@ -40,7 +40,7 @@ from scriptc.frontend.values.abstract import (
     ZipValue,
 )
 from scriptc.frontend.values.alternatives import split
-from scriptc.frontend.values.element_types import is_of_numbers, is_union
+from scriptc.frontend.values.element_types import is_numpy_box, is_of_numbers, is_union
 from scriptc.frontend.values.predicates import is_known, is_list, is_made_list, is_object, is_tensor
 from scriptc.frontend.values.structure import UNROLL_LIMIT, sequence_items
 from scriptc.frontend.values.user_classes import class_of, defines
@@ -88,7 +88,7 @@ def transposed(reader: Reader, av: AbstractValue) -> AbstractValue:
     held = materialize(reader, rows).type
     assert isinstance(held, ListType)
     row = held.elem.item if isinstance(held.elem, OptionalType) else held.elem
-    if not isinstance(row, TupleType) or is_union(row):
+    if not isinstance(row, TupleType) or is_union(row) or is_numpy_box(row):
         return IteratorValue(reader.call(Known(lists.transposed), [rows], {}))
     columns = [column_of(reader, rows, i) for i in range(len(row.items))]
     count = lambda: Known(len(columns))  # noqa: E731

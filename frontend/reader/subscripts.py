@@ -10,6 +10,7 @@ from scriptc.frontend.operations.indexing import is_indexed_by_ints, with_index_
 from scriptc.frontend.operations.indices import check_slice, is_slice, single_index, slice_bounds
 from scriptc.frontend.operations.materialize import new_list, wrap
 from scriptc.frontend.operations.objects import special
+from scriptc.frontend.operations.runtime_dicts import is_dict_like
 from scriptc.frontend.reader.constant_demand import is_known_throughout, knowable, require_known
 from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.errors import Terminated
@@ -30,6 +31,7 @@ from scriptc.frontend.values.predicates import (
     has_alternatives,
     has_kinds,
     has_known_length,
+    is_array,
     is_known,
     is_made_list,
     is_made_sequence,
@@ -39,7 +41,7 @@ from scriptc.frontend.values.predicates import (
     ssa_value,
 )
 from scriptc.frontend.values.structure import slice_parts
-from scriptc.frontend.values.verbs import class_name_of, demand, describe, materialize, type_of
+from scriptc.frontend.values.verbs import as_argument, class_name_of, demand, describe, materialize, type_of
 from scriptc.ir.core import Value
 from scriptc.ir.types import BOOL, INT, NEVER, ListType
 
@@ -49,13 +51,23 @@ def subscript(reader: Reader, owner: AbstractValue, index: AbstractValue) -> Abs
         owner = present(reader, owner, "TypeError", "'NoneType' object is not subscriptable")
         return split_all(reader, [owner, index], lambda avs: reader.subscript(*avs))
     demand(reader, owner, "__getitem__", "is not subscriptable")
-    index = with_index_tensors(reader, index) if is_tensor(owner) else index
+    index = plain_index(reader, owner, index)
     if has_kinds(index) and (is_tensor(owner) or is_slice(index)):
         return split_index(reader, index, lambda i: reader.subscript(owner, i))
     if is_tensor(index) and is_indexed_by_ints(owner):
         index = single_index(reader, index)
     check_bounds(reader, owner, index)
     return verbs.item(reader, owner, index)
+
+
+def plain_index(reader: Reader, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
+    """Return an index with NumPy scalars as numbers, and in an index of a tensor arrays and lists as tensors.
+
+    A dict keeps a NumPy scalar as the key.
+    """
+    if is_tensor(owner):
+        return with_index_tensors(reader, index)
+    return index if is_array(owner) or is_dict_like(owner) else as_argument(reader, index)
 
 
 def check_bounds(reader: Reader, owner: AbstractValue, index: AbstractValue) -> None:
@@ -74,7 +86,7 @@ def store_item(reader: Reader, owner: AbstractValue, index: AbstractValue, value
         split_all(reader, [owner, index], store)
         return
     demand(reader, owner, "__setitem__", "does not support item assignment")
-    index = with_index_tensors(reader, index) if is_tensor(owner) else index
+    index = plain_index(reader, owner, index)
     if is_tensor(index) and is_indexed_by_ints(owner):
         index = single_index(reader, index)
     if has_kinds(index) and (is_tensor(owner) or is_slice(index)):
@@ -132,11 +144,7 @@ def known_index(reader: Reader, owner: AbstractValue, index: AbstractValue) -> i
 def pick(reader: Reader, owner: AbstractValue, items: list[AbstractValue], index: int | slice) -> AbstractValue:
     if isinstance(index, slice):
         chosen = items[index]
-        return (
-            new_list(reader, chosen, (reader.position.loc, "slice"))
-            if is_made_list(owner)
-            else TupleValue(chosen)
-        )
+        return new_list(reader, chosen, (reader.position.loc, "slice")) if is_made_list(owner) else TupleValue(chosen)
     try:
         return items[index]
     except IndexError:

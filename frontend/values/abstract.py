@@ -125,6 +125,27 @@ class ComplexValue(AbstractValue):
     imag: AbstractValue
 
 
+@dataclass(eq=False, slots=True)
+class ArrayValue(AbstractValue):
+    """A NumPy array. It shares the memory of its tensor, and has the dtype of the same name.
+
+    flips: the dims along which the array runs backward through the tensor.
+    read_only: whether NumPy refuses writes to the array.
+    """
+
+    tensor: AbstractValue
+    flips: tuple[int, ...] = ()
+    read_only: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class NumpyScalarValue(AbstractValue):
+    """A NumPy scalar, such as np.float64(2): a Python number, and the dtype."""
+
+    number: AbstractValue
+    dtype: str
+
+
 _serials = itertools.count()
 
 

@@ -161,6 +161,11 @@ def _union(a: Type, b: Type) -> Type:
     return TupleType((INT, *(kinds[k] for k in sorted(kinds))), Union(len(kinds)))
 
 
+def is_numpy_box(t: Type) -> bool:
+    """Return whether a tuple type holds a NumPy array or scalar."""
+    return isinstance(t, TupleType) and hasattr(t.cls, "value_of")
+
+
 def kinds_of(t: Type) -> frozenset[str]:
     """Return the kinds of the values of a type, which may be a union."""
     return frozenset(map(type_kind, _alternatives(t)))
@@ -173,6 +178,8 @@ def type_kind(t: Type) -> str:
             return f"tensor {t.dtype} {t.rank}"
         case ListType():
             return "tuple" if t.is_tuple else "list"
+        case TupleType() if is_numpy_box(t):
+            return f"{t.cls.__name__} of {type_kind(t.items[0])}"
         case TupleType():
             return f"tuple of {len(t.items)}"
         case DictType():
@@ -194,6 +201,7 @@ def _united(a: Type, b: Type, unions: bool) -> Type:
         case TupleType(xs), TupleType(ys) if len(xs) == len(ys):
             if a.cls is not b.cls:
                 raise JoinError("tuples of different classes")
+            unions = unions and not is_numpy_box(a)
             return TupleType(tuple(unite(x, y, unions=unions) for x, y in zip(xs, ys, strict=True)), a.cls)
         case (OptionalType(), OptionalType()):
             return OptionalType(_united(a.item, b.item, False))

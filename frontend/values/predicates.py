@@ -11,6 +11,7 @@ from scriptc.frontend.environment.specs import PlaceSpec
 from scriptc.frontend.values.abstract import (
     RECORDS,
     AbstractValue,
+    ArrayValue,
     Bound,
     BufferValue,
     CallerLocation,
@@ -24,6 +25,7 @@ from scriptc.frontend.values.abstract import (
     Made,
     MaybeUnbound,
     Native,
+    NumpyScalarValue,
     ObjectValue,
     OneOf,
     PartialValue,
@@ -119,6 +121,19 @@ def defining_op(av: AbstractValue) -> Op | None:
 
 def is_tensor(av: AbstractValue) -> bool:
     return isinstance(av, RuntimeValue) and isinstance(av.type, TensorType)
+
+
+def is_array(av: AbstractValue) -> TypeIs[ArrayValue]:
+    return isinstance(av, ArrayValue)
+
+
+def is_numpy_scalar(av: AbstractValue) -> TypeIs[NumpyScalarValue]:
+    return isinstance(av, NumpyScalarValue)
+
+
+def is_of_numpy(av: AbstractValue) -> TypeIs[ArrayValue | NumpyScalarValue]:
+    """Return whether a value is a NumPy array or a NumPy scalar."""
+    return isinstance(av, (ArrayValue, NumpyScalarValue))
 
 
 class NoTensor(Exception):
@@ -235,7 +250,18 @@ def has_one_class(av: AbstractValue) -> bool:
     exceptions."""
     if isinstance(av, RuntimeValue):
         return av.type != EXC
-    return isinstance(av, (Known, TupleValue, ListValue, DictValue, ObjectValue, RangeValue, ComplexValue))
+    kinds = (
+        Known,
+        TupleValue,
+        ListValue,
+        DictValue,
+        ObjectValue,
+        RangeValue,
+        ComplexValue,
+        ArrayValue,
+        NumpyScalarValue,
+    )
+    return isinstance(av, kinds)
 
 
 def has_method(cls: type, name: str) -> bool:

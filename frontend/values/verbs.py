@@ -93,6 +93,20 @@ def unary(reader: Reader, operand: AbstractValue, name: str) -> AbstractValue:
 
 
 @Verb
+def operator_of(
+    reader: Reader, owner: AbstractValue, op: str, a: AbstractValue, b: AbstractValue
+) -> AbstractValue | None:
+    """Return `a op b`, of which `owner` is one operand, if its kind decides about operators and comparisons."""
+    return None
+
+
+@Verb
+def inplace_of(reader: Reader, owner: AbstractValue, op: str, value: AbstractValue) -> AbstractValue | None:
+    """Return `owner op= value` of a value that the operator changes, if its kind decides about this."""
+    return None
+
+
+@Verb
 def python_class(reader: Reader, owner: AbstractValue) -> type:
     """Return `type(owner)`."""
     reader.reject("class_unknown")
@@ -125,6 +139,12 @@ def raise_value(reader: Reader, exception: AbstractValue) -> NoReturn:
 
 
 # ---- what the compiler asks ----
+
+
+@Verb
+def as_argument(reader: Reader, value: AbstractValue) -> AbstractValue:
+    """Return what a function of torch or Python takes for a value: the Python number of a NumPy scalar."""
+    return value
 
 
 @Verb
@@ -219,6 +239,12 @@ def kind_of(value: AbstractValue) -> Hashable:
     if structure is None:
         raise Conflict(describe(value))
     return structure.key
+
+
+@Question
+def boxed(value: AbstractValue) -> tuple[Any, AbstractValue] | None:
+    """Return the maker and the part of a value that containers hold as a tuple of its part; None for other values."""
+    return None
 
 
 @Question

@@ -99,6 +99,7 @@ def is_proved(kind: str, operands: Operands, attrs: Attrs) -> bool:
 
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
+_NO_ARRAY = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 _SHARED = ("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
            "location. Please clone() the tensor before performing the operation.")  # fmt: skip
 
@@ -132,6 +133,9 @@ ROWS = [
     OpDef("check.leaf", "(Tensor dst, *, bool view) -> ()", fixed(), raises=True, kernel="sc_check_leaf",
           samples=Samples((((2,),),), dtypes=("f32",), extra=((True,), (False,))),
           errors=(Raises("RuntimeError", _LEAF), Raises("RuntimeError", f"a view of {_LEAF}"))),
+    # A tensor becomes a NumPy array: it does not require grad. Where gradients would flow to it, autograd's side raises.
+    OpDef("check.detached", "(Tensor self) -> ()", fixed(), raises=True, kernel="sc_check_detached",
+          samples=Samples((((2,),),), dtypes=("f32",)), errors=(Raises("RuntimeError", _NO_ARRAY),)),
     # In-place writes, where both tensors are dense: src and dst share no memory or, unless they must be apart, all elements.
     OpDef("check.overlap", "(Tensor dst, Tensor src, *, bool apart) -> ()", fixed(), raises=True, kernel="sc_check_overlap",
           samples=Samples((((3, 4), (3, 4)),), dtypes=("f32",), extra=((True,), (False,))),

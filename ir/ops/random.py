@@ -11,8 +11,12 @@ _READS = frozenset({"random"})
 _READS_TENSOR = frozenset({"tensor", "random"})
 _PYTHON = frozenset({"python random"})  # the generator behind the module `random`
 
+_NUMPY = frozenset({"numpy random"})  # the generator behind the functions of `np.random`
+_NUMPY_WRITES = frozenset({"tensor", "numpy random"})
+
 STATE_BYTES = 5056  # of torch.get_rng_state()
 _NO_GENERATOR = (Raises("RuntimeError", "internal scriptc error: this call has no generator of random numbers"),)
+_NO_NUMPY = (Raises("RuntimeError", "internal scriptc error: this call has no generator of NumPy"),)
 _SHAPES = (((3, 4),), ((5, 7),), ((),))
 
 ROWS = [
@@ -46,6 +50,18 @@ ROWS = [
           kernel="sc_random_state", errors=_NO_GENERATOR),
     OpDef("random.restore", "(Tensor state) -> ()", fixed(), reads=_READS_TENSOR, writes=_READS, raises=True,
           ref="torch.set_rng_state", kernel="sc_random_restore", errors=_NO_GENERATOR),
+    # NumPy's global generator: fill a contiguous float64 tensor with numbers in [0, 1) or normal numbers, times b plus a; a
+    # contiguous int64 tensor with integers in low..high-1; and one with the shuffled numbers 0..n-1
+    OpDef("numpy.fill", "(Tensor dst, Scalar a, Scalar b, *, bool normals) -> ()", fixed(), reads=_NUMPY,
+          writes=_NUMPY_WRITES, raises=True,
+          ref="numpy_fill", kernel="sc_numpy_fill", errors=_NO_NUMPY,
+          samples=Samples(_SHAPES, dtypes=("f64",), extra=((0.0, 1.0, False), (-1.0, 3.0, False), (0.5, 2.0, True)))),
+    OpDef("numpy.ints", "(Tensor dst, SymInt low, SymInt high) -> ()", fixed(), reads=_NUMPY, writes=_NUMPY_WRITES,
+          raises=True, ref="numpy_ints", kernel="sc_numpy_ints", errors=_NO_NUMPY,
+          samples=Samples(_SHAPES, dtypes=("i64",), extra=((0, 10), (3, 4), (-5, 2**40), (0, 2**32)))),
+    OpDef("numpy.shuffle", "(Tensor dst) -> ()", fixed(), reads=_NUMPY, writes=_NUMPY_WRITES, raises=True,
+          ref="numpy_shuffle", kernel="sc_numpy_shuffle", errors=_NO_NUMPY,
+          samples=Samples((((9,),), ((0,),)), dtypes=("i64",))),
     OpDef("python.random", "() -> Scalar", fixed(FLOAT), reads=_PYTHON, writes=_PYTHON, raises=True, ref="random.random",
           kernel="sc_python_random", samples=calls(()), errors=(NO_ERROR,)),
     OpDef("python.bits", "(SymInt k) -> Scalar", fixed(INT), reads=_PYTHON, writes=_PYTHON, raises=True,

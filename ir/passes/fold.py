@@ -86,7 +86,7 @@ def fold_size(op: Op, rw: Rewriter) -> bool:
 def _check_folder() -> Rule:
     shapes = Shapes()  # one for all checks, so that each value is searched once
 
-    @on("check", "check.bound", "check.free", "check.unpack", "check.step", "check.leaf", "check.store")
+    @on("check", "check.bound", "check.free", "check.unpack", "check.step", "check.leaf", "check.detached", "check.store")
     def fold_check(op: Op, rw: Rewriter) -> bool:
         """Remove a check that its operands prove."""
         if not _cannot_fail(op, shapes):
@@ -113,7 +113,7 @@ def _cannot_fail(op: Op, shapes: Shapes) -> bool:
             return constant_int(op.operands[0]) == op.attrs["count"]
         case "check.step":
             return constant_int(op.operands[0]) not in (None, 0)
-        case "check.leaf":
+        case "check.leaf" | "check.detached":
             return not may_be_leaf(op.operands[0])
         case "check.store":
             dst, src = op.operands

@@ -256,6 +256,8 @@ typedef struct sc_ctx {
     sc_rng *rng;              /* NULL if the program draws no random numbers */
     uint32_t (*python_word)(void *user); /* the next word for Python's `random`; NULL: of `rng` */
     sc_rng *python_rng;
+    sc_rng *(*lend_numpy)(void *user); /* lends the generator of NumPy's `random` for a call; NULL: `numpy_rng` is set */
+    sc_rng *numpy_rng;
 } sc_ctx;
 
 /* Symbols below are private to the library that they are linked into, whatever the compiler's flags. */

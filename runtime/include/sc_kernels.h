@@ -19,6 +19,7 @@ SC_KERNEL int sc_check_broadcast(sc_ctx *cx, const sc_tensor *a, const sc_tensor
 SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_tensor *dst); /* for in-place ops */
 /* for in-place ops: raises if dst is a leaf that requires grad */
 SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view);
+SC_KERNEL int sc_check_detached(sc_ctx *cx, const sc_tensor *t); /* raises if t requires grad */
 SC_KERNEL int sc_check_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
 SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias); /* bias may be NULL */
 SC_KERNEL int sc_check_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index); /* IndexError */
@@ -151,6 +152,10 @@ SC_KERNEL int sc_random_state(sc_ctx *cx, sc_tensor *dst);
 SC_KERNEL int sc_random_restore(sc_ctx *cx, const sc_tensor *state);
 SC_KERNEL int sc_python_random(sc_ctx *cx, double *out); /* random.random() */
 SC_KERNEL int sc_python_bits(sc_ctx *cx, int64_t k, int64_t *out); /* random.getrandbits(k): ValueError, OverflowError */
+/* np.random.uniform(a, a + b), np.random.normal(a, b) */
+SC_KERNEL int sc_numpy_fill(sc_ctx *cx, sc_tensor *dst, double a, double b, bool normals);
+SC_KERNEL int sc_numpy_ints(sc_ctx *cx, sc_tensor *dst, int64_t low, int64_t high); /* np.random.randint */
+SC_KERNEL int sc_numpy_shuffle(sc_ctx *cx, sc_tensor *dst); /* np.random.permutation(n) */
 SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums);
 
 /* ---- sc_list.c: indices and bounds are Python's; slice and argsort make a new list ---- */

@@ -32,6 +32,12 @@ SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view) {
                     view || dst->leaf == SC_VIEW_OF_LEAF ? "a view of a" : "a");
 }
 
+/* Raise if a tensor that becomes a NumPy array requires grad. */
+SC_KERNEL int sc_check_detached(sc_ctx *cx, const sc_tensor *t) {
+    if (t->leaf == SC_NO_LEAF) return 0;
+    return sc_raise(cx, "RuntimeError", "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+}
+
 /* ---- products ---- */
 
 static int check_mm(sc_ctx *cx, int64_t rows, int64_t inner, const sc_tensor *b, int64_t b_rows, int64_t b_cols, int dtype) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../include/sc_half.h"
+#include "../include/sc_scalar.h"
 #include "sc_internal.h"
 
 /* ---- words ---- */
@@ -274,5 +275,80 @@ SC_KERNEL int sc_python_bits(sc_ctx *cx, int64_t k, int64_t *out) {
     if (k > 63) return sc_raise(cx, "OverflowError", "Python int too large to convert to C long");
     for (int64_t at = 0; at < k; at += 32) bits |= (uint64_t)(python_word(cx) >> (k - at < 32 ? 32 - (k - at) : 0)) << at;
     *out = (int64_t)bits;
+    return 0;
+}
+
+/* ---- the generator behind NumPy's functions `np.random`, a Mersenne Twister, too (NumPy's legacy distributions) ---- */
+
+static sc_rng *numpy_generator(sc_ctx *cx) {
+    if (!cx->numpy_rng && cx->lend_numpy) cx->numpy_rng = cx->lend_numpy(cx->user);
+    if (!cx->numpy_rng) sc_raise(cx, "RuntimeError", "internal scriptc error: this call has no generator of NumPy");
+    return cx->numpy_rng;
+}
+
+static double numpy_unit(sc_rng *g) {
+    uint32_t high = word(g) >> 5, low = word(g) >> 6;
+    return (high * 67108864.0 + low) / 9007199254740992.0;
+}
+
+/* Return a number in 0 .. most: words under a mask, until one is in the range. */
+static uint64_t numpy_below(sc_rng *g, uint64_t most) {
+    uint64_t mask = most, found;
+    if (most == 0) return 0;
+    if (most == UINT32_MAX) return word(g);
+    for (int shift = 1; shift < 64; shift *= 2) mask |= mask >> shift;
+    do found = (most <= UINT32_MAX ? word(g) : two_words(g)) & mask;
+    while (found > most);
+    return found;
+}
+
+/* Return a normal number by the polar method. Numbers are made in pairs, and the generator keeps the second. */
+static double numpy_gauss(sc_rng *g) {
+    double x, y, square;
+    if (g->normal_is_valid) {
+        double waiting = g->normal_y;
+        g->normal_is_valid = 0, g->normal_y = 0;
+        return waiting;
+    }
+    do {
+        x = 2.0 * numpy_unit(g) - 1.0; /* exact, so an FMA gives the same */
+        y = 2.0 * numpy_unit(g) - 1.0;
+        square = SC_ROUNDED(x * x) + SC_ROUNDED(y * y);
+    } while (square >= 1.0 || square == 0.0);
+    double factor = sqrt(-2.0 * log(square) / square);
+    g->normal_y = factor * x, g->normal_is_valid = 1;
+    return factor * y;
+}
+
+/* Fill dst, contiguous and float64, with numbers in [0, 1), or with normal numbers, times b plus a. */
+SC_KERNEL int sc_numpy_fill(sc_ctx *cx, sc_tensor *dst, double a, double b, bool normals) {
+    sc_rng *g = numpy_generator(cx);
+    double *out = dst->data;
+    if (!g) return -1;
+    for (int64_t i = 0; i < dst->numel; i++) out[i] = a + SC_ROUNDED(b * (normals ? numpy_gauss(g) : numpy_unit(g)));
+    return 0;
+}
+
+/* Fill dst, contiguous and int64, with integers in low .. high-1. */
+SC_KERNEL int sc_numpy_ints(sc_ctx *cx, sc_tensor *dst, int64_t low, int64_t high) {
+    sc_rng *g = numpy_generator(cx);
+    int64_t *out = dst->data;
+    if (!g) return -1;
+    for (int64_t i = 0; i < dst->numel; i++)
+        out[i] = (int64_t)((uint64_t)low + numpy_below(g, (uint64_t)high - (uint64_t)low - 1));
+    return 0;
+}
+
+/* Write the numbers 0 .. n-1 as np.random.shuffle leaves them. */
+SC_KERNEL int sc_numpy_shuffle(sc_ctx *cx, sc_tensor *dst) {
+    sc_rng *g = numpy_generator(cx);
+    int64_t *out = dst->data;
+    if (!g) return -1;
+    for (int64_t i = 0; i < dst->numel; i++) out[i] = i;
+    for (int64_t i = dst->numel - 1; i > 0; i--) {
+        int64_t at = (int64_t)numpy_below(g, (uint64_t)i), held = out[i];
+        out[i] = out[at];
+        out[at] = held;
+    }
     return 0;
 }

@@ -148,7 +148,10 @@ def call_with_grad(
     arguments = target.bind(args, kwargs)
     inputs = inputs_of(contract, arguments)
     tensors = tensors_by_input(inputs)
-    plan = plan_of(target, gradients, calls, requires_grad(tensors), len(inputs))
+    required = requires_grad(tensors)
+    if required & gradients.arrays:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    plan = plan_of(target, gradients, calls, required, len(inputs))
     if plan.call is None:
         return run(*args, **kwargs)
     changes = _Changes([], [inputs[i] for i in plan.lists])

@@ -38,6 +38,7 @@ class _Flow:
         self.of: dict[Value, Inputs] = {a: frozenset({i}) for i, a in enumerate(entry.body.args) if _carries(a.type)}
         self.results: list[Inputs] = [_NONE] * len(entry.results)
         self.targets: dict[int, Inputs] = defaultdict(frozenset)
+        self.arrays = _NONE
         self.changed = True
 
     def run(self) -> Dependencies:
@@ -46,7 +47,8 @@ class _Flow:
             self.block(self.body)
         lists = {i: self.get(a) - {i} for i, a in enumerate(self.body.args) if isinstance(a.type, Container)}
         checks = (op for op in self.module.walk() if op.name in ("check.leaf", "requires_grad"))
-        return Dependencies(self.results, dict(self.targets), lists, any(may_be_leaf(op.operands[0]) for op in checks))
+        writes = any(may_be_leaf(op.operands[0]) for op in checks)
+        return Dependencies(self.results, dict(self.targets), lists, writes, self.arrays)
 
     def get(self, value: Value) -> Inputs:
         return self.of.get(value, _NONE)
@@ -67,6 +69,8 @@ class _Flow:
         if op.name == "return":
             for i, v in enumerate(op.operands):
                 self.results[i] |= self.get(v)
+        elif op.name == "check.detached":
+            self.arrays |= _NONE if op.no_grad else self.get(op.operands[0])
         elif op.name == "state.set":
             self.targets[op.attrs["target"]] |= inputs
         elif op.name == "loop":

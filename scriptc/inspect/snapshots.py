@@ -9,18 +9,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 
 
 @contextmanager
 def forked_generators() -> Iterator[None]:
-    """Restore the random number generators of torch and Python when the block ends."""
-    state = random.getstate()
+    """Restore the random number generators of torch, Python and NumPy when the block ends."""
+    state, numpy_state = random.getstate(), np.random.get_state()
     try:
         with torch.random.fork_rng(devices=[]):
             yield
     finally:
         random.setstate(state)
+        np.random.set_state(numpy_state)
 
 
 def copied(value: Any) -> Any:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from scriptc.backend_c.package.interface import Array, Pair
@@ -153,6 +154,7 @@ class _Recorder:
             warnings.simplefilter("ignore")
             torch.manual_seed(0)  # the test driver does the same before each call
             random.seed(0)
+            np.random.seed(0)
             return self.target.func(*first, *bound.args, **bound.kwargs)
 
     def references(self, arguments: dict[str, Any], expected: list[Any]) -> list[Any]:

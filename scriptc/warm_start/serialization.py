@@ -158,7 +158,7 @@ _RECORDS: dict[type, tuple[Check, ...]] = {
         _each(_is(specs.WriteBack), list),
         lambda value: type(value) is dict and all(map(_name, value)) and all(map(_subclass(BaseException), value.values())),
     ),
-    Dependencies: (_each(_inputs, list), _by_number(_inputs), _by_number(_inputs), _is(bool)),
+    Dependencies: (_each(_inputs, list), _by_number(_inputs), _by_number(_inputs), _is(bool), _inputs),
     Record: (
         _is(specs.Contract), _each(_is_summary, list), _is(Dependencies), _is(bool), _name, _is_library,
         lambda value: type(value) is dict and all(map(_name, (*value, *value.values()))), _each(_is_watched, list),
@@ -173,6 +173,8 @@ _MAKERS: dict[str, tuple[tuple[str, ...], tuple[Check, ...]]] = {
     "MappingMaker": (("cls", "names", "keys", "places"), (_is(type), _names, _is(tuple), _numbers)),
     "DictMaker": (("cls", "factory", "keys"), (_subclass(dict), _or_none(_is(*_CODE)), _or_none(_is(tuple)))),
     "DequeMaker": ((), ()),
+    "ArrayMaker": (("flips",), (_numbers,)),
+    "NumpyScalarMaker": (("dtype",), (_name,)),
     "Chooser": (("tags",), (_numbers,)),
 }
 

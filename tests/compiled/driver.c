@@ -6,9 +6,10 @@ EXPORT sc_ctx *drv_new(void) {
 }
 
 /* What a caller lends a call: the generators of random numbers, and where it prints and warns. */
-EXPORT void drv_lend(sc_ctx *cx, sc_rng *rng, uint32_t (*python_word)(void *), void (*print)(void *, const char *, size_t),
+EXPORT void drv_lend(sc_ctx *cx, sc_rng *rng, sc_rng *numpy_rng, uint32_t (*python_word)(void *), void (*print)(void *, const char *, size_t),
                      void (*warn)(void *, const char *, const char *, const sc_loc *)) {
     cx->rng = rng;
+    cx->numpy_rng = numpy_rng;
     cx->python_word = python_word;
     cx->print = print;
     cx->warn = warn;

@@ -15,7 +15,7 @@ def host(exchange):
     """The host of a Python in which there are no tensors."""
     names = """function_modes dispatch_modes grad_enabled num_threads default_dtype refuse_tensor refuse_mode view
     new_flat describe bump make_exception place_exception warn print why_refused random_begin random_end python_word
-    leaf_kind""".split()
+    numpy_begin numpy_end leaf_kind""".split()
     fields = dict.fromkeys(names, lambda *_: 0)
     tensor = type("Tensor", (), {})
     return SimpleNamespace(

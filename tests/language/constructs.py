@@ -109,7 +109,7 @@ ACCEPTED: dict[str, str] = {
         "kinds.unpacked_sequences_of_several_kinds kinds.indices_of_several_kinds "
         "kinds.starred_arguments_of_several_kinds kinds.composite_functions_of_what_may_have_another_rank "
         "kinds.empty_one_of_several_walked kinds.joined_with_empty_vectors "
-        "kinds.records_whose_fields_have_several_ranks"
+        "kinds.records_whose_fields_have_several_ranks kinds.tuples_of_several_lengths_beside_tensors"
     ),
     "comparison of tuples and dataclasses that hold tensors": (
         "kinds.found_among_hypotheses kinds.tuples_with_tensors_compared kinds.equal_tuples_of_other_tensors"
@@ -316,7 +316,8 @@ ACCEPTED: dict[str, str] = {
         "dims.shapes_of_several_ranks dims.dims_from_a_range_in_a_zip"
     ),
     "kernel sizes, strides and indices into values of several types that are computed from sizes": (
-        "dims.kernel_of_a_size dims.kernel_of_the_size_of_an_item dims.kinds_by_a_size "
+        "dims.kernel_of_a_size dims.kernel_of_the_size_of_an_item dims.kernel_of_the_size_of_an_appended_item "
+        "dims.kinds_by_a_size "
         "dims.kinds_where_a_size_decides"
     ),
     "strings made at run time: `+`, `*`, `%`, `in`, comparison, indices, slices, iteration": (
@@ -359,7 +360,7 @@ ACCEPTED: dict[str, str] = {
         "complexes.complex_functions complexes.complex_beside_tensors complexes.complex_items "
         "complexes.complex_to_float complexes.complex_isinstance"
     ),
-    "NumPy functions of numbers": "sequences.numpy_scalars sequences.converted_numpy_scalars sequences.WithNumpy",
+    "NumPy functions": "sequences.numpy_scalars sequences.converted_numpy_scalars sequences.WithNumpy arrays.softmax",
     "`torch.tensor([xs, ys])` of lists of any length": "specials.tensor_of_lists_in_a_display",
     "lists as indices of tensors": (
         "specials.lists_as_indices specials.assigned_by_lists specials.lists_of_lists_as_indices "

@@ -116,6 +116,19 @@ def kernel_of_the_size_of_an_item(images, images_0):
     return dilated, images[0].shape[2] == images_0.shape[2], images[0].sum(2) + images_0.sum(2)
 
 
+@cases((IMAGE, 2), (IMAGE[:1, :, 1:, 1:], 1), (IMAGE[:1], 3))
+def kernel_of_the_size_of_an_appended_item(image, n):
+    made = []
+    for i, kept in enumerate((True, False, True)):
+        image = torch.nn.functional.avg_pool2d(image + i, 2, 1, 1)
+        if kept:
+            made.append(image)
+    scales = []
+    for _ in range(n):
+        scales.append(image * 2)
+    return torch.nn.functional.avg_pool2d(torch.cat((made[0], image[:, :, 2:, 2:]), 1), made[0].shape[-1] // 3), scales
+
+
 @cases({"x": X}, {"x": X[:, :2]})
 def dims_of_a_size(x):
     found = []

@@ -84,6 +84,14 @@ def tuples_of_several_ranks(x, n):
     return len(found), found
 
 
+@cases((torch.randn(2, 3), 0), (torch.randn(2, 3), 2))
+def tuples_of_several_lengths_beside_tensors(x, n):
+    found = [(1, 2), (1, 2, n), x, x[0], "a"]
+    for i in range(n):
+        found.append(str(i))
+    return found
+
+
 class LastState(nn.Module):
     """The state of a layer over time goes on into a cell."""
 

@@ -13,7 +13,10 @@ import scriptc
 
 from .cases import Call, Case
 
-_TOLERANCE = {torch.float32: 2e-4, torch.float64: 1e-8, torch.float16: 2e-2, torch.bfloat16: 5e-2}
+_TOLERANCE = {
+    torch.float32: 2e-4, torch.float64: 1e-8, torch.float16: 2e-2, torch.bfloat16: 5e-2, torch.complex64: 2e-4,
+    torch.complex128: 1e-8,
+}  # fmt: skip
 
 
 def check(case: Case) -> tuple[str, str]:
@@ -68,10 +71,15 @@ def difference(found: Any, expected: Any) -> str | None:
             return f"leaf {i}: {a.dtype}{[*a.shape]} in place of {b.dtype}{[*b.shape]}"
         tolerance = _TOLERANCE.get(b.dtype, 0.0)
         finite = b[b.isfinite()].abs()
-        scale = finite.max().item() if finite.numel() and b.dtype.is_floating_point else 1.0
+        scale = finite.max().item() if finite.numel() and b.dtype in _TOLERANCE else 1.0
         if not torch.allclose(a, b, rtol=tolerance, atol=tolerance * max(scale, 1e-3), equal_nan=True):
-            return f"leaf {i}: differs by {(a.double() - b.double()).abs().max().item():.3g}, of {scale:.3g}"
+            return f"leaf {i}: differs by {_distance(a, b):.3g}, of {scale:.3g}"
     return None
+
+
+def _distance(a: torch.Tensor, b: torch.Tensor) -> float:
+    wide = torch.complex128 if b.is_complex() else torch.float64
+    return (a.to(wide) - b.to(wide)).abs().max().item()
 
 
 def parts_of(value: Any) -> Any:

@@ -74,7 +74,7 @@ def inputs(model: torch.nn.Module) -> list[str]:
     return [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
 
 
-def given(model: torch.nn.Module, name: str, length: int) -> Any:
+def given(model: Any, name: str, length: int) -> Any:
     """Return an argument of a model, by its name. length: the number of frames, or some of it."""
     kind = type(model).__name__
     if "lengths" in name:
@@ -89,6 +89,12 @@ def given(model: torch.nn.Module, name: str, length: int) -> Any:
         return torch.randn(2, length, 16)
     if kind == "RNNTLoss" and name == "logits":
         return torch.randn(2, length, 7, 12)
+    if name == "snr":
+        return torch.randn(2)
+    if name in ("rtf", "psd_s", "psd_n"):
+        return torch.randn(33, *((2,) if name == "rtf" else (2, 2)), dtype=torch.complex64)
+    if name == "reference_channel":
+        return 0
     if name in ("mask_s", "mask_n"):
         return torch.rand(33, length)
     if name in ("melspec", "mel_specgram", "specgram", "complex_specgrams", "spectrogram"):
@@ -97,9 +103,17 @@ def given(model: torch.nn.Module, name: str, length: int) -> Any:
         return torch.randn(2, 1, length, 16)
     if kind == "WaveRNN":
         return torch.randn(2, 1, (length - 4) * 12)
+    if name == "labels":  # one for each frame of the features
+        with torch.no_grad():
+            features, _ = model.wav2vec2.feature_extractor(torch.randn(2, 40 * length), None)
+        return torch.randint(0, 12, features.shape[:2])
+    if kind == "Loudness":  # blocks of 0.4 s
+        return torch.randn(2, 1, 160 * length)
     channels = {"ConvTasNet": (1,), "HDemucs": (2,), "Wav2Letter": (1,)}.get(kind, ())
     return torch.randn(2, *channels, 40 * length)
 
 
-_SPECTROGRAMS: dict[str, tuple[int, ...]] = {"WaveRNN": (1, 16), "Tacotron2": (16,), "InverseMelScale": (16,)}
-_DTYPES = dict.fromkeys(("InverseSpectrogram", "TimeStretch", "MVDR", "PSD"), torch.complex64)
+_SPECTROGRAMS: dict[str, tuple[int, ...]] = {
+    "WaveRNN": (1, 16), "Tacotron2": (16,), "InverseMelScale": (16,), "TimeStretch": (16,),
+}  # fmt: skip
+_DTYPES = dict.fromkeys(("InverseSpectrogram", "TimeStretch", "MVDR", "RTFMVDR", "SoudenMVDR", "PSD"), torch.complex64)

@@ -57,7 +57,8 @@ def video(name: str) -> tuple[torch.nn.Module, list[Call]]:
     model = made(name, num_classes=10)
     if name.startswith("mvit"):  # its positions have one size
         return model, [Call((torch.randn(batch, 3, 16, 224, 224),)) for batch in (1, 2)]
-    return model, [Call((torch.randn(1, 3, frames, 64, 64),)) for frames in (14, 16)]
+    side = 224 if name == "s3d" else 64  # the window of its last pooling has one size
+    return model, [Call((torch.randn(1, 3, frames, side, side),)) for frames in (14, 16)]
 
 
 def optical_flow(name: str) -> tuple[torch.nn.Module, list[Call]]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import operator
 
+import numpy as np
+
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.python import complexes_decomposed as complexes
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.arrays import element_of
 from scriptc.frontend.operations.elementwise import elementwise
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import check_that, to_float
@@ -26,16 +29,18 @@ from scriptc.frontend.values.abstract import (
     TupleValue,
 )
 from scriptc.frontend.values.predicates import (
+    is_array,
     is_dict,
     is_known,
     is_none,
     is_object,
+    is_of_numpy,
     is_set,
     is_tensor,
     is_text,
     known_objects,
 )
-from scriptc.frontend.values.verbs import class_name_of, materialize, python_class
+from scriptc.frontend.values.verbs import as_argument, class_name_of, materialize, python_class
 from scriptc.ir.core import Value
 from scriptc.ir.types import FLOAT, INT
 
@@ -107,6 +112,9 @@ def pow_(r: Reader, base: AbstractValue, exp: AbstractValue, mod: AbstractValue 
 
 @serves("builtins.round")
 def round_(r: Reader, x: AbstractValue, digits: AbstractValue = Known(None)) -> AbstractValue:
+    if is_of_numpy(x) and (is_array(x) or not is_none(digits)):
+        return r.call(Known(np.round), [x, Known(0) if is_none(digits) else digits], {})
+    x = as_argument(r, x)
     if is_known(x) and is_known(digits):
         return call_in_python(r, lambda a, b: round(a) if b is None else round(a, b), x.obj, digits.obj)
     if is_tensor(x):
@@ -151,6 +159,8 @@ def int_(r: Reader, x: AbstractValue = Known(0), base: AbstractValue | None = No
         )
     if base is not None:
         r.emit.raise_error("TypeError", "int() can't convert non-string with explicit base")
+    if is_array(x):
+        return r.call(Known(int), [element_of(r, x)], {})
     if is_tensor(x):
         _check_one_element(r, x)
         return RuntimeValue(r.emit.build("item.int", [materialize(r, x)]))
@@ -172,6 +182,8 @@ def float_(r: Reader, x: AbstractValue = Known(0.0)) -> AbstractValue:
     if is_text(x):
         return apply_op(r, "parse.float", x)
     refuse_others(r, "float", x)
+    if is_array(x):
+        return r.call(Known(float), [element_of(r, x)], {})
     if is_tensor(x):
         _check_one_element(r, x)
         return RuntimeValue(r.emit.build("item.float", [materialize(r, x)]))
@@ -204,6 +216,8 @@ def bool_(r: Reader, x: AbstractValue = Known(False)) -> AbstractValue:
 
 @serves("builtins.abs")
 def abs_(r: Reader, x: AbstractValue) -> AbstractValue:
+    if is_of_numpy(x):
+        return r.call(Known(np.absolute), [x], {})
     if is_known(x):
         return call_in_python(r, abs, x.obj)
     if (found := special(r, x, "__abs__", [])) is not None:

@@ -45,11 +45,18 @@ from scriptc.frontend.values.abstract import (
 )
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.element_types import is_hashable
-from scriptc.frontend.values.predicates import has_alternatives, is_known, is_object, is_tensor, tensor_type
+from scriptc.frontend.values.predicates import (
+    has_alternatives,
+    is_known,
+    is_numpy_scalar,
+    is_object,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.union_kinds import NUMBERS
 from scriptc.frontend.values.user_classes import can_be_called, can_be_made, class_of, is_generated, own_finder
-from scriptc.frontend.values.verbs import describe, python_class, type_of
+from scriptc.frontend.values.verbs import as_argument, describe, python_class, type_of
 from scriptc.ir.ops.dicts import has_hash
 from scriptc.ir.types import EXC
 
@@ -282,6 +289,7 @@ def hash_(r: Reader, value: AbstractValue) -> AbstractValue:
     if (own := special(r, value, "__hash__", [])) is not None:
         return own
     refuse_unhashable(r, value)
+    value = as_argument(r, value)  # a NumPy scalar has the hash of its number
     if is_known(value) and not r.state.ahead and _has_hash_of_process(value.obj):
         record_this_process()
         return call_in_python(r, hash, value.obj)
@@ -303,5 +311,5 @@ def _is_of_numbers(r: Reader, value: AbstractValue) -> bool:
         return all(_is_of_numbers(r, item) for item in items)
     if is_known(value):  # a member of an enum hashes by its name
         return type(value.obj) in NUMBERS
-    t = type_of_key(r, value)
+    t = None if is_numpy_scalar(value) else type_of_key(r, value)  # a tuple holds the scalar in a box
     return t is not None and is_hashable(t) and has_hash(t)

@@ -10,6 +10,7 @@ from scriptc.frontend.environment.host_objects import dtype_name, torch_dtype
 from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.library.python.sequences import as_list
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.arrays import data_of
 from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.materialize import apply_op, new_list
 from scriptc.frontend.operations.options import options
@@ -19,6 +20,7 @@ from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known
 from scriptc.frontend.values.predicates import (
+    is_array,
     is_complex_number,
     is_known,
     is_made_list,
@@ -177,12 +179,18 @@ def tensor(r: Reader, data: AbstractValue, dtype: AbstractValue = _NONE, **kwarg
     options(r, kwargs)
     if is_tensor(data):
         r.reject("tensor_of_tensor")
+    if (found := data_of(r, data)) is not None:
+        name = as_dtype(r, dtype, tensor_type(found).dtype)
+        same = is_array(data) and name == tensor_type(found).dtype
+        return apply_op(r, "clone", found) if same else cast_to(r, found, name)
     return _of_numbers(r, data, dtype)
 
 
 @serves("torch.as_tensor")
 def as_tensor(r: Reader, data: AbstractValue, dtype: AbstractValue = _NONE, **kwargs: AbstractValue) -> AbstractValue:
     options(r, kwargs)
+    if (found := data_of(r, data)) is not None:
+        data = found
     return (
         cast_to(r, data, as_dtype(r, dtype, tensor_type(data).dtype))
         if is_tensor(data)
@@ -198,7 +206,7 @@ def asarray(
     copies = require_known(r, copy, "the argument copy")
     if copies is False:
         r.reject("form_of_call", name="torch.asarray", why="copy=False is not supported")
-    return new_tensor(r, made, made) if copies and is_tensor(obj) else made
+    return new_tensor(r, made, made) if copies and (is_tensor(obj) or is_array(obj)) else made
 
 
 @serves("Tensor.new_tensor")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch import complex_lu_decomposed as complex_lu
 
 NAMES = {
     torch.bool: "Bool", torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short", torch.int32: "Int",
@@ -117,6 +118,21 @@ def _no_inverse(info: Tensor, function: str) -> NoReturn:
     )
 
 
+def _factored(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return complex_lu.factor(A) if A.is_complex() else _lu(A)
+
+
+def _substituted(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
+    return complex_lu.solve(LU, pivots, B, adjoint) if LU.is_complex() else _lu_solve(LU, pivots, B, adjoint)
+
+
+def _substituted_right(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
+    """Solve X A = B, or X A^H = B, for X."""
+    if LU.is_complex():
+        return torch.conj_physical(complex_lu.solve(LU, pivots, torch.conj_physical(B.mT), not adjoint)).mT
+    return _lu_solve(LU, pivots, B.mT, not adjoint).mT
+
+
 def _in_columns(A: Tensor) -> Tensor:
     """Return the values with LAPACK's strides: columns are contiguous."""
     return A.mT.contiguous().mT
@@ -132,7 +148,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     if not pivot:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     computed(A, "lu_cpu")
-    LU, pivots, info = _lu(A)
+    LU, pivots, info = _factored(A)
     if check_errors and torch.any(info):
         _zero_pivot(info, "torch.linalg.lu_factor_ex")
     return torch.return_types.linalg_lu_factor_ex((LU, pivots, info))
@@ -174,7 +190,7 @@ def lu_unpack(
     if unpack_pivots:  # exchanged rows of an identity are P^T
         rest = torch.arange(k + 1, m + 1, dtype=torch.int32).expand(*LU_data.shape[:-2], m - k)
         same = torch.eye(m, dtype=LU_data.dtype).expand(*LU_data.shape[:-2], m, m)
-        P = _lu_solve(same, torch.cat([LU_pivots, rest], -1), same, False).mT
+        P = _substituted(same, torch.cat([LU_pivots, rest], -1), same, False).mT
     if unpack_data:
         L = torch.tril(LU_data.narrow(-1, 0, k), -1).contiguous() + torch.eye(m, k, dtype=LU_data.dtype)
         U = torch.triu(LU_data.narrow(-2, 0, k)).contiguous()
@@ -206,7 +222,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
             f"{list(pivots.shape)} instead"
         )
     computed(LU, "linalg.lu_solve_cpu")
-    return _lu_solve(LU, pivots, B, adjoint) if left else _lu_solve(LU, pivots, B.mT, not adjoint).mT
+    return _substituted(LU, pivots, B, adjoint) if left else _substituted_right(LU, pivots, B, adjoint)
 
 
 @decomposes("torch.lu_solve", "Tensor.lu_solve")
@@ -235,8 +251,8 @@ def _solved(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]:
         B = B.unsqueeze(-1)
     _fit(A, B, left, "linalg.solve")
     computed(A, "lu_cpu")
-    LU, pivots, info = _lu(A)
-    result = _lu_solve(LU, pivots, B, False) if left else _lu_solve(LU, pivots, B.mT, True).mT
+    LU, pivots, info = _factored(A)
+    result = _substituted(LU, pivots, B, False) if left else _substituted_right(LU, pivots, B, False)
     if vector:
         result = result.squeeze(-1)
         return result if result.dim() == 1 else _in_columns(result), info
@@ -254,8 +270,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 def _inverse(A: Tensor) -> tuple[Tensor, Tensor]:
     are_square(A, "linalg.inv")
     not_half(A, "linalg.inv")
-    LU, pivots, info = _lu(A)
-    return _lu_solve(LU, pivots, torch.eye(A.size(-1), dtype=A.dtype), False), info
+    LU, pivots, info = _factored(A)
+    return _substituted(LU, pivots, torch.eye(A.size(-1), dtype=A.dtype), False), info
 
 
 @decomposes("torch.linalg.inv_ex", "torch.linalg_inv_ex")
@@ -288,7 +304,7 @@ def det(A: Tensor) -> Tensor:
     are_square(A, "linalg.det")
     are_floating(A, "linalg.det")
     computed(A, "lu_cpu")
-    LU, pivots, _ = _lu(A)
+    LU, pivots, _ = _factored(A)
     return _signs(pivots) * torch.prod(torch.diagonal(LU, 0, -2, -1), -1)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.torch import random_decomposed as random
+from scriptc.frontend.library.torch.complexes import view_as_real
 from scriptc.frontend.library.torch.creation import as_dtype, full_like, size_items
 from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.elementwise import elementwise
@@ -17,16 +20,24 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known
 from scriptc.frontend.values.predicates import is_none, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
-from scriptc.ir.dtypes import FLOATING
+from scriptc.ir.dtypes import COMPLEX, FLOATING
 
 _NONE, _ZERO, _ONE = Known(None), Known(0), Known(1)
 
 
 def _fill(r: Reader, dst: AbstractValue, kind: str, a: AbstractValue, b: AbstractValue = _ZERO) -> AbstractValue:
+    if kind in ("uniform", "normal") and tensor_type(dst).dtype in COMPLEX:
+        return _fill_complex(r, dst, kind, a, b)
     if kind != "bernoulli" and tensor_type(dst).dtype not in FLOATING:
         r.reject("random_of_dtype", dtype=tensor_type(dst).dtype)
     numbers = [to_float(r, materialize(r, x)) for x in (a, b)]
     r.emit.effect("random.fill", [materialize(r, dst), *numbers], kind=kind)
+    return dst
+
+
+def _fill_complex(r: Reader, dst: AbstractValue, kind: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    """Fill the real and imaginary parts, each with half of the variance of normal numbers."""
+    _fill(r, view_as_real(r, dst), kind, a, r.binary("Div", b, Known(math.sqrt(2))) if kind == "normal" else b)
     return dst
 
 
@@ -164,6 +175,8 @@ def normal(
 ) -> AbstractValue:
     """Return standard normal numbers times `std` plus `mean`."""
     options(r, {"generator": generator})
+    if is_tensor(std) and tensor_type(std).dtype in COMPLEX:
+        r.reject("random_of_dtype", dtype=tensor_type(std).dtype)
     if not is_tensor(mean) and not is_tensor(std):
         return normal_(r, _empty(r, r.iterate(size), as_dtype(r, dtype, r.environment.default_dtype)), mean, std)
     if not is_tensor(mean):

@@ -162,6 +162,7 @@ typedef struct frame {
     PyObject *stopped;             /* exception of a signal handler, which ends the call, ... */
     sc_error stopped_as;           /* ... and the error that it became */
     PyObject *raised;              /* exception of a warning filter or of sys.stdout */
+    PyObject *numpy_state;         /* the state of NumPy's generator while it is lent to the call */
 } frame;
 
 typedef struct host { /* objects of torch and of bridge.py that the bridge uses; it owns a reference to each */
@@ -169,7 +170,7 @@ typedef struct host { /* objects of torch and of bridge.py that the bridge uses;
     PyObject *function_modes, *dispatch_modes, *grad_enabled, *num_threads, *default_dtype;
     PyObject *forward_ad, *forward_ad_key, *requires_grad_key, *leaf_kind;
     PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *place_exception, *warn, *print;
-    PyObject *random_begin, *random_end, *python_word;
+    PyObject *random_begin, *random_end, *python_word, *numpy_begin, *numpy_end;
     const sc_dl_exchange *api;      /* NULL: go through describe and new_flat */
     Py_ssize_t impl_at, keys_at;    /* offsets of the implementation in a tensor object, and of the dispatch keys in an implementation */
     uint64_t usual_keys;            /* the keys of plain tensors; 0: unknown */

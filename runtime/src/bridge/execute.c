@@ -113,6 +113,25 @@ static uint32_t on_python_word(void *user)
     return word;
 }
 
+/* Lend the call the state of NumPy's generator, where the call draws from it first. */
+static sc_rng *on_lend_numpy(void *user)
+{
+    frame *f = user;
+    unsigned long long address = 0;
+    PyObject *state;
+    if (f->raised)
+        return NULL;
+    uint64_t mode = enter_python(f);
+    PyObject *pair = PyObject_CallNoArgs(f->owner->host.numpy_begin);
+    if (pair && PyArg_ParseTuple(pair, "OK", &state, &address))
+        f->numpy_state = Py_NewRef(state);
+    else
+        f->raised = raised_now();
+    Py_XDECREF(pair);
+    leave_python(f, mode);
+    return (sc_rng *)(uintptr_t)address;
+}
+
 static int ask_torch_for_threads(const host *h)
 {
     PyObject *threads = PyObject_CallNoArgs(h->num_threads);
@@ -140,6 +159,7 @@ static int run_entry(frame *f, variant *v)
     cx->bytes_peak = cx->bytes_live, cx->asked_peak = cx->asked_live;
     cx->depth = 0, cx->hides_write = false;
     cx->warn = on_warn, cx->print = on_print, cx->python_word = on_python_word, cx->user = f;
+    cx->lend_numpy = on_lend_numpy;
     cx->locs = v->program->locs;
     cx->team = f->owner->team, cx->unhelped = 0;
     cx->profile = f->owner->profile;
@@ -233,6 +253,16 @@ static int take_generator_back(frame *f, PyObject *state)
     return done ? 0 : -1;
 }
 
+static int take_numpy_back(frame *f)
+{
+    PyObject *state = f->numpy_state;
+    f->cx->numpy_rng = NULL, f->numpy_state = NULL;
+    PyObject *done = call_one(f->owner->host.numpy_end, state);
+    Py_DECREF(state);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 PyObject *execute(frame *f, variant *v)
 {
     PyObject *result = NULL, *failed = NULL, *generator = NULL;
@@ -240,6 +270,8 @@ PyObject *execute(frame *f, variant *v)
         return NULL;
     int r = run_entry(f, v);
     if (generator && take_generator_back(f, generator) < 0)
+        return NULL;
+    if (f->numpy_state && take_numpy_back(f) < 0)
         return NULL;
     if (r >= 0 && !f->raised && f->cx->hides_write) {
         sc_raise(f->cx, "NotImplementedError", "compiled code wrote in place to an argument that requires grad, which autograd "

@@ -143,7 +143,9 @@ static void seed_by_words(sc_rng *g, uint64_t seed) {
 void sc_caller_seed(sc_caller *c, uint64_t seed) {
     seed_twister(&c->rng, seed);
     seed_by_words(&c->python_rng, seed);
+    seed_twister(&c->numpy_rng, seed);
     c->cx->rng = &c->rng;
+    c->cx->numpy_rng = &c->numpy_rng;
     c->cx->python_rng = &c->python_rng;
 }
 

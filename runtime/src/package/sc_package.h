@@ -81,7 +81,7 @@ typedef struct sc_caller { /* a context of one thread, and its last error for th
     void *check_user;
     bool read_only; /* argument tensors may not be written */
     sc_state *state; /* of the running call, or NULL */
-    sc_rng rng, python_rng; /* generators of random numbers: torch's, and that of Python's `random` */
+    sc_rng rng, python_rng, numpy_rng; /* generators of random numbers: torch's, that of Python's `random`, and NumPy's */
     char traceback[4096];
 } sc_caller;
 

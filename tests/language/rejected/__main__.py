@@ -1,5 +1,15 @@
 """Prints docs/reference/rejections.md: `PYTHONPATH=tests python -m language.rejected`."""
 
-from language.rejected import containers, modules, objects, page, statements, tensors, torchscript, values  # noqa: F401  (they list their programs)
+from language.rejected import (  # noqa: F401  (they list their programs)
+    arrays,
+    containers,
+    modules,
+    objects,
+    page,
+    statements,
+    tensors,
+    torchscript,
+    values,
+)
 
 print(page(), end="")

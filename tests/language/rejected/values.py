@@ -9,7 +9,6 @@ import functools
 import logging
 from typing import Any
 
-import numpy as np
 import torch
 
 from language.rejected import write
@@ -38,15 +37,6 @@ def assigns_to_frozen(n):
     made = Frozen(n)
     made.n = n + 1  # refused
     return made.n
-
-
-def rounded_half(x):
-    return int(np.ceil(x.size(0) / 2) * 3)
-
-
-@write("attribute_of_numpy_number", rounded_half, (X,))
-def converts_a_number_of_numpy(x):
-    return (np.ceil(x.size(0) / 2) * 3).astype(int)  # refused
 
 
 PAIR = Pair(1, 2)
@@ -165,8 +155,8 @@ def len_of_a_zip(xs, strict=False):
 
 
 @write("class_unknown", lambda n: isinstance(n, int), (3,))
-def type_of_a_zip(n, strict=False):
-    return type(zip(range(n), range(n), strict=False)) is int  # refused
+def type_of_a_partial(n):
+    return type(functools.partial(max, n)) is int  # refused
 
 
 @write("builtin_function", lambda n: n + 1, (3,))
@@ -359,10 +349,10 @@ def lists_of_functions(n):
     return [f() for f in found]
 
 
-@write("list_of_other_length", numbers_alone, (3,))
-def lists_of_dtypes(n):
+@write("list_of_other_length", lambda x: numbers_alone(int(x.sum())), (torch.ones(3),))
+def lists_of_dtypes(x):
     found = []
-    for i in range(n):
+    for i in range(int(x.sum())):
         found.append(torch.float64 if i else torch.float32)  # refused
     return [torch.ones(1, dtype=d) for d in found]
 
@@ -424,8 +414,9 @@ def sorted_beside(n):
     return [xs[:-1], sorted(xs)]
 
 
-@write("list_of_other_length", sorted_beside, (3,))
-def a_list_of_lists_like_itself(n):
+@write("list_of_other_length", lambda x: sorted_beside(int(x.sum())), (torch.ones(3),))
+def a_list_of_lists_like_itself(x):
+    n = int(x.sum())
     xs = [n - i for i in range(n)]  # refused
     xs[-1] = sorted(xs)
     return xs
