@@ -45,7 +45,7 @@ def test_passes_keep_what_random_modules_mean(seed: int, size: int, pipeline: st
 # Their attributes must fit shapes in ways that the generator does not know; test_rows_in_c.py runs their samples.
 NEED_SAMPLES = {
     "arg_scan", "argsort", "conv_transpose2d", "diagonal", "extreme_scan", "linalg.eigh", "linalg.householder",
-    "linalg.lu_solve", "linalg.svd", "linalg.triangle", "pad", "scatter", "topk", "unfold",
+    "linalg.lu_solve", "linalg.svd", "linalg.triangle", "nms", "numpy.fill", "pad", "roi_align", "scatter", "topk", "unfold",
 }  # fmt: skip
 MADE_BY_PASSES = {
     "fuse", "pack_linear.kept", "concat", "linear_add", "linear_rows", "rows.new", "stacked.new", "stacked.put", "stacked.join",

@@ -8,6 +8,7 @@ from math import copysign, isclose, isnan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from compiled_program import Compiled, Raised, assert_no_warnings
@@ -123,6 +124,7 @@ def outcome(run: Any) -> Any:
     """Return the results of a run, or the error in words. All runs draw the same random numbers."""
     torch.default_generator.manual_seed(0)  # torch.manual_seed also formats the stack, for a GPU that is used later
     random.seed(0)
+    np.random.seed(0)
     try:
         return run()
     except Raised as error:

@@ -18,6 +18,7 @@ STATE_BYTES = 5056  # of torch.get_rng_state()
 _NO_GENERATOR = (Raises("RuntimeError", "internal scriptc error: this call has no generator of random numbers"),)
 _NO_NUMPY = (Raises("RuntimeError", "internal scriptc error: this call has no generator of NumPy"),)
 _SHAPES = (((3, 4),), ((5, 7),), ((),))
+_ROWS = (((12,),), ((35,),), ((),))  # contiguous in each layout
 
 ROWS = [
     # kind: uniform (from, to), normal (mean, std), bernoulli (p, unused), exponential (lambda, unused)
@@ -55,10 +56,10 @@ ROWS = [
     OpDef("numpy.fill", "(Tensor dst, Scalar a, Scalar b, *, bool normals) -> ()", fixed(), reads=_NUMPY,
           writes=_NUMPY_WRITES, raises=True,
           ref="numpy_fill", kernel="sc_numpy_fill", errors=_NO_NUMPY,
-          samples=Samples(_SHAPES, dtypes=("f64",), extra=((0.0, 1.0, False), (-1.0, 3.0, False), (0.5, 2.0, True)))),
+          samples=Samples(_ROWS, dtypes=("f64",), extra=((0.0, 1.0, False), (-1.0, 3.0, False), (0.5, 2.0, True)))),
     OpDef("numpy.ints", "(Tensor dst, SymInt low, SymInt high) -> ()", fixed(), reads=_NUMPY, writes=_NUMPY_WRITES,
           raises=True, ref="numpy_ints", kernel="sc_numpy_ints", errors=_NO_NUMPY,
-          samples=Samples(_SHAPES, dtypes=("i64",), extra=((0, 10), (3, 4), (-5, 2**40), (0, 2**32)))),
+          samples=Samples(_ROWS, dtypes=("i64",), extra=((0, 10), (3, 4), (-5, 2**40), (0, 2**32)))),
     OpDef("numpy.shuffle", "(Tensor dst) -> ()", fixed(), reads=_NUMPY, writes=_NUMPY_WRITES, raises=True,
           ref="numpy_shuffle", kernel="sc_numpy_shuffle", errors=_NO_NUMPY,
           samples=Samples((((9,),), ((0,),)), dtypes=("i64",))),
