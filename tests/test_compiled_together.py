@@ -77,7 +77,7 @@ def test_programs_are_compiled_and_linked_once(commands: list[str]) -> None:
 
 def test_errors_are_those_of_the_functions_and_have_their_lines(commands: list[str]) -> None:
     def refused() -> None:
-        scriptc.compile(lambda x: x.numpy(), optimize=0)(X)
+        scriptc.compile(lambda x: x.to_sparse(), optimize=0)(X)
 
     errors = run_together([checked(first), lambda: scriptc.compile(third, optimize=0)(X), refused, checked(second)])
     assert errors[0] is None and errors[3] is None
