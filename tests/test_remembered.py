@@ -208,12 +208,12 @@ def test_files_that_changed_are_read_again(world: World, name: str) -> None:
 
 
 PATCHED = """
-import numpy as np
+import array
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.act = nn.ReLU()
-        self.scale = np.array([2.0, 3.0])
+        self.scale = array.array('d', [2.0, 3.0])
     def forward(self, x):
         return torch.tanh(self.act(x)) * abs(float(self.scale[0])) * math.sqrt(4.0) + math.pi
 def make():
@@ -229,7 +229,7 @@ PATCHES: dict[str, Callable[[pytest.MonkeyPatch, Any], None]] = {
     "call of all modules": lambda m, net: m.setattr(torch.nn.Module, "__call__", lambda self, x: x + 1),
     "operator": lambda m, net: m.setattr(torch.Tensor, "__mul__", lambda self, x: self.add(x)),
     "builtin": lambda m, net: m.setattr(builtins, "abs", lambda x: 5.0),
-    "array": lambda m, net: net.scale.fill(5),
+    "array": lambda m, net: net.scale.__setitem__(0, 5.0),
 }
 
 
@@ -257,6 +257,7 @@ def cached(name):
 def f(x):
     return x * cached("abc")
 """,
+    "memory of an array": "import numpy as np\nSCALE = np.array([2.0, 3.0])\ndef f(x):\n    return x * float(SCALE[0])\n",
     "order of strings in a set": "NAMES = {'a', 'bb', 'ccc'}\ndef f(x):\n    return x * len(list(NAMES)[0])\n",
 }
 
