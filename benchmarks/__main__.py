@@ -14,6 +14,7 @@ BENCHMARKS = {
     "scalar": "programs of numbers, lists and strings, beside CPython and C by hand",
     "compiling": "time to compile against the size of the source",
     "startup": "the first call in a fresh process, with an empty and with a warm cache",
+    "generate": "generating token ids: eager, torch.compile, ONNX Runtime, and a package of scriptc called from C",
     "nets": "convolutional nets and transformers: eager, torch.compile, ONNX Runtime, OpenVINO, scriptc",
     "ops": "single operators on medium sizes: eager and scriptc",
     "memory": "resident memory over many calls, and over one call of many iterations",

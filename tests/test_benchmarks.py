@@ -64,6 +64,18 @@ def test_decoders(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_generate(tmp_path: Path) -> None:
+    """Each compares eager, ONNX Runtime where it is installed, and a package in C before it measures."""
+    pytest.importorskip("transformers")
+    saved = tmp_path / "generate.json"
+    bench("generate", "--tiny", "--no-compile", "--tokens", "6", "--samples", "1", "--json", str(saved))
+    rows = json.loads(saved.read_text())["results"]
+    assert len(rows) == 2
+    for times in rows.values():
+        assert {"eager", "scriptc, in C"} <= set(times)
+
+
+@pytest.mark.slow
 @without_asan
 def test_training(tmp_path: Path) -> None:
     """JAX is compared where it is installed."""
