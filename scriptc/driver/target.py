@@ -42,10 +42,10 @@ class Target:
         return signature.replace(parameters=parameters)
 
     @cached_property
-    def _positional(self) -> tuple[str, ...]:
-        """Return the names of the parameters, if all can be passed by their place."""
+    def _positional(self) -> tuple[str, ...] | None:
+        """Return the names of the parameters if all can be passed by their place, else None."""
         parameters = self.signature.parameters.values()
-        return tuple(p.name for p in parameters) if all(p.kind in _BY_PLACE for p in parameters) else ()
+        return tuple(p.name for p in parameters) if all(p.kind in _BY_PLACE for p in parameters) else None
 
     @property
     def variadic(self) -> bool:
@@ -56,7 +56,7 @@ class Target:
 
         Raises Python's TypeError where they do not fit.
         """
-        if not kwargs and len(args) == len(self._positional):
+        if not kwargs and self._positional is not None and len(args) == len(self._positional):
             return dict(zip(self._positional, args, strict=True))
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()

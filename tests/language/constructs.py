@@ -20,7 +20,8 @@ ACCEPTED: dict[str, str] = {
     "`for` and `while` with `else`": "statements.for_else statements.while_else",
     "chained comparisons, `a if c else b`": "statements.chained_comparison statements.conditional_types",
     "starred targets and calls, keyword-only parameters, defaults, `**kwargs`": (
-        "statements.starred_targets statements.starred_calls statements.arguments_that_are_missing"
+        "statements.starred_targets statements.starred_calls statements.arguments_that_are_missing "
+        "statements.calls_without_arguments"
     ),
     "names bound on some paths only": "statements.unbound_on_a_path",
     "names bound to another type": "statements.rebinding_to_another_type",

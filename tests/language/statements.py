@@ -287,6 +287,11 @@ def starred_targets(xs):
     return a, b, c, d, e, f, g
 
 
+@cases((), 1, (1, 2))
+def calls_without_arguments(*rest, k=2, **named):
+    return rest, k, len(named)
+
+
 @cases(1, 2)
 def starred_calls(n):
     def f(a, b=2, *rest, c, d=4, **more):
