@@ -30,7 +30,6 @@ from scriptc.frontend.library.registry import is_decomposition
 from scriptc.frontend.operations.complexes import refuse_writes_to_conjugates
 from scriptc.frontend.reader.assumptions import Assumptions, Reading, Reason
 from scriptc.frontend.reader.binding import bind_arguments
-from scriptc.frontend.reader.calls import guard_hooks
 from scriptc.frontend.reader.errors import (
     Restart,
     Terminated,
@@ -38,6 +37,7 @@ from scriptc.frontend.reader.errors import (
     UserError,
 )
 from scriptc.frontend.reader.jumps import leave_with
+from scriptc.frontend.reader.module_calls import guard_hooks
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.reader import EntryReader
 from scriptc.frontend.reader.recursion import kinds_of_arguments

@@ -149,6 +149,14 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "double_star_of_other": ("** of {what} is not supported in compiled code", "pass a dict"),
     "dtype_of_other": ("the dtype {dtype} is not supported", "use a dtype of real numbers"),
+    "exported_arguments": (
+        "a module of torch.export cannot be called with {what} in compiled code",
+        "pass a value of one structure",
+    ),
+    "exported_without_guards": (
+        "a module of torch.export that has no function of guards cannot be called in compiled code",
+        "make it by .module(), without check_guards=False",
+    ),
     "except_star": ("except* blocks aren't supported in compiled code", "use if and raise"),
     "field_of_format": ("the field '{name}' of a format is not supported", "use plain names and numbers"),
     "form_of_call": ("{name}: {why}", "write the call in a form that takes only these arguments"),
@@ -194,7 +202,14 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "compiled code cannot switch gradients on in a call without grad mode",
         "call the function outside of torch.no_grad()",
     ),
-    "hook_and_keywords": ("hooks and keyword arguments together are not supported", "pass the arguments by position"),
+    "hook_always_called": (
+        "forward hooks with always_call=True are not supported in compiled code",
+        "register the hook without always_call",
+    ),
+    "hook_returns_other": (
+        "a pre-hook with_kwargs returns None or a tuple of positional arguments and a dict of known keys, not {what}",
+        "return (args, kwargs)",
+    ),
     "hook_returns_sometimes": (
         "a hook that returns None on some paths only is not supported",
         "return a value on all paths",

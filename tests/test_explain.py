@@ -19,6 +19,7 @@ from language.rejected import (  # noqa: F401
     Rejected,
     arrays,
     containers,
+    hooks,
     modules,
     objects,
     page,

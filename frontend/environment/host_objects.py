@@ -62,17 +62,37 @@ def is_called_in_python(cls: type) -> bool:
     return isinstance(call, FunctionType) and (not is_library(module) or module.startswith("torch.nn."))
 
 
+_DECORATORS = "torch._dynamo.decorators"
 _WRAPPED_FOR_DYNAMO = torch._compile._disable_dynamo(lambda: None).__code__
+
+
+def _behind_dynamo(func: FunctionType) -> Any:
+    """Return the function that a wrapper calls under settings of torch's own compiler; else `func`."""
+    code = func.__code__
+    if code is _WRAPPED_FOR_DYNAMO:
+        return func.__wrapped__  # type: ignore[attr-defined]
+    if code.co_freevars == ("fn", "self"):  # torch.compiler.disable
+        context = getattr(sys.modules.get("torch._dynamo.eval_frame"), "DisableContext", None)
+        maker = vars(context).get("__call__") if context is not None else None
+    elif code.co_freevars == ("func", "self"):  # torch._dynamo.patch_dynamo_config and others
+        maker = getattr(sys.modules.get("torch._dynamo.external_utils"), "wrap_dunder_call_ctx_manager", None)
+    else:
+        return func
+    if maker is None or code not in maker.__code__.co_consts:
+        return func
+    called, settings = (cell.cell_contents for cell in func.__closure__ or ())
+    is_other = code.co_freevars[0] == "func" and not is_instance(settings, _DECORATORS, "DynamoConfigPatchProxy")
+    return func if is_other else called
 
 
 def uncompiled(obj: Any) -> Any:
     """Return the argument of the `scriptc.compile` that made `obj`, else `obj`. No user's `__getattr__` runs.
 
-    A function that torch wraps for its own compiler, such as `torch.manual_seed` once that compiler is imported, is the
-    function itself.
+    A function that torch wraps for its own compiler is the function itself. Such are `torch.manual_seed`, once that compiler
+    is imported, and functions given to `torch.compiler.disable`.
     """
-    if type(obj) is FunctionType and obj.__code__ is _WRAPPED_FOR_DYNAMO:
-        return obj.__wrapped__  # type: ignore[attr-defined]
+    if type(obj) is FunctionType and (called := _behind_dynamo(obj)) is not obj:
+        return uncompiled(called)
     if type(obj) not in _CALLED and inspect.getattr_static(obj, "__scriptc_original__", None) is None:
         return obj
     return getattr(obj, "__scriptc_original__", obj)

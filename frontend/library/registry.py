@@ -20,7 +20,7 @@ METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 
 # Handlers by the name of functions in modules that torch imports late, and that scriptc does not import.
 NAMED: dict[str, Callable[..., Any]] = {}
-_LATE = "torch._dynamo."
+_LATE = ("torch._dynamo.", "torch.export._")
 
 
 # Decompositions by the callable itself, or by "Tensor.name", or the namespace and name of an

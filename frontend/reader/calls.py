@@ -16,7 +16,7 @@ from torch.fx.graph_module import _WrappedCall
 
 from scriptc.frontend.environment.genuine import is_call_of_modules
 from scriptc.frontend.environment.host_objects import holds_tensor, is_called_in_python, uncompiled
-from scriptc.frontend.environment.lookup import find_source, python_behind, refuse_torchscript
+from scriptc.frontend.environment.lookup import find_source, python_behind
 from scriptc.frontend.environment.pure import is_pure, is_setting
 from scriptc.frontend.environment.state import change_outside
 from scriptc.frontend.environment.watching import call_in_python, watch, watch_class_attribute, watch_function
@@ -39,7 +39,7 @@ from scriptc.frontend.operations.comparison import is_new_and_held
 from scriptc.frontend.operations.construction import construct
 from scriptc.frontend.operations.dataclass_init import dataclass_of_init, run_dataclass_init
 from scriptc.frontend.operations.logic import check_that, is_one_of
-from scriptc.frontend.operations.materialize import apply_op, make_tuple
+from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.number_arguments import as_arguments, takes_numbers
 from scriptc.frontend.operations.objects import base_init, super_of
 from scriptc.frontend.operations.options import without_options
@@ -57,6 +57,7 @@ from scriptc.frontend.reader.binding import (
 from scriptc.frontend.reader.constant_demand import call_memoized, is_known_throughout, require_known
 from scriptc.frontend.reader.dispatch import reads
 from scriptc.frontend.reader.iteration import transposed, zipped_rows
+from scriptc.frontend.reader.module_calls import call_module
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.recursion import call_recursive, calls_itself
 from scriptc.frontend.reader.spread_calls import call_spread
@@ -74,7 +75,7 @@ from scriptc.frontend.values.abstract import (
     TupleValue,
     YieldsValue,
 )
-from scriptc.frontend.values.alternatives import is_of_ranks, split, split_all
+from scriptc.frontend.values.alternatives import is_of_ranks, split_all
 from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.predicates import (
     NoTensor,
@@ -88,14 +89,7 @@ from scriptc.frontend.values.predicates import (
     is_tensor,
     tensor_type,
 )
-from scriptc.frontend.values.verbs import class_name_of, demand, describe, is_run_time, python_class
-
-_GLOBAL_HOOKS = (
-    "_global_forward_hooks",
-    "_global_forward_pre_hooks",
-    "_global_backward_hooks",
-    "_global_backward_pre_hooks",
-)
+from scriptc.frontend.values.verbs import class_name_of, demand, describe, is_run_time
 
 
 @contextlib.contextmanager
@@ -490,61 +484,6 @@ def call_aten(
     reader.reject("aten_operator", name=schema.name.replace("::", "."))
 
 
-def call_module(
-    reader: Reader, module: torch.nn.Module, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
-    """Return `module(...)`, the module's forward between its own forward hooks."""
-    refuse_torchscript(reader, module)
-    guard_hooks(reader, module, ("_backward_hooks", "_backward_pre_hooks"))
-    for hook in own_hooks(reader, module, "_forward_pre_hooks", kwargs):
-        changed = reader.call(hook, [Known(module), make_tuple(list(args))], {})
-        if has_alternatives(changed):
-            reader.reject("hook_returns_sometimes")
-        if not is_none(changed):
-            args = reader.iterate(changed) if issubclass(python_class(reader, changed), tuple) else [changed]
-    result = reader.call(reader.attribute(Known(module), "forward"), args, kwargs)
-    for hook in own_hooks(reader, module, "_forward_hooks", kwargs):
-        before = result
-        changed = reader.call(hook, [Known(module), make_tuple(list(args)), before], {})
-        result = split(reader, changed, functools.partial(_unless_none, before))
-    return result
-
-
-def own_hooks(
-    reader: Reader, module: torch.nn.Module, name: str, kwargs: dict[str, AbstractValue]
-) -> list[AbstractValue]:
-    """Return the hooks of one category that a module has, under a guard."""
-    table = module.__dict__.get(name)
-    if table is None:
-        reader.emit.raise_error("AttributeError", f"'{type(module).__name__}' object has no attribute '{name}'")
-    if not table:
-        reader.environment.guard("DICT_EMPTY", table, None, None)
-        return []
-    if kwargs or module.__dict__.get(f"{name}_with_kwargs"):
-        reader.reject("hook_and_keywords")
-    reader.environment.guard("DICT_KEYS_ARE", table, None, tuple(table))
-    for key, hook in table.items():
-        reader.environment.guard("DICT_IS", table, key, hook)
-    return [Known(hook) for hook in table.values()]
-
-
-def guard_hooks(
-    reader: Reader, module: torch.nn.Module,
-    names: tuple[str, ...] = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"),
-) -> None:  # fmt: skip
-    for name in _GLOBAL_HOOKS:
-        table = getattr(torch.nn.modules.module, name)
-        if table:
-            reader.reject("hooks_on_all_modules")
-        reader.environment.guard("DICT_EMPTY", table, None, None)
-    for name in names:
-        table = module.__dict__.get(name)
-        if table:
-            reader.reject("hooks_on_container", kind=type(module).__name__)
-        if table is not None:  # for None, own_hooks has left the guard
-            reader.environment.guard("DICT_EMPTY", table, None, None)
-
-
 def call_function(
     reader: Reader, func: FunctionType, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
@@ -594,7 +533,3 @@ def follow(reader: Reader, frame: Frame, node: ast.FunctionDef | ast.Lambda) -> 
         return YieldsValue(frame, node)
     body = statements_of(node)
     return call_recursive(reader, frame, body) if calls_itself(reader, frame) else inline(reader, frame, body)
-
-
-def _unless_none(first: AbstractValue, second: AbstractValue) -> AbstractValue:
-    return first if is_none(second) else second

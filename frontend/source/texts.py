@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
+from scriptc.frontend.source.exported_guards import guards_text
+
 
 class Text(NamedTuple):
     """Lines of source under the name of a file.
@@ -84,6 +86,8 @@ def texts_of(code: CodeType, namespace: dict[str, Any]) -> Iterator[Text]:
     if before is not None and len(before) > 1 and before[2] != lines:
         yield Text(file, before[2], before)
     yield from (_unfiled(f"<source of {code.co_name}>", text, True) for text in _typed(code))
+    if (text := guards_text(code, namespace)) is not None:
+        yield _unfiled(f"<guards {next(_numbers)} of torch.export>", text, True)
 
 
 def _typed(code: CodeType) -> Iterator[str]:

@@ -409,7 +409,7 @@ ACCEPTED: dict[str, str] = {
     "modules with a `__call__` of their own, `super().__call__`": "modules.Twice modules.OnlyCalled",
     "modules made in compiled code": "modules.MakesModules modules.MakesASequence",
     "modules of your own made in compiled code that wrap functions, modules, numbers": "modules.MakesWrappers",
-    "forward hooks and pre-hooks of submodules": "modules.Hooked modules.Normed",
+    "forward hooks and pre-hooks of submodules": "modules.Hooked modules.Normed modules.HooksWithKeywords",
     "`torch.distributions`: `Categorical`, `Normal`, `Bernoulli`": (
         "libraries.categorical libraries.normal libraries.bernoulli libraries.categorical_of_a_vector "
         "libraries.Prior"
@@ -424,6 +424,8 @@ ACCEPTED: dict[str, str] = {
     "`torch.jit`: `annotate`, `unused`, `ignore`, `export`, `is_scripting`, `isinstance`, `Final`": (
         "modules.Child modules.calls_scripted modules.HoldsGraphs"
     ),
+    "`torch.fx.symbolic_trace(m)`, `torch.export.export(...).module()`": "",  # tests/test_exported.py
+    "functions given to `torch.compiler.disable`": "",  # tests/test_exported.py
     "`torch.autograd.grad`, `Tensor.backward`, `torch.autograd.backward`, `.grad` of weights": "",  # test_training_steps.py
     "`torch.autograd.Function`: `apply`, with a context or `setup_context`": (
         "custom_functions.Leaky custom_functions.function_with_a_context_of_its_own "

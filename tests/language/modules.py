@@ -253,6 +253,44 @@ class HoldsGraphs(nn.Module):
 listed(HoldsGraphs, call(X))
 
 
+def doubled(module, args, kwargs):
+    kwargs["y"] = kwargs["y"] * 2
+    return (args[0] + 1,), kwargs
+
+
+def seen(module, args, kwargs):
+    kwargs["y"] = kwargs["y"] - 1
+
+
+def scaled(module, args, kwargs, result):
+    return result * kwargs["y"] + args[0]
+
+
+class Adds(nn.Module):
+    def forward(self, x, *, y):
+        return x + y
+
+
+class HooksWithKeywords(nn.Module):
+    """Hooks that take keyword arguments, and hooks that do not get them."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.plain = Adds(), Adds()
+        self.inner.register_forward_pre_hook(doubled, with_kwargs=True)
+        self.inner.register_forward_pre_hook(lambda module, args: (args[0] * 3,))
+        self.inner.register_forward_pre_hook(seen, with_kwargs=True)
+        self.inner.register_forward_hook(scaled, with_kwargs=True)
+        self.plain.register_forward_pre_hook(lambda module, args: (args[0] * 3,))
+        self.plain.register_forward_hook(scaled, with_kwargs=True)
+
+    def forward(self, x):
+        return self.inner(x, y=x + 1), self.plain(x, y=x - 1)
+
+
+listed(HooksWithKeywords, call(X))
+
+
 class Twice(nn.Linear):
     """Has a `__call__` in the place of torch's, which runs forward."""
 

@@ -24,6 +24,11 @@ def to_copy(
     return input.to(dtype=dtype, device=device, copy=True, memory_format=memory_format)
 
 
+@decomposes("aten.lift_fresh_copy")
+def lift_fresh_copy(input: Tensor) -> Tensor:
+    return input.clone()
+
+
 @decomposes("aten.copy")
 def copy(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     return input.clone().copy_(src)

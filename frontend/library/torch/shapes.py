@@ -112,8 +112,10 @@ def squeeze(r: Reader, input: AbstractValue, dim: AbstractValue = _NONE) -> Abst
     wanted = (
         range(len(dims))
         if obj is None
-        else [axis(r, input, Known(d)) for d in (obj if isinstance(obj, tuple) else (obj,))]
+        else [axis(r, input, Known(d)) for d in (obj if isinstance(obj, (tuple, list)) else (obj,))]
     )
+    if (twice := next((d for i, d in enumerate(wanted) if d in wanted[:i]), None)) is not None:
+        r.emit.raise_error("RuntimeError", f"dim {twice} appears multiple times in the list of dims")
     unknown = [d for d in wanted if dims and not isinstance(dims[d], int)]
     if unknown:  # a size that may be 1 gives one of several ranks
         result = input

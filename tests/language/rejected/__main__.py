@@ -3,6 +3,7 @@
 from language.rejected import (  # noqa: F401  (they list their programs)
     arrays,
     containers,
+    hooks,
     modules,
     objects,
     page,

@@ -171,37 +171,6 @@ class Subscripts(Plain):
         return self.many["a"](x)  # refused
 
 
-class Follows(Plain):
-    """A container with a hook: it is walked, not called."""
-
-    def __init__(self):
-        super().__init__()
-        self.child.register_full_backward_hook(lambda module, given, made: None)
-
-    def forward(self, x):
-        return self.child(x)  # refused
-
-
-write("hooks_on_container", Named(), (X,))(Follows())
-
-
-class Passes(Plain):
-    def __init__(self):
-        super().__init__()
-        self.child.register_forward_pre_hook(lambda module, given: None)
-
-    def forward(self, x):
-        return self.child(x)
-
-
-class PassesByName(Passes):
-    def forward(self, x):
-        return self.child(input=x)  # refused
-
-
-write("hook_and_keywords", Passes(), (X,))(PassesByName())
-
-
 async def waits(x):
     return x
 
