@@ -58,6 +58,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "{name} under autocast is not supported",
         "move the call out of autocast, or put it under torch.autocast('cpu', enabled=False)",
     ),
+    "batched": (
+        "{what} inside of torch.vmap is not supported, which takes elementwise operations alone",
+        "use broadcasting in place of torch.vmap",
+    ),
     "buffer_beside_attribute": (
         "the attribute '{name}' is set both as a buffer and as something else",
         "set it in one way: by assignment, register_buffer() or nn.Buffer()",

@@ -242,3 +242,8 @@ def test_operators_of_graphs(x: torch.Tensor) -> None:
     for n in (2, 4, 0, 1, 5):
         alike(outcome(compiled, (x, n), {}), outcome(f, (x, n), {}))
     assert outcome(compiled, (x.double(), 2), {}) == outcome(f, (x.double(), 2), {})
+
+
+def test_dims_that_are_named_twice() -> None:
+    for f in (lambda x: torch.squeeze(x, (0, 0)), lambda x: torch.ops.aten.squeeze.dims(x, [1, -1])):
+        assert outcome(scriptc.compile(f, optimize=OPTIMIZE), (X[:1],), {}) == outcome(f, (X[:1],), {})

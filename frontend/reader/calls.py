@@ -34,6 +34,7 @@ from scriptc.frontend.library.torch import schemas as aten
 from scriptc.frontend.library.torch.argument_parser import check_parsed, own_names
 from scriptc.frontend.operations.attributes import known_attribute, reads_patched
 from scriptc.frontend.operations.autocast import call_with_casts
+from scriptc.frontend.operations.batches import batched_call, batched_method, holds_batched
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.comparison import is_new_and_held
 from scriptc.frontend.operations.construction import construct
@@ -157,6 +158,8 @@ def call_bound(
 ) -> AbstractValue:
     if func.func is not None:
         return call_known(reader, func.func, [func.owner, *args], kwargs)
+    if holds_batched(reader, func.owner, *args, *kwargs.values()):
+        return batched_method(reader, func, args, kwargs)
     cls_name = "Tensor" if is_tensor(func.owner) else class_name_of(reader, func.owner)
     if is_of_numpy(func.owner):
         cls_name = "ndarray"
@@ -230,6 +233,8 @@ def call_known(
         handler = decomposition = None
     if (handler or decomposition) and reads_patched(reader, obj):
         handler = decomposition = None
+    if holds_batched(reader, *args, *kwargs.values()) and (found := batched_call(reader, obj, args, kwargs)) is not None:
+        return found
     if (
         args
         and getattr(obj, "__name__", "") == "__init__"

@@ -23,6 +23,9 @@ class Position:
         self.walked: list[AbstractValue] = []  # sequences of known length that loops around the node walk
         self.any_order = 0  # the callers around the current node whose results do not depend on the order of a set
         self.once = 0  # memoized functions around the current node that are called for their messages
+        self.batches = 0  # the calls of torch.vmap around the current node
+        self.has_batches = False  # the reading came through a call of torch.vmap
+        self.indexes_by_tensors = 0  # the `with TransformGetItemToIndex()` around the current node
         self.stack_left: StackLeft | None = None
         self.fault: tuple[Exception, Loc] | None = None  # the last uncaught error, and its statement
         self._located: tuple[ast.AST, Frame, Loc] | None = None  # the last answer of `loc`: a node has several ops

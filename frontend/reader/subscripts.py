@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from scriptc.frontend.library.python import lists_decomposed as lists
+from scriptc.frontend.operations.batches import batched_item
 from scriptc.frontend.operations.indexing import is_indexed_by_ints, with_index_tensors
 from scriptc.frontend.operations.indices import check_slice, is_slice, single_index, slice_bounds
 from scriptc.frontend.operations.materialize import new_list, wrap
@@ -47,6 +48,8 @@ from scriptc.ir.types import BOOL, INT, NEVER, ListType
 
 
 def subscript(reader: Reader, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
+    if reader.position.has_batches and (found := batched_item(reader, owner, index)) is not None:
+        return found
     if has_alternatives(owner) or has_alternatives(index):
         owner = present(reader, owner, "TypeError", "'NoneType' object is not subscriptable")
         return split_all(reader, [owner, index], lambda avs: reader.subscript(*avs))

@@ -118,6 +118,23 @@ class ListValue(AbstractValue):
 
 
 @dataclass(eq=False, slots=True)
+class BatchedValue(AbstractValue):
+    """A tensor inside calls of torch.vmap. The function sees the dims behind those of the batches.
+
+    tensor: has one dim for each call of vmap around, the outermost first; its size is 1 where the value is the same.
+    batches: the number of these dims.
+    """
+
+    tensor: AbstractValue
+    batches: int
+
+
+@dataclass(eq=False, slots=True)
+class IndexingMode(AbstractValue):
+    """A manager within which functions under torch.vmap index by tensors."""
+
+
+@dataclass(eq=False, slots=True)
 class ComplexValue(AbstractValue):
     """A Python complex number that the program computes. Its parts are floats."""
 

@@ -12,6 +12,7 @@ from scriptc.frontend.values.abstract import (
     RECORDS,
     AbstractValue,
     ArrayValue,
+    BatchedValue,
     Bound,
     BufferValue,
     CallerLocation,
@@ -29,6 +30,7 @@ from scriptc.frontend.values.abstract import (
     ObjectValue,
     OneOf,
     PartialValue,
+    Poison,
     RangeValue,
     RecordDictValue,
     RecordValue,
@@ -121,6 +123,16 @@ def defining_op(av: AbstractValue) -> Op | None:
 
 def is_tensor(av: AbstractValue) -> bool:
     return isinstance(av, RuntimeValue) and isinstance(av.type, TensorType)
+
+
+def is_batched(av: AbstractValue) -> TypeIs[BatchedValue]:
+    """Return whether a value is a tensor inside of torch.vmap."""
+    return isinstance(av, BatchedValue)
+
+
+def is_poison(av: AbstractValue) -> TypeIs[Poison]:
+    """Return whether a value is that of a statement with an error that the reading reports."""
+    return isinstance(av, Poison)
 
 
 def is_array(av: AbstractValue) -> TypeIs[ArrayValue]:

@@ -427,6 +427,7 @@ ACCEPTED: dict[str, str] = {
         "modules.Child modules.calls_scripted modules.HoldsGraphs"
     ),
     "`torch.fx.symbolic_trace(m)`, `torch.export.export(...).module()`": "",  # tests/test_exported.py
+    "`torch.vmap`, `torch.func.vmap` of elementwise functions": "",  # tests/test_vmap.py
     "functions given to `torch.compiler.disable`": "",  # tests/test_exported.py
     "`torch.autograd.grad`, `Tensor.backward`, `torch.autograd.backward`, `.grad` of weights": "",  # test_training_steps.py
     "`torch.autograd.Function`: `apply`, with a context or `setup_context`": (

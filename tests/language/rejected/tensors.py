@@ -228,3 +228,8 @@ def attends_by_any_backend(x):
 def attends_by_one_backend(x):
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION):  # refused
         return torch.nn.functional.scaled_dot_product_attention(x, x, x)
+
+
+@write("batched", lambda x: x - x.sum(-1, keepdim=True), (X.reshape(1, 3),))
+def reduces_under_vmap(x):
+    return torch.vmap(lambda row: row - row.sum())(x)  # refused
