@@ -26,12 +26,7 @@ def factor(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         factors = LU[:, i + 1 :, i] / torch.where(pivot == 0, 1.0, pivot)[:, None]
         LU[:, i + 1 :, i] = factors
         LU[:, i + 1 :, i + 1 :] -= factors[:, :, None] * LU[:, i, i + 1 :].clone()[:, None]
-    return _in_columns(LU.reshape(*batch, rows, columns)), pivots.reshape(*batch, steps), info.reshape(batch)
-
-
-def _in_columns(x: Tensor) -> Tensor:
-    """Return the values with LAPACK's strides: columns are contiguous."""
-    return x.mT.contiguous().mT
+    return LU.reshape(*batch, rows, columns), pivots.reshape(*batch, steps), info.reshape(batch)
 
 
 def _swapped(x: Tensor, other: Tensor, i: int) -> Tensor:
@@ -64,7 +59,7 @@ def solve(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
             _eliminate_below(X, factors, i, False)
         for i in range(rows):
             _eliminate_above(X, factors, rows - 1 - i, True)
-    return _in_columns(X.reshape(*batch, rows, columns))
+    return X.reshape(*batch, rows, columns)
 
 
 def _eliminate_below(X: Tensor, factors: Tensor, i: int, divides: bool) -> None:

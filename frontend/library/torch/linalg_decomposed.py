@@ -119,17 +119,22 @@ def _no_inverse(info: Tensor, function: str) -> NoReturn:
 
 
 def _factored(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    return complex_lu.factor(A) if A.is_complex() else _lu(A)
+    if not A.is_complex():
+        return _lu(A)
+    LU, pivots, info = complex_lu.factor(A)
+    return _in_columns(LU), pivots, info
 
 
 def _substituted(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
-    return complex_lu.solve(LU, pivots, B, adjoint) if LU.is_complex() else _lu_solve(LU, pivots, B, adjoint)
+    if not LU.is_complex():
+        return _lu_solve(LU, pivots, B, adjoint)
+    return _in_columns(complex_lu.solve(LU, pivots, B, adjoint))
 
 
 def _substituted_right(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
     """Solve X A = B, or X A^H = B, for X."""
     if LU.is_complex():
-        return torch.conj_physical(complex_lu.solve(LU, pivots, torch.conj_physical(B.mT), not adjoint)).mT
+        return torch.conj_physical(_substituted(LU, pivots, torch.conj_physical(B.mT), not adjoint)).mT
     return _lu_solve(LU, pivots, B.mT, not adjoint).mT
 
 
