@@ -1,16 +1,5 @@
 """Prints docs/reference/rejections.md: `PYTHONPATH=tests python -m language.rejected`."""
 
-from language.rejected import (  # noqa: F401  (they list their programs)
-    arrays,
-    containers,
-    hooks,
-    modules,
-    objects,
-    page,
-    statements,
-    tensors,
-    torchscript,
-    values,
-)
+from language.rejected import page, programs  # noqa: F401  (the programs that the page tells of)
 
 print(page(), end="")
