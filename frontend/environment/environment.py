@@ -35,9 +35,7 @@ class Environment:
     module_paths: dict[int, str] = field(default_factory=dict)  # by id of a submodule of the entry: its path
     names: dict[int, str] = field(default_factory=dict)  # ahead of time, by id: names of tensors and dicts outside
     arrays: dict[int, Any] = field(default_factory=dict)  # by id of a NumPy array outside: a tensor of its memory
-    autocast: list[str | None] = field(
-        default_factory=list
-    )  # the dtypes of the `autocast`s around the code, innermost last
+    autocast: list[str | None] = field(default_factory=list)  # the dtypes of the `autocast`s around the code, innermost last
 
     def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:
         """Add a guard, unless compiled code made the container."""

@@ -86,11 +86,7 @@ def object_outside(reader: Reader, obj: Any) -> AbstractValue:
     if id(obj) not in reader.assumptions.changed or isinstance(obj, list) and has_item_slots(reader, obj):
         return numpy_outside(reader, obj) or Known(obj)
     for at, slot in reader.state.slots.items():
-        if (
-            isinstance(slot.container, dict)
-            and slot.container[slot.location.key] is obj
-            and reader.state.keeps_object(at)
-        ):
+        if isinstance(slot.container, dict) and slot.container[slot.location.key] is obj and reader.state.keeps_object(at):
             guard_item(reader, slot.container, slot.location.key, obj)
             return slot_value(reader, slot)
     reader.reject("container_outside_changed", kind=type(obj).__name__)

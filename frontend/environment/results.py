@@ -268,9 +268,7 @@ def is_stand_in(cls: type) -> bool:
     return cls is Future or cls.__module__.partition(".")[0] == "scriptc"
 
 
-def result_tree(
-    items: Sequence[AbstractValue], make: Callable[[tuple[Spec, ...]], Spec]
-) -> tuple[Spec, list[AbstractValue]]:
+def result_tree(items: Sequence[AbstractValue], make: Callable[[tuple[Spec, ...]], Spec]) -> tuple[Spec, list[AbstractValue]]:
     parts = [result_of(i) for i in items]
     return make(tuple(p[0] for p in parts)), [leaf for p in parts for leaf in p[1]]
 

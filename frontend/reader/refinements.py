@@ -1,4 +1,4 @@
-"""What is known of all run-time containers that a type variable stands for, beside the type of their items.
+"""Note what is known of all run-time containers that a type variable stands for, beside the type of their items.
 
 Lists may keep the length with which they are made, though their items change, or come from a list of lists. Code that needs
 the items one by one, such as the sizes of a new tensor, takes the length from the type variable. Dicts with items of several

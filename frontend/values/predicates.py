@@ -262,18 +262,9 @@ def has_one_class(av: AbstractValue) -> bool:
     exceptions."""
     if isinstance(av, RuntimeValue):
         return av.type != EXC
-    kinds = (
-        Known,
-        TupleValue,
-        ListValue,
-        DictValue,
-        ObjectValue,
-        RangeValue,
-        ComplexValue,
-        ArrayValue,
-        NumpyScalarValue,
-    )
-    return isinstance(av, kinds)
+    return isinstance(av, (
+        Known, TupleValue, ListValue, DictValue, ObjectValue, RangeValue, ComplexValue, ArrayValue, NumpyScalarValue,
+    ))  # fmt: skip
 
 
 def has_method(cls: type, name: str) -> bool:

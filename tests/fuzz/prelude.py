@@ -1,4 +1,4 @@
-"""What stands in front of generated programs: imports, and the classes and functions that programs use."""
+"""Generated programs begin with this text: imports, and the classes and functions that they use."""
 
 from __future__ import annotations
 

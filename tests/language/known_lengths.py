@@ -31,7 +31,7 @@ class Layer:
 
 @cases(torch.ones(2), torch.arange(3.0))
 def changed_after_it_was_appended(x: Tensor) -> object:
-    """What a result holds is what its objects hold at the end, not what they were made with."""
+    """A result holds what its objects hold at the end, not what they were made with."""
     layers: list[Any] = []
     layers.append(Layer())
     layers.append({})

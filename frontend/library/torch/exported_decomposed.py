@@ -1,4 +1,4 @@
-"""What the graphs of torch.export do in Python."""
+"""Compute in Python what the graphs of torch.export call."""
 
 from __future__ import annotations
 
