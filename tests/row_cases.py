@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
@@ -41,7 +42,8 @@ class RowCase:
     def inputs(self, layout: str) -> list[list[Any]]:
         """Return the arguments of each call."""
         if self.calls:
-            return [deepcopy(list(call)) for call in self.calls]
+            calls = [deepcopy(list(call)) for call in self.calls]
+            return tree_map_only(torch.Tensor, broadcast, calls) if layout == "broadcast" else calls
         tensors = [self.tensor(d, s, i, layout) for i, (d, s) in enumerate(zip(self.dtypes, self.shapes, strict=True))]
         return [[*tensors, *self.numbers]]
 
@@ -64,7 +66,16 @@ class RowCase:
         elif dtype in ("u8", "i8", "i16", "i32", "i64"):
             values = values.abs() if dtype == "u8" else values
         made = values.to(getattr(torch, TORCH_NAMES[dtype]))
+        if layout == "broadcast":
+            return broadcast(made)
         return made.permute(tuple(reversed(range(len(shape))))) if layout == "transposed" else made
+
+
+def broadcast(t: torch.Tensor) -> torch.Tensor:
+    """Return a tensor of the same shape whose every other dim, from the last but one, repeats its first element."""
+    for dim in range(t.dim() - 2, -1, -2):
+        t = t.narrow(dim, 0, 1).clone().expand(t.shape) if t.size(dim) else t
+    return t
 
 
 def row_cases(row: OpDef) -> Iterator[tuple[RowCase, Func]]:

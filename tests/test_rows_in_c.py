@@ -167,10 +167,15 @@ def compare(compiled: Compiled, interpreter: Interpreter, case: RowCase, inputs:
 
 def layouts(case: RowCase) -> tuple[str, ...]:
     assert case.row.samples is not None
-    if case.calls or case.raises is not None:
+    if case.raises is not None:
         return ("plain",)
+    # A factorization of equal rows is not unique, and only a cast to the same dtype keeps a stride of 0.
+    apart = case.row.name == "cast" or case.row.name.startswith("linalg")
+    broadcast = () if apart or "tensor" in case.row.writes else ("broadcast",)
+    if case.calls:
+        return ("plain", *broadcast)
     special = "ELEMENTWISE" in case.row.traits and not case.row.samples.finite
-    return ("plain", "transposed", *(("special",) if special else ()))
+    return ("plain", "transposed", *broadcast, *(("special",) if special else ()))
 
 
 def test_c_has_no_warnings(tmp_path: Path) -> None:

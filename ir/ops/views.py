@@ -358,14 +358,14 @@ ROWS = [
     OpDef("unbind", "(Tensor self, int dim) -> Tensor[]", _unbind, _VIEW, ref="torch.unbind", emit="parts",
           samples=Samples(_X, extra=((0,), (1,)))),
     OpDef("cat", "(List tensors, int dim) -> Tensor", _cat, _JOINS, ref="torch.cat", reads=_TENSOR | {"list"},
-          raises=True, emit="join", samples=Samples((((3, 4), (2, 4)),), extra=((0,),)),
+          raises=True, emit="join", samples=Samples((((3, 4), (2, 4)), ((2, 3, 4), (2, 3, 4))), extra=((0,), (-1,))),
           errors=(Raises("RuntimeError", "Sizes of tensors must match except in dimension 0. Expected size 4 but got size 5 "
                          "for tensor number 1 in the list.", shapes=((3, 4), (3, 5)), extra=(0,)),)),
     # cat of a list of the operands. in_place: the result may be a view of images whose channels lie side by side.
     OpDef("cat.items", "(Value[] tensors, *, int dim, bool in_place=False) -> Tensor", _cat_items, _JOINS, ref="cat_items",
           reads=_TENSOR, raises=True, emit="cat_items", phases=MADE_BY_PASSES),
     OpDef("stack", "(List tensors, int dim) -> Tensor", _stack, _JOINS, ref="torch.stack", reads=_TENSOR | {"list"},
-          raises=True, emit="join", samples=Samples((((3, 4), (3, 4)),), extra=((0,), (2,))),
+          raises=True, emit="join", samples=Samples((((3, 4), (3, 4)), ((2, 3, 4), (2, 3, 4))), extra=((0,), (2,))),
           errors=(Raises("RuntimeError", "stack expects each tensor to be equal size, but got [3, 4] at entry 0 and [3, 5] at "
                          "entry 1", shapes=((3, 4), (3, 5)), extra=(0,)),)),
     # Joins the `total` tensors that a loop appends to a list, as they come: in a new dim (`stack`) or along another.

@@ -77,11 +77,12 @@ static bool as_part(const sc_tensor *t, int d, cat_part *part) {
     for (int k = t->rank; k-- > d; next = sc_wrapped_product(next, t->size[k]))
         if (t->size[k] != 1 && t->stride[k] != next) return false;
     part->width = next;
-    next = 0; /* no dim yet */
+    bool innermost = true;
     for (int k = d; k-- > 0;) {
         if (t->size[k] == 1) continue;
-        if (next && t->stride[k] != next) return false;
-        if (!next) part->pitch = t->stride[k];
+        if (innermost) part->pitch = t->stride[k];
+        else if (t->stride[k] != next) return false;
+        innermost = false;
         next = t->stride[k] * t->size[k];
     }
     return true;
