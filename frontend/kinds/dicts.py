@@ -29,7 +29,15 @@ from scriptc.frontend.reader.contents import may_have, optional_items, set_items
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
-from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, RuntimeValue, Structure, ViewValue
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    DictValue,
+    Known,
+    MaybeUnbound,
+    RuntimeValue,
+    Structure,
+    ViewValue,
+)
 from scriptc.frontend.values.predicates import is_of_caller, made_of, place_of_caller, python_of
 from scriptc.frontend.values.structure import keyed_structure, location_key
 from scriptc.frontend.values.verbs import describe, frozen, text_parts
@@ -118,10 +126,10 @@ def dict_item(reader: Reader, owner: DictValue, index: AbstractValue) -> Abstrac
 def store_dict_item(reader: Reader, owner: DictValue, index: AbstractValue, value: AbstractValue) -> None:
     refuse_numpy_key(reader, owner, index)
     key = key_of(reader, owner, index)
-    if may_have(reader, owner, key) is None or [*optional_items(reader, owner)][-1] == key:  # its place is known
-        set_items(reader, owner, {**optional_items(reader, owner), key: value})
-    else:
-        set_items(reader, owner, {**reader.items_of(owner), key: value})
+    items = optional_items(reader, owner) if owner.home is None else reader.items_of(owner)
+    if may_have(reader, owner, key) is not None and [*items][-1] != key:
+        value = MaybeUnbound(Known(True), value, placed=False)  # the key is where it was on some paths, and last on others
+    set_items(reader, owner, {**items, key: value})
 
 
 @verbs.delete_item.of(DictValue)

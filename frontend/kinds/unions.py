@@ -37,7 +37,7 @@ from scriptc.frontend.values.abstract import (
     TupleValue,
 )
 from scriptc.frontend.values.alternatives import is_kind, present, split, without
-from scriptc.frontend.values.predicates import has_alternatives, is_text
+from scriptc.frontend.values.predicates import has_alternatives, has_known_keys, is_text
 from scriptc.frontend.values.structure import holds_function, sequence_items
 from scriptc.frontend.values.verbs import describe, frozen, is_run_time, materialize, raise_value, text_parts
 from scriptc.frontend.values.walk import Walk
@@ -160,6 +160,7 @@ def kinds_of_union(owner: OneOf) -> Iterator[Hashable]:
 
 @content_items.of(OneOf, MaybeUnbound)
 def items_that_differ(reader: Reader, content: OneOf | MaybeUnbound, av: HeapValue) -> dict[Any, AbstractValue]:
+    reader.speculation.found_items |= has_known_keys(av)
     reader.speculation.promote(av)
     promote_objects(reader, [content, av])
     if not isinstance(av, KnownLengthListValue):

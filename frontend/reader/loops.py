@@ -47,7 +47,14 @@ from scriptc.frontend.values.abstract import (
 from scriptc.frontend.values.alternatives import is_kind
 from scriptc.frontend.values.frame import LoopTarget
 from scriptc.frontend.values.joins import OneOfPlan, Plan, is_number
-from scriptc.frontend.values.predicates import has_alternatives, has_known_length, is_generator, is_known, is_object
+from scriptc.frontend.values.predicates import (
+    has_alternatives,
+    has_known_length,
+    is_generator,
+    is_known,
+    is_made_tuple,
+    is_object,
+)
 from scriptc.frontend.values.structure import UNROLL_LIMIT
 from scriptc.frontend.values.verbs import is_run_time, materialize, unrolled_ranges
 from scriptc.frontend.values.walk import Walk
@@ -95,10 +102,13 @@ def goes_on(reader: Reader, node: ast.While) -> bool:
 @runs(ast.For)
 def run_for(reader: Reader, node: ast.For) -> bool:
     sequence = iterated(reader, reader.evaluate(node.iter))
-    if has_known_length(sequence) and reader.assumptions.keeps_items:
+    keeps_items = reader.assumptions.keeps_items
+    if has_known_length(sequence) and keeps_items:
         sequence = with_own_content(reader, sequence)
-    if has_alternatives(sequence) and all(map(has_known_length, sequence.alternatives.values())):
-        return run_for_each(reader, node, sequence, [*sequence.alternatives])
+    if has_alternatives(sequence):
+        kinds = sequence.alternatives.values()
+        if all(has_known_length(a) or keeps_items and is_made_tuple(a) for a in kinds):
+            return run_for_each(reader, node, sequence, [*sequence.alternatives])
     return run_over(reader, node, sequence)
 
 

@@ -500,6 +500,7 @@ class MaybeUnbound(AbstractValue):
 
     flag: AbstractValue
     av: AbstractValue
+    placed: bool = True  # as the item of a dict: its place among the keys is the same on all paths
 
 
 @dataclass(eq=False, slots=True)

@@ -4,8 +4,8 @@ the join."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -177,9 +177,10 @@ class Attributes(Plan):
 @dataclass(frozen=True)
 class MaybePlan(Plan):
     item: Plan
+    placed: bool = True
 
     def key(self) -> str:
-        return f"maybe {self.item.key()}"
+        return f"maybe {'' if self.placed else 'anywhere '}{self.item.key()}"
 
     def types(self) -> Iterator[Type]:
         yield BOOL
@@ -197,7 +198,7 @@ class MaybePlan(Plan):
     def rebuild(self, values: Iterator[Value], name: str) -> AbstractValue:
         flag = next(values)
         flag.name = f"{name}_bound"
-        return MaybeUnbound(RuntimeValue(flag), self.item.rebuild(values, name))
+        return MaybeUnbound(RuntimeValue(flag), self.item.rebuild(values, name), self.placed)
 
 
 @dataclass(frozen=True)
@@ -300,7 +301,8 @@ def unify(
     avs, first = sound, sound[0]
     if any(isinstance(a, (Unbound, MaybeUnbound)) for a in avs):
         inner = [a.av if isinstance(a, MaybeUnbound) else a for a in avs if not isinstance(a, Unbound)]
-        return MaybePlan(unify(inner, kinds, force=force, fresh=True, mark=mark))
+        placed = all(a.placed for a in avs if isinstance(a, MaybeUnbound))
+        return MaybePlan(unify(inner, kinds, force=force, fresh=True, mark=mark), placed)
     # A loop gives a number that it may change a type at once. A number that its body has left as it was stays known.
     begins = force and len(avs) == 1
     if all(is_known(a) and is_known(first) and _are_same(a.obj, first.obj) for a in avs) and not (
@@ -313,9 +315,10 @@ def unify(
     if before and all(_single_identity(a) is ident for a in avs):
         return Same(_any_alternative(first))  # all paths have the same object; its content is joined separately
     if (held := _attributes_by_name(avs, keys=kinds.optional_keys)) is not None:
-        return Attributes(
-            first, tuple((n, unify(r, kinds, force=force, fresh=fresh, mark=mark)) for n, r in held.items())
-        )
+        plans = {n: unify(r, kinds, force=force, fresh=fresh, mark=mark) for n, r in held.items()}
+        if not _is_order_of_all(avs, held):
+            plans = {n: replace(p, placed=False) if isinstance(p, MaybePlan) else p for n, p in plans.items()}
+        return Attributes(first, tuple(plans.items()))
     structures = [structure_of(a) for a in avs]
     if structures[0] is not None and all(s is not None and s.key == structures[0].key for s in structures):
         rows = zip(*(s.parts for s in structures if s is not None), strict=True)
@@ -365,6 +368,12 @@ def _attributes_by_name(avs: Sequence[AbstractValue], *, keys: bool) -> dict[str
     ):
         return None
     return {name: [h.get(name, Unbound()) for h in held] for h in held for name in h}
+
+
+def _is_order_of_all(avs: Sequence[AbstractValue], names: Iterable[str]) -> bool:
+    """Return whether the attributes of each of some objects come in the order of `names`."""
+    found = [attributes_of(a, keys=True) for a in avs]
+    return all([*f[1]] == [n for n in names if n in f[1]] for f in found if f is not None)
 
 
 def _alternatives(avs: Sequence[AbstractValue], kinds: Kinds, *, force: bool, mark: float) -> Plan:

@@ -116,7 +116,7 @@ def replaced(av: AbstractValue, swap: Callable[[AbstractValue], AbstractValue]) 
         return OneOf(av.tag, held) if any(held[t] is not a for t, a in av.alternatives.items()) else av
     if isinstance(av, MaybeUnbound):
         inner = replaced(av.av, swap)
-        return av if inner is av.av else MaybeUnbound(av.flag, inner)
+        return av if inner is av.av else MaybeUnbound(av.flag, inner, av.placed)
     structure = structure_of(av) if identity_of(av) is None else None
     if structure is None:
         return av

@@ -180,6 +180,50 @@ def passed_on_by_name(x: Tensor, n: int) -> tuple[Any, ...]:
     return scaled(x, **given), scaled(x, **chosen), scaled(x, **Output(a=4)), scaled(x, **Counted(b=1))
 
 
+@cases((X, 3), (X, 1), (X, 0))
+def keys_of_some_paths(x: Tensor, n: int) -> tuple[Any, ...]:
+    """The items of a dict to which some paths gave keys are walked in order. A key that is set again stays in its place."""
+
+    def named(a: Tensor | None = None, b: Tensor | None = None, c: int = 1) -> tuple[Any, ...]:
+        return 0 if a is None else a, 0 if b is None else b, c
+
+    first: dict[str, Any] = {"z": x}
+    if n > 1:
+        first["a"] = x + 1
+    for i in range(n):
+        first["s"] = x * i
+    total, chosen = x * 0, {}
+    for i, (key, item) in enumerate(first.items()):
+        if key != "z":
+            chosen[key] = item
+        total = total * 3 + item * (i + 1)
+    again: dict[str, Any] = {}
+    if n:
+        again["a"] = x
+    again["b"] = x + 1
+    again["a"] = None
+    other: dict[str, Any] = {}
+    if n > 1:
+        other["a"], other["b"] = x, x + 1
+    else:
+        other["b"], other["a"], other["c"] = x + 1, x, x * 2
+    for item in other.values():
+        total = total * 2 + item
+    return total, chosen.get("a"), named(**again), len(first.keys()), other
+
+
+@cases((X, 3), (X, 0), (X * 2, 3), (X * 2, 0))
+def key_set_again(x: Tensor, n: int) -> tuple[Any, ...]:
+    given: dict[str, Any] = {}
+    if n:
+        given["a"] = x
+    given["b"] = x + 1
+    if x[0] == 1:
+        given["a"] = x * 2
+    there = "a" in given
+    return given, there, given.pop("a"), list(given)
+
+
 @cases((X, 3), (X, 0))
 def given_twice(x: Tensor, n: int) -> tuple[Any, ...]:
     def scaled(x: Tensor, **k: Any) -> Tensor:
@@ -435,6 +479,10 @@ construct(
 construct(
     "Objects and classes", "`contextvars.ContextVar`", "set back before the call ends", context_variable,
     context_variable_not_set,
+)  # fmt: skip
+construct(
+    "Dicts and sets", "keys that only some paths gave a dict", "also walked and passed by `**`; three such keys at most",
+    keys_of_some_paths, key_set_again,
 )  # fmt: skip
 construct(
     "Objects and classes", "lists of names, options and layers by which the code chooses functions and classes", "",

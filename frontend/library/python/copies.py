@@ -134,7 +134,7 @@ def _deep_copy_of_tuple(r: Reader, x: TupleValue, memo: _Memo) -> AbstractValue:
 @_deep_copy.of(MaybeUnbound)
 def _deep_copy_where_bound(r: Reader, x: MaybeUnbound, memo: _Memo) -> AbstractValue:
     there = r.choose(x.flag, lambda: _deep_copy(r, x.av, dict(memo)), lambda: Known(None))
-    return MaybeUnbound(x.flag, without(there, Kinds.NONE)) if has_alternatives(there) else x
+    return MaybeUnbound(x.flag, without(there, Kinds.NONE), x.placed) if has_alternatives(there) else x
 
 
 def _is_atomic(obj: Any) -> bool:

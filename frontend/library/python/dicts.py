@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from scriptc.frontend.environment.host_items import known_item, outside_item, outside_table
@@ -31,7 +33,9 @@ from scriptc.frontend.values.predicates import (
     is_known,
     is_none,
     is_object,
+    is_record,
     made_of,
+    may_be_unbound,
 )
 from scriptc.frontend.values.verbs import class_name_of, dict_behind, is_run_time, materialize, python_class
 
@@ -40,6 +44,7 @@ _OWN_COPIES = (
     OrderedDict,
     defaultdict,
 )  # `copy` keeps their class; a copy of another subclass of dict is a dict
+_MOST_OPTIONAL = 3  # keys that only some paths gave a dict, where its items are walked: there is code for each subset
 
 
 def _pairs(r: Reader, d: AbstractValue) -> list[tuple[Any, AbstractValue]]:
@@ -49,6 +54,36 @@ def _pairs(r: Reader, d: AbstractValue) -> list[tuple[Any, AbstractValue]]:
     assert is_known(d)
     r.environment.guard("DICT_KEYS_ARE", d.obj, None, tuple(d.obj))
     return [(k, known_item(r, d, k)) for k in d.obj]
+
+
+def _view(r: Reader, d: AbstractValue, part: Callable[[Any, AbstractValue], AbstractValue]) -> AbstractValue:
+    """Return a tuple of what `part` makes of the keys and items of a dict whose keys are known.
+
+    If only some paths gave the dict some of the keys, it is one of several tuples.
+    """
+    if not has_known_keys(d) or is_record(d):
+        return TupleValue([part(k, v) for k, v in _pairs(r, d)])
+    items = optional_items(r, d)
+    some = [v for v in items.values() if may_be_unbound(v)]
+    if len(some) > _MOST_OPTIONAL or not all(v.placed for v in some):
+        items = r.items_of(d)
+    return _of_present([*items.items()], r, part, [])
+
+
+def _of_present(
+    pairs: Sequence[tuple[Any, AbstractValue]],
+    r: Reader,
+    part: Callable[[Any, AbstractValue], AbstractValue],
+    made: list[AbstractValue],
+) -> AbstractValue:
+    """Return the tuple of `made` and of the parts of those pairs that are present."""
+    for i, (key, item) in enumerate(pairs):
+        if may_be_unbound(item):
+            with_item, rest = [*made, part(key, item.av)], pairs[i + 1 :]
+            there, absent = partial(_of_present, rest, r, part, with_item), partial(_of_present, rest, r, part, made)
+            return r.choose(item.flag, there, absent)
+        made = [*made, part(key, item)]
+    return TupleValue(made)
 
 
 def _own(r: Reader, d: AbstractValue) -> DictValue:
@@ -140,17 +175,17 @@ def _update(r: Reader, d: AbstractValue, source: AbstractValue, items: dict[str,
 # ---- asking ----
 @serves("dict.items")
 def dict_items(r: Reader, d: AbstractValue) -> AbstractValue:
-    return ViewValue(d, "items") if is_dict(d) else TupleValue([TupleValue([Known(k), v]) for k, v in _pairs(r, d)])
+    return ViewValue(d, "items") if is_dict(d) else _view(r, d, lambda k, v: TupleValue([Known(k), v]))
 
 
 @serves("dict.values")
 def dict_values(r: Reader, d: AbstractValue) -> AbstractValue:
-    return ViewValue(d, "values") if is_dict(d) else TupleValue([v for _, v in _pairs(r, d)])
+    return ViewValue(d, "values") if is_dict(d) else _view(r, d, lambda k, v: v)
 
 
 @serves("dict.keys")
 def dict_keys(r: Reader, d: AbstractValue) -> AbstractValue:
-    return ViewValue(d, "keys") if is_dict(d) else TupleValue([Known(k) for k, _ in _pairs(r, d)])
+    return ViewValue(d, "keys") if is_dict(d) else _view(r, d, lambda k, v: Known(k))
 
 
 @serves("dict.get")
