@@ -22,7 +22,7 @@ from scriptc.frontend.operations.indices import has_step, integer, is_slice, sli
 from scriptc.frontend.operations.materialize import item_for, new_list, refuse_value, stored, wrap
 from scriptc.frontend.operations.tuples import any_length_method
 from scriptc.frontend.reader.constant_demand import demand_where_items_are_kept, require_known
-from scriptc.frontend.reader.contents import edit
+from scriptc.frontend.reader.contents import edit, in_each_content
 from scriptc.frontend.reader.errors import Conflict, NeedsKnown
 from scriptc.frontend.reader.iterables import count_of_parts
 from scriptc.frontend.reader.iteration import current_items, walk_list
@@ -42,7 +42,7 @@ from scriptc.frontend.values.abstract import (
     Structure,
 )
 from scriptc.frontend.values.element_types import is_of_numbers
-from scriptc.frontend.values.predicates import is_empty_list, is_none, is_of_caller, place_of_caller
+from scriptc.frontend.values.predicates import has_known_length, is_empty_list, is_none, is_of_caller, place_of_caller
 from scriptc.frontend.values.structure import LONG, keyed_structure, location_key, slice_parts
 from scriptc.frontend.values.union_kinds import kind_of_tuples
 from scriptc.frontend.values.verbs import describe, frozen, kind_of, materialize, structure_of
@@ -225,6 +225,9 @@ def list_truth(reader: Reader, owner: ListValue) -> AbstractValue:
 
 @verbs.length.of(ListValue)
 def list_length(reader: Reader, owner: ListValue) -> AbstractValue:
+    if has_known_length(owner):
+        owner.observed = True
+        return in_each_content(reader, owner, lambda: Known(len(owner.items)))
     if owner.items is not None:
         owner.observed = True
         return Known(len(owner.items))

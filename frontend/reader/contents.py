@@ -15,10 +15,12 @@ from scriptc.frontend.values.abstract import (
     Content,
     DictValue,
     HeapValue,
+    Known,
     KnownLengthListValue,
     MaybeUnbound,
 )
-from scriptc.frontend.values.predicates import has_known_keys, is_record, may_be_unbound
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.predicates import has_alternatives, has_known_keys, is_record, may_be_unbound
 from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import describe
 
@@ -68,11 +70,28 @@ def set_items(
 
 
 def edit(reader: Reader, av: KnownLengthListValue, change: Callable[[list[AbstractValue]], Any]) -> Any:
-    """Apply `change` to the items of a list of known length; return the result of `change`."""
-    items = av.items
-    try:
-        result = change(items)
-    except (IndexError, ValueError) as e:
-        reader.emit.raise_error(type(e).__name__, str(e))
-    set_items(reader, av, dict(enumerate(items)))
-    return result
+    """Apply `change` to the items of a list of known length; return the result of `change`, or None."""
+
+    def run() -> AbstractValue:
+        items = av.items
+        try:
+            result = change(items)
+        except (IndexError, ValueError) as e:
+            reader.emit.raise_error(type(e).__name__, str(e))
+        set_items(reader, av, dict(enumerate(items)))
+        return Known(None) if result is None else result
+
+    return in_each_content(reader, av, run)
+
+
+def in_each_content(reader: Reader, av: KnownLengthListValue, run: Callable[[], AbstractValue]) -> AbstractValue:
+    """Return `run()`, read once for each content that some paths gave a list that is kept item by item."""
+    content = reader.heap.contents.get(av.ident)
+    if content is None or not has_alternatives(content) or not reader.assumptions.keeps_items:
+        return run()
+
+    def run_with(held: AbstractValue) -> AbstractValue:
+        reader.heap.contents[av.ident] = held
+        return run()
+
+    return split(reader, content, run_with)

@@ -484,7 +484,21 @@ construct(
     "Dicts and sets", "keys that only some paths gave a dict", "also walked and passed by `**`; three such keys at most",
     keys_of_some_paths, key_set_again,
 )  # fmt: skip
+@cases((X, 2), (X, 0), (-X, 2), (-X, 0))
+def layers_of_some_paths(x: Tensor, n: int) -> tuple[Any, ...]:
+    """The length of a list of objects depends on data: the list changes, and is walked, on each path."""
+    layers: list[Any] = []
+    if (x > 0).any():
+        layers.append(Scales(4))
+    layers.append(Chain([x, x + 1]))
+    layers.insert(0, Scales(n))
+    count, last = len(layers), layers.pop()
+    for layer in layers:
+        x = layer(x)
+    return x * len(last), count, len(layers)
+
+
 construct(
-    "Objects and classes", "lists of names, options and layers by which the code chooses functions and classes", "",
-    layers_from_names,
+    "Objects and classes", "lists of names, options and layers by which the code chooses functions and classes",
+    "whose length may depend on data", layers_from_names, layers_of_some_paths,
 )  # fmt: skip
