@@ -32,16 +32,17 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for one model")
     parser.add_argument("--out", type=Path, help="a file for one line of JSON for each model")
+    parser.add_argument("--times", action="store_true", help="tell how many times faster than eager a warm call is")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.worker:
-        _work(*args.packages, args.only[0])
+        _work(*args.packages, args.only[0], timed=args.times)
         return
     listed = [(package, case.name) for package in args.packages for case in cases_of(package)]
     listed = [found for found in listed if not args.only or found[1] in args.only]
     counts: Counter[str] = Counter()
     with ThreadPoolExecutor(args.jobs) as pool:
-        for outcome in pool.map(lambda found: _supervised(*found, args.timeout), listed):
+        for outcome in pool.map(lambda found: _supervised(*found, args.timeout, timed=args.times), listed):
             counts[outcome["word"]] += 1
             print(f"{outcome['word']:10} {outcome['seconds']:6.1f} s  {outcome['name']}  {outcome['why'][:300]}", flush=True)
             if args.out:
@@ -51,16 +52,16 @@ def main() -> None:
     print(f"equal {counts['equal']} of {made}; {dict(counts)}")
 
 
-def _work(package: str, name: str) -> None:
+def _work(package: str, name: str, *, timed: bool) -> None:
     from .check import check
 
     case = next(case for case in cases_of(package) if case.name == name)
-    print("\n" + json.dumps(check(case)), flush=True)
+    print("\n" + json.dumps(check(case, timed=timed)), flush=True)
 
 
-def _supervised(package: str, name: str, limit: float) -> dict[str, object]:
+def _supervised(package: str, name: str, limit: float, *, timed: bool = False) -> dict[str, object]:
     """Check a model in a process of its own."""
-    command = [sys.executable, "-m", __package__, package, "--worker", "--only", name]
+    command = [sys.executable, "-m", __package__, package, "--worker", "--only", name, *(["--times"] if timed else [])]
     began = time.monotonic()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, errors="replace")
