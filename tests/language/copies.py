@@ -72,7 +72,7 @@ def of_the_callers(xs):
     return ys, copy.deepcopy((1, "text", xs[0].dtype, None))
 
 
-DEFAULTS = {"sizes": [1, 2], "state": X, "more": {"deep": [[1], [2]]}}
+DEFAULTS = {"sizes": [1, 2], "state": X, "more": {"deep": [[1], [2]]}, "names": {5, 7}}
 
 
 @cases(3, 4)
@@ -82,4 +82,8 @@ def of_globals(n):
     made["state"].add_(1)
     made["more"]["deep"][0].append(n)
     flat.append(n)
-    return made, flat, DEFAULTS["sizes"], DEFAULTS["state"], DEFAULTS["more"]["deep"]
+    names, one = copy.copy(DEFAULTS["names"]), made.pop("names")
+    names.add(n)
+    one.add(n)
+    names = sorted(names), sorted(one), sorted(DEFAULTS["names"])
+    return made, flat, names, DEFAULTS["sizes"], DEFAULTS["state"], DEFAULTS["more"]["deep"]

@@ -83,7 +83,7 @@ def _copy_of_tuple(r: Reader, x: TupleValue) -> AbstractValue:
 def _copy_of_known(r: Reader, x: Known) -> AbstractValue:
     if isinstance(x.obj, list):
         return r.call(Known(list), [x], {})
-    if isinstance(x.obj, dict):
+    if isinstance(x.obj, (dict, set)):
         return r.call(r.attribute(x, "copy"), [], {})
     if isinstance(x.obj, (int, float, str, bool, tuple, type(None))):
         return x
@@ -193,6 +193,8 @@ def _new_container(r: Reader, x: Known, memo: _Memo) -> AbstractValue:
         return new_list(r, [_deep_copy(r, item, memo) for item in r.iterate(x)], site)
     if isinstance(x.obj, dict):
         return _deep_copy(r, _copy(r, x), memo)
+    if isinstance(x.obj, set) and all(map(_is_atomic, x.obj)):
+        return _copy(r, x)
     return _from_outside(r, x, lambda item: _deep_copy(r, item, memo))
 
 
