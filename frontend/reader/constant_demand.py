@@ -111,6 +111,8 @@ def demand_constant(reader: Reader, value: Value, why: str) -> None:
         reader.speculation.specialize({reader.speculation.arg_places[source]}, why)
     elif sites := _sites_of_tensors_behind(reader, value):
         reader.speculation.keep_items(sites, why)
+    elif sites := _sites_of_walks_behind(reader, value):
+        reader.speculation.keep_items(sites, why)
     elif sizes := _sizes_behind(reader, value):
         reader.speculation.specialize(sizes, why)
     calls = [frame.inlined_at for frame in reader.position.frames if frame.has_ranks]
@@ -172,6 +174,13 @@ def _sites_of_tensors_behind(reader: Reader, value: Value) -> set[Any]:
     """Return the sites of the lists whose tensors have the sizes that a number is computed from, if items may be kept."""
     taken = [v.op.operands[0] for v in _sources_of_sizes(reader, value) if v.op is not None and v.op.name == "list.get"]
     return _not_kept(reader, {site for found in taken for site in _sites_of_list(reader, found.type)})
+
+
+def _sites_of_walks_behind(reader: Reader, value: Value) -> set[Any]:
+    """Return the sites of the lists whose length bounds the loops from whose counters a number or text is computed."""
+    counters = [v for v in _sources_of_sizes(reader, value) if v in reader.speculation.bounds]
+    bounds = [b.op for v in counters for b in reader.speculation.bounds[v] if b.op is not None and b.op.name == "list.len"]
+    return _not_kept(reader, {site for op in bounds for site in _sites_of_list(reader, op.operands[0].type)})
 
 
 def _sources_of_sizes(reader: Reader, value: Value) -> Iterator[Value]:

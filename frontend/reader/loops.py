@@ -333,6 +333,7 @@ def dynamic_loop(
         target = LoopTarget(label, label, counter=block.args[0] if bounds else None)
         if site is not None and all(is_known(b) for b in bounds or ()):
             reader.speculation.counters |= dict.fromkeys(block.args[:1] if bounds else block.args, site)
+        reader.speculation.bounds |= dict.fromkeys(block.args[:1] if bounds else (), bound_values)
         exits = target.breaks  # by the test of a `while`
         if breaks is not None:
             exits, target.breaks, target.break_label = [], breaks.breaks, breaks.break_label

@@ -72,6 +72,7 @@ class Speculation:
         self.type_variables: list[tuple[Any, TypeVariable]] = []  # element types of the lists made so far, by site
         self.changed: list[TypeVariable] = []  # element types of changed lists whose site is not known
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
+        self.bounds: dict[Value, list[Value]] = {}  # counters of loops, and what their loops begin, end and step with
         self.found_items = False  # a list of any length got a known string, a dict or an object, or paths gave a dict keys
         self.decided: set[Any] = set()  # sites of `while` loops whose condition is known before the first iteration
         self.number_args: dict[Value, Any] = {}  # numbers outside: their keys in Assumptions.changing

@@ -278,7 +278,7 @@ ACCEPTED: dict[str, str] = {
         "lists.strict_zips lists.strict_zip_of_known lists.zips lists.ranges lists.ranges_backwards_and_by_index "
         "sequences.lengths_of_long_ranges sequences.lengths_of_known_long_ranges "
         "sequences.slices_of_ranges lists.slices_of_globals unrolled.Zipped unrolled.Cached unrolled.Residual "
-        "unrolled.ResidualOfRows"
+        "unrolled.ResidualOfRows unrolled.NamedByCounters"
     ),
     "`zip(*rows)`": (
         "iterators.columns_of_two_ranks iterators.columns_as_lists iterators.columns_of_places_that_were_filled "

@@ -179,3 +179,25 @@ class ResidualOfRows(Residual):
 
 residual = cases(torch.ones(2, 2), torch.rand(3, 2))(Residual().eval())
 residual_of_rows = cases(torch.ones(2, 2), torch.rand(3, 2))(ResidualOfRows().eval())
+
+
+class NamedByCounters(Residual):
+    """The names of attributes come from the counter of a loop over a list that another loop filled."""
+
+    def __init__(self):
+        super().__init__()
+        self.first_0, self.first_1, self.first_2 = self.blocks[:3]
+
+    def scaled(self, x, count):
+        rows = []
+        for scale in self.scales[:count]:
+            rows.append(x * scale)
+        return rows
+
+    def forward(self, x):
+        for i, row in enumerate(self.scaled(x, 3)):
+            x = x + getattr(self, f"first_{i}")(row)
+        return x
+
+
+named_by_counters = cases(torch.ones(2, 2), torch.rand(3, 2))(NamedByCounters().eval())
