@@ -17,6 +17,7 @@ from scriptc.frontend.environment import dependencies
 from scriptc.frontend.environment.aot_state import find_written, kept_slots
 from scriptc.frontend.environment.arguments import argument, fill_spec, same_containers, with_known_sizes
 from scriptc.frontend.environment.host_objects import dtype_name
+from scriptc.frontend.environment.leaves import refuse_leaves_that_leave
 from scriptc.frontend.environment.shared_state import SharedState
 from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.specs import (
@@ -261,6 +262,7 @@ def _read_once(
     for op in reader.emit.module.walk():
         op.loc = _outside_of_library(op.loc)
     refuse_writes_to_conjugates(reader.emit.module)
+    refuse_leaves_that_leave(reader.emit.module, entry)
     if reader.state.ahead:
         reader.speculation.keep_written(find_written(reader))
     outside = reader.environment

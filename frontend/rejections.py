@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import ast
 
+from scriptc.frontend.rejections_of_autograd import OF_AUTOGRAD
+
 REJECTIONS: dict[str, tuple[str, str]] = {
+    **OF_AUTOGRAD,
     "argument_list_of_other": ("the caller's {what} cannot take {item}", "copy it first: {name}(...)"),
     "argument_of_creation": ("the argument {name}={value} is not supported in compiled code", "leave the argument out"),
     "array_of_other": (
@@ -37,10 +40,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "attribute_of_array": (
         "the attribute '{name}' of {what} is not supported in compiled code",
         "use shape, ndim, size, dtype, itemsize, nbytes or T",
-    ),
-    "attribute_of_autograd": (
-        "compiled code cannot read '{name}', which belongs to autograd",
-        "compute on values, not on autograd's state",
     ),
     "attribute_of_exception": (
         "attribute '{name}' of a caught exception is not known here",
@@ -186,26 +185,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "generator_seeded": ("the generator cannot be seeded in compiled code", "seed it before the call"),
     "global_assigned": ("assignment to the global '{name}' is not supported", "pass the value in and return it"),
-    "grad_mode_left": (
-        "set_grad_enabled() that is not switched back on every path is not supported",
-        "use it in a with statement",
-    ),
-    "gradient_of_inner": (
-        "backward() with inputs other than parameters and tensors outside is not supported",
-        "use torch.autograd.grad()",
-    ),
-    "gradient_of_other": (
-        "autograd.grad() of other values than floating-point tensors is not supported",
-        "pass tensors, or a list or tuple of tensors",
-    ),
-    "gradients_of_gradients": (
-        "{name}=True is not supported in compiled code, which computes no gradients of gradients",
-        "leave {name} out",
-    ),
-    "gradients_on": (
-        "compiled code cannot switch gradients on in a call without grad mode",
-        "call the function outside of torch.no_grad()",
-    ),
     "hook_always_called": (
         "forward hooks with always_call=True are not supported in compiled code",
         "register the hook without always_call",
@@ -488,10 +467,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "resized_bytes": ("resizing of uint8 images is not supported", "convert to float, resize, round and convert back"),
     "returned_twice": ("the returned value holds one object in two places", "return a copy in one: copy.copy(...)"),
     "returns_differ": ("the function returns {why}", "return one type of value on all paths"),
-    "requires_grad_set": (
-        "compiled code has no backward, so it cannot set whether a tensor requires grad",
-        "leave the setting out, or set it outside",
-    ),
     "round_of_tensor": ("round() of a tensor is not supported", "use torch.round"),
     "same_object_on_a_path": (
         "{what} cannot be used here, since it is the same object as another one on some path",

@@ -24,6 +24,7 @@ from language import (  # noqa: F401  (they list their programs)
     iterators,
     kinds,
     known_lengths,
+    leaves,
     libraries,
     lists,
     managers,

@@ -49,7 +49,7 @@ from scriptc.frontend.values.abstract import (
 from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.predicates import defining_op, is_known
 from scriptc.ir.core import Param
-from scriptc.ir.types import FLOAT, INT, ListType, TensorType
+from scriptc.ir.types import FLOAT, INT, TensorType
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
 _NUMBERS = {int: "i64", float: "f64"}
@@ -202,21 +202,6 @@ def late_binding_of(reader: Reader, tensor: AbstractValue) -> LateBoundTensor | 
     op = defining_op(tensor)
     name = op.attrs["name"] if op is not None and op.name == "param" else None
     return next((v for v in reader.environment.tensors if v.name == name), None)
-
-
-def is_from_nothing(tensor: AbstractValue) -> bool:
-    """Return whether a tensor depends on neither an argument nor a weight."""
-    assert isinstance(tensor, RuntimeValue)
-    todo, seen = [tensor.value], set()
-    while todo:
-        v = todo.pop()
-        if v in seen or not isinstance(v.type, (TensorType, ListType)):
-            continue
-        if v.op is None or v.op.name == "param" or v.op.regions:
-            return False
-        seen.add(v)
-        todo += v.op.operands
-    return True
 
 
 def module_attribute(reader: Reader, module: torch.nn.Module, name: str) -> AbstractValue:

@@ -211,6 +211,41 @@ class ArrayMaker:
 array_maker = functools.cache(ArrayMaker)
 
 
+class LeafMaker:
+    """Make a leaf of autograd, or an nn.Parameter, of a tensor that the call made. `leaf_maker` gives the one of a kind."""
+
+    def __init__(self, parameter: bool, requires_grad: bool):
+        self.parameter = parameter
+        self.requires_grad = requires_grad
+        self.__name__ = "Parameter" if parameter else "Tensor"
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        (tensor,) = values
+        if tensor is None:  # in an alternative that was not taken
+            return None
+        if self.parameter and not isinstance(tensor, torch.nn.Parameter):
+            tensor.__class__ = torch.nn.Parameter  # a second result that is this leaf is the same object
+        return tensor.requires_grad_(self.requires_grad)
+
+    def parts(self, made: Any) -> list[Any]:
+        return [made]
+
+    def is_value(self, value: Any, spec: Spec) -> bool:
+        return isinstance(value, torch.nn.Parameter) == self.parameter and is_value_of(spec, value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LeafMaker) and self._form() == other._form()
+
+    def __hash__(self) -> int:
+        return hash(self._form())
+
+    def _form(self) -> tuple[bool, bool]:
+        return self.parameter, self.requires_grad
+
+
+leaf_maker = functools.cache(LeafMaker)
+
+
 class NumpyScalarMaker:
     """Make a NumPy scalar from a Python number. Containers hold a scalar as such a tuple of a number.
 
@@ -335,7 +370,7 @@ def is_value_of(spec: Spec, value: Any) -> bool:
             return any(is_value_of(a, value) for a in alternatives)
         case TupleSpec(_, DequeMaker()):
             return type(value) is deque
-        case TupleSpec((item,), (ArrayMaker() | NumpyScalarMaker()) as maker):
+        case TupleSpec((item,), (ArrayMaker() | LeafMaker() | NumpyScalarMaker()) as maker):
             return maker.is_value(value, item)
         case TupleSpec(items, (Maker() | MappingMaker() | DictMaker()) as maker):
             return type(value) is maker.cls and all(map(is_value_of, items, maker.parts(value)))

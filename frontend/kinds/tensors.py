@@ -8,9 +8,12 @@ from typing import Any
 import torch
 
 from scriptc.frontend.environment.gradient_slots import set_gradient
-from scriptc.frontend.environment.specs import Spec, TensorSpec
+from scriptc.frontend.environment.leaves import is_made_parameter
+from scriptc.frontend.environment.results import leaf_maker
+from scriptc.frontend.environment.specs import Spec, TensorSpec, TupleSpec
 from scriptc.frontend.environment.state import stays_parameter
 from scriptc.frontend.operations.attributes import class_itself, patched_method, replaced_operator, tensor_attribute
+from scriptc.frontend.operations.autograd_flags import assign_requires_grad, known_flag
 from scriptc.frontend.operations.comparison import contains
 from scriptc.frontend.operations.elementwise import elementwise
 from scriptc.frontend.operations.formatting import tensor_text
@@ -46,14 +49,17 @@ def tensor_description(owner: RuntimeValue) -> str:
 
 @verbs.result_of.of(TensorType)
 def tensor_result(owner: RuntimeValue) -> tuple[Spec, list[AbstractValue]]:
-    t = tensor_type(owner)
+    t, op = tensor_type(owner), owner.value.op
     assert t.dims is not None
-    return TensorSpec(t.dtype, (None,) * len(t.dims)), [owner]
+    spec = TensorSpec(t.dtype, (None,) * len(t.dims))
+    if op is not None and op.name == "leaf":
+        return TupleSpec((spec,), leaf_maker(op.attrs["parameter"], op.attrs["requires_grad"])), [owner]
+    return spec, [owner]
 
 
 @verbs.python_class.of(TensorType)
 def class_of_tensor(reader: Reader, owner: RuntimeValue) -> type:
-    return torch.nn.Parameter if stays_parameter(reader, owner) else torch.Tensor
+    return torch.nn.Parameter if is_made_parameter(owner) or stays_parameter(reader, owner) else torch.Tensor
 
 
 @verbs.class_name_of.of(TensorType)
@@ -72,7 +78,9 @@ def read_tensor_attribute(reader: Reader, owner: RuntimeValue, name: str) -> Abs
 @verbs.store_attribute.of(TensorType)
 def store_tensor_attribute(reader: Reader, owner: RuntimeValue, name: str, value: AbstractValue) -> None:
     if name == "requires_grad":
-        reader.reject("requires_grad_set")
+        flag = known_flag(reader, value, "requires_grad must be a bool", "RuntimeError")
+        assign_requires_grad(reader, owner, flag)
+        return
     if name == "grad":
         set_gradient(reader, owner, value)
         return

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from scriptc.frontend.environment.genuine import is_patch, originals_of, replaced_method
-from scriptc.frontend.environment.gradient_slots import lasting_tensor, read_gradient
+from scriptc.frontend.environment.gradient_slots import read_gradient
 from scriptc.frontend.environment.host_items import outside_subscript
 from scriptc.frontend.environment.host_objects import is_library, is_own, torch_dtype, uncompiled
 from scriptc.frontend.environment.lookup import (
@@ -20,7 +20,6 @@ from scriptc.frontend.environment.lookup import (
     guard_class_attribute,
     has_fixed_attribute,
     in_own_code,
-    is_from_nothing,
     outside_value,
 )
 from scriptc.frontend.environment.pure import is_pure, is_setting
@@ -37,6 +36,7 @@ from scriptc.frontend.environment.watching import (
     watch_function,
     watch_object,
 )
+from scriptc.frontend.operations.autograd_flags import is_leaf_of_autograd, requires_grad_of
 from scriptc.frontend.operations.complexes import imaginary_part, real_part
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.objects import bound_to
@@ -142,15 +142,13 @@ def tensor_attribute(reader: Reader, tensor: AbstractValue, name: str) -> Abstra
             return Known(torch.strided)
         case "data":
             return apply_op(reader, "alias", tensor)
-        case "requires_grad" if is_from_nothing(tensor):
-            return Known(False)
-        case "requires_grad" if (at := lasting_tensor(reader, tensor)) is not None and isinstance(at.container, dict):
-            requires = bool(at.tensor.requires_grad)
-            reader.environment.guard("REQUIRES_GRAD_IS", at.container, at.key, requires)
-            return Known(requires)
+        case "requires_grad":
+            return requires_grad_of(reader, tensor)
+        case "is_leaf":
+            return is_leaf_of_autograd(reader, tensor)
         case "grad":
             return read_gradient(reader, tensor)
-        case "requires_grad" | "grad_fn" | "is_leaf":
+        case "grad_fn":
             reader.reject("attribute_of_autograd", name=name)
     if not hasattr(torch.Tensor, name):
         reader.emit.raise_error("AttributeError", f"'Tensor' object has no attribute '{name}'")

@@ -34,6 +34,7 @@ from scriptc.frontend.library.torch import schemas as aten
 from scriptc.frontend.library.torch.argument_parser import check_parsed, own_names
 from scriptc.frontend.operations.attributes import known_attribute, reads_patched
 from scriptc.frontend.operations.autocast import call_with_casts
+from scriptc.frontend.operations.autograd_flags import asks_for_leaf, new_leaf
 from scriptc.frontend.operations.batches import batched_call, batched_method, holds_batched
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.comparison import is_new_and_held
@@ -185,6 +186,8 @@ def call_bound(
         )  # fmt: skip
         if cast is not None:
             return cast
+    if cls_name == "Tensor" and func.name.startswith("new_") and asks_for_leaf(kwargs):
+        return new_leaf(reader, call_bound(reader, func, args, {**kwargs, "requires_grad": Known(False)}))
     handler = METHODS.get((cls_name, func.name))
     if handler is not None:
         return handle(reader, handler, f"{cls_name}.{func.name}", [func.owner, *args], kwargs)
@@ -255,6 +258,8 @@ def call_known(
         if is_tensor(kwargs["out"]):
             check_operands(reader, getattr(obj, "__name__", ""), kwargs["out"], (*args, *rest.values()))
         return write_into(reader, kwargs["out"], call_known(reader, obj, args, rest))
+    if asks_for_leaf(kwargs) and (handler or decomposition) and obj is not torch.nn.Parameter:
+        return new_leaf(reader, call_known(reader, obj, args, {**kwargs, "requires_grad": Known(False)}))
     if handler is not None:
         return handle(reader, handler, library_name(obj), args, kwargs)
     if decomposition is not None:

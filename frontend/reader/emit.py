@@ -36,9 +36,15 @@ class GradModeSet(NamedTuple):
 
 
 class Emitter:
-    """Build the ops of one module. `body` is the block of its entry function."""
+    """Build the ops of one module. `body` is the block of its entry function.
 
-    def __init__(self, module: Module, position: Position, diagnostics: Diagnostics) -> None:
+    calls_record: returns whether autograd records calls, and guards that it does.
+    """
+
+    def __init__(
+        self, module: Module, position: Position, diagnostics: Diagnostics, calls_record: Callable[[], bool]
+    ) -> None:
+        self.calls_record = calls_record
         self.module = module
         self.position = position
         self.diagnostics = diagnostics
@@ -94,6 +100,10 @@ class Emitter:
         while (op := root.op) is not None and shares_memory(root):
             if op.name == "alias":  # the tensor was detached
                 return
+            if op.name == "leaf":
+                if op.attrs["requires_grad"]:
+                    self._write_to_leaf(view=root is not dst)
+                return
             root = op.operands[0]
         if not isinstance(root.type, TensorType) or root.type.dtype not in INEXACT or is_fresh(root):
             return
@@ -101,6 +111,12 @@ class Emitter:
         before = self.builder.block.ops[-3:]  # the checks of one write are adjacent ops
         if not any(o.name == "check.leaf" and o.operands[0] is root and o.attrs["view"] == view for o in before):
             self.builder.op("check.leaf", [root], self.position.loc, view=view)
+
+    def _write_to_leaf(self, *, view: bool) -> None:
+        """Raise that a leaf is written which compiled code made, in calls in grad mode."""
+        if self.calls_record():
+            what = "a view of a" if view else "a"
+            self.raise_error("RuntimeError", f"{what} leaf Variable that requires grad is being used in an in-place operation.")
 
     def check_detached(self, tensor: Value) -> None:
         """Raise if a tensor that becomes a NumPy array requires grad. A detached tensor does not."""

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from scriptc.frontend import kinds
 from scriptc.frontend.environment.environment import Environment
 from scriptc.frontend.environment.slots import OutsideState
+from scriptc.frontend.environment.watching import grad_mode
 from scriptc.frontend.operations import attributes, comparison, operators
 from scriptc.frontend.reader import (
     contents,
@@ -48,7 +49,7 @@ class EntryReader:
         self.assumptions = assumptions
         self.position = Position()
         self.diagnostics = Diagnostics(self.position)
-        self.emit = Emitter(module, self.position, self.diagnostics)
+        self.emit = Emitter(module, self.position, self.diagnostics, lambda: grad_mode(self))
         self.environment = Environment(default_dtype)
         self.heap = Heap()
         self.kinds = Kinds(assumptions.unions, assumptions.keeps_items)

@@ -55,6 +55,14 @@ def _operand_gradient(
     return fit(level, op, gradient, op.operands[index])
 
 
+@reverses("leaf")
+def reverse_leaf(reversal: Reversal, level: Level, op: Op) -> None:
+    """Add the gradient of a leaf to that of the tensor that it was made of. The source of leaves has no gradient."""
+    gradient = reversal.adjoints.take_defined(level, op.result)
+    if gradient is not None and op.operands[0] in reversal.adjoints.active:
+        reversal.adjoints.accumulate(level, op.operands[0], gradient)
+
+
 @reverses("as_strided")
 def reverse_as_strided(reversal: Reversal, level: Level, op: Op) -> None:
     source, offset = op.operands[0].op, constant_int(op.operands[3])

@@ -339,6 +339,10 @@ ROWS = [
     # each run has gradients of its own.
     OpDef("linked", "(Tensor self, Value[] sources) -> Tensor", lambda o, a: (o[0].type,), frozenset({"VIEW"}), ref="linked",
           emit="linked", gradient=()),
+    # Returns the tensor itself, as a leaf of autograd or an nn.Parameter. `source` is the tensor to which the gradients of
+    # leaves flow, of which nothing is read. It is not PURE, since each run makes a leaf of its own.
+    OpDef("leaf", "(Tensor self, Value[] source, *, bool parameter, bool requires_grad) -> Tensor",
+          lambda o, a: (o[0].type,), frozenset({"VIEW"}), ref="leaf", emit="linked", gradient=("self",)),
     # Computes the gradients of some tensors, the sources, from those of the results of `linked` ops. It does nothing else.
     # values: first the results, then the sources, then what the function `backward` takes. refused: why there is none.
     # takes: the arguments of `backward`. gives: for each of its results the number of the source. dirty: the numbers of the

@@ -68,11 +68,11 @@ class _Flow:
         inputs = frozenset().union(*map(self.get, op.operands))
         if op.name == "return":
             for i, v in enumerate(op.operands):
-                self.results[i] |= self.get(v)
+                self.results[i] |= self.leaving(v)
         elif op.name == "check.detached":
             self.arrays |= _NONE if op.no_grad else self.get(op.operands[0])
         elif op.name == "state.set":
-            self.targets[op.attrs["target"]] |= inputs
+            self.targets[op.attrs["target"]] |= frozenset().union(*map(self.leaving, op.operands))
         elif op.name == "loop":
             skip = 3 if op.attrs["counted"] else 0
             carried = op.regions[0].args[1 if skip else 0 :]
@@ -99,6 +99,10 @@ class _Flow:
                     self.add(result, inputs)
             if op.defn.writes & {"tensor", "list", "cell"} and not (op.no_grad and writes_tensor(op)):
                 self.write(op.operands[0] if op.operands else None, inputs)
+
+    def leaving(self, value: Value) -> Inputs:
+        """Return the inputs that a value which leaves the call depends on. A leaf has no graph behind it."""
+        return _NONE if value.op is not None and value.op.name == "leaf" else self.get(value)
 
     def write(self, target: Value | None, inputs: Inputs) -> None:
         """Add inputs to a value that is written, and to the values that it is a view of."""

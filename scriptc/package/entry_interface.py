@@ -14,7 +14,7 @@ from scriptc.backend_c.package.reserved import KEYWORDS, MACROS
 from scriptc.driver.target import Target
 from scriptc.frontend.entry import Entry
 from scriptc.frontend.environment import specs as front
-from scriptc.frontend.environment.results import ArrayMaker, Chooser, NumpyScalarMaker
+from scriptc.frontend.environment.results import ArrayMaker, Chooser, LeafMaker, NumpyScalarMaker
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
 
@@ -133,7 +133,8 @@ class _Describer:
                 return {"is": "number", "type": kind}
             case front.ListSpec(elem):
                 return {"is": "list", "of": None if elem is None else self.tree(elem)}
-            case front.TupleSpec((item,), ArrayMaker(flips=()) | NumpyScalarMaker()):  # loaders give arrays for tensors
+            case front.TupleSpec((item,), ArrayMaker(flips=()) | LeafMaker() | NumpyScalarMaker()):
+                # loaders give arrays for tensors
                 return self.tree(item)
             case front.TupleSpec(_, Chooser()):
                 raise self.refusal("the result may have one of several types", "return a value of one type")

@@ -174,6 +174,7 @@ _MAKERS: dict[str, tuple[tuple[str, ...], tuple[Check, ...]]] = {
     "DictMaker": (("cls", "factory", "keys"), (_subclass(dict), _or_none(_is(*_CODE)), _or_none(_is(tuple)))),
     "DequeMaker": ((), ()),
     "ArrayMaker": (("flips",), (_numbers,)),
+    "LeafMaker": (("parameter", "requires_grad"), (_is(bool), _is(bool))),
     "NumpyScalarMaker": (("dtype",), (_name,)),
     "Chooser": (("tags",), (_numbers,)),
 }

@@ -10,13 +10,14 @@ import torch
 from scriptc.frontend.environment.host_objects import dtype_name, type_name
 from scriptc.frontend.library.registry import resolve, serves
 from scriptc.frontend.library.torch.creation import full, size_items, tensor
+from scriptc.frontend.operations.autograd_flags import known_flag, new_parameter
 from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.options import options
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known
-from scriptc.frontend.values.predicates import is_known, is_made_tuple, is_sequence, is_tensor, tensor_type
+from scriptc.frontend.values.predicates import is_known, is_made_tuple, is_none, is_sequence, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import class_name_of
 from scriptc.ir.dtypes import TORCH_NAMES
 
@@ -62,6 +63,20 @@ def variable(
     if not is_tensor(data):
         r.emit.raise_error("TypeError", f"Variable data has to be a tensor, but got {class_name_of(r, data)}")
     return apply_op(r, "alias", data)
+
+
+@serves("torch.nn.Parameter")
+def parameter(
+    r: Reader, data: AbstractValue = _NONE, requires_grad: AbstractValue = Known(True)
+) -> AbstractValue:
+    """Return a new leaf over the memory of a tensor."""
+    if is_none(data):
+        data = r.call(Known(torch.empty), [Known(0)], {})
+    if not is_tensor(data):
+        what = class_name_of(r, data)
+        r.emit.raise_error("AttributeError", f"'{what}' object has no attribute 'detach'")
+    flag = known_flag(r, requires_grad, "requires_grad must be a bool", "TypeError")
+    return new_parameter(r, data, flag)
 
 
 def _of(cls: Any, dtype: str) -> Any:

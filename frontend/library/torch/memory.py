@@ -10,6 +10,7 @@ from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.torch.complexes import item as complex_item
 from scriptc.frontend.library.torch.creation import as_dtype
+from scriptc.frontend.operations.autograd_flags import DTYPE_OF_METHOD, known_flag, set_requires_grad
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.options import options
@@ -226,8 +227,9 @@ def detach(r: Reader, self: AbstractValue) -> AbstractValue:
 
 
 @serves("Tensor.requires_grad_")
-def requires_grad_(r: Reader, self: AbstractValue, requires_grad: AbstractValue = _NONE) -> AbstractValue:
-    r.reject("requires_grad_set")
+def requires_grad_(r: Reader, self: AbstractValue, requires_grad: AbstractValue = Known(True)) -> AbstractValue:
+    set_requires_grad(r, self, known_flag(r, requires_grad, "", "TypeError"), DTYPE_OF_METHOD)
+    return self
 
 
 @serves("Tensor.copy_")

@@ -42,6 +42,7 @@ def contiguous(grad: Tensor) -> Tensor:
     return grad
 
 
+@derives("leaf", "self")
 @derives("plain", "self")
 def plain(grad: Tensor) -> Tensor:
     return grad

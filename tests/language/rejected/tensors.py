@@ -71,8 +71,8 @@ def gradients(x):
 
 
 @write("attribute_of_autograd", lambda x: x + 1, (X,))
-def asks_for_gradients(x):
-    return x + 1 if x.requires_grad else x + 1  # refused
+def asks_for_a_graph(x):
+    return x + 1 if x.grad_fn is None else x  # refused
 
 
 W = torch.ones(3, requires_grad=True)
@@ -207,16 +207,55 @@ def bound_that_is_complex(x, n):
     return torch.arange(complex(n, 1.0))  # refused
 
 
-@write("requires_grad_set", lambda x: torch.zeros(3) + x, (X,))
-def leaf_made_inside(x):
-    v = torch.zeros(3)
-    v.requires_grad = True  # refused
-    return v + x
+def _another(x):
+    x = x.detach().requires_grad_()
+    return x * 2
 
 
-@write("requires_grad_set", lambda x: torch.zeros(3) + x, (X,))
-def leaf_made_by_a_method(x):
-    return torch.zeros(3).requires_grad_() + x  # refused
+@write("requires_grad_set", _another, (X,))
+def argument_that_becomes_a_leaf(x):
+    x.requires_grad_()  # refused
+    return x * 2
+
+
+def _second_tensor(x):
+    y = torch.zeros(3)
+    if x.sum() > 0:
+        y = y + 1
+    y = y.detach().requires_grad_()
+    return (y + x).detach()
+
+
+@write("requires_grad_late", _second_tensor, (X,))
+def leaf_on_one_path(x):
+    y = torch.zeros(3)
+    if x.sum() > 0:
+        y.requires_grad_()  # refused
+    return (y + x).detach()
+
+
+@write("requires_grad_late", lambda x: torch.ones(3) + x, (X,))
+def view_of_what_becomes_a_leaf(x):
+    y = torch.ones(3)
+    first = y[:1]
+    y.requires_grad_()  # refused
+    return (first * x).detach()
+
+
+@write("requires_grad_without_grad", lambda x, asks: x + 1 if asks else x, (X, True), around=torch.no_grad)
+def asks_without_grad(x, asks):
+    return x + 1 if x.requires_grad else x  # refused
+
+
+@write("leaf_in_container", lambda x: torch.nn.Parameter(x * 1), (X,))
+def leaves_of_a_list(x):
+    return [torch.nn.Parameter(x * i) for i in range(x.size(0))]  # refused
+
+
+@write("leaf_with_results", lambda x, p: (p, p * x), (X, torch.ones(3)))
+def leaf_and_what_depends_on_it(x, p):
+    p = torch.nn.Parameter(torch.ones(3))  # refused
+    return p, p * x
 
 
 def attends_by_any_backend(x):

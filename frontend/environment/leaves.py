@@ -1,0 +1,143 @@
+"""Leaves of autograd that compiled code makes, such as an nn.Parameter.
+
+The op `leaf` says that a tensor made here requires grad. Its second operand, the *source*, is a tensor outside that always
+requires grad. Gradients flow from each leaf to the source, so results that depend on a leaf require grad, as they do on an
+argument that requires grad.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from scriptc.frontend.environment.dependencies import record_this_process
+from scriptc.frontend.environment.lookup import late_binding_of, parameter_outside
+from scriptc.frontend.environment.specs import TensorSpec
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.rejections import rejection
+from scriptc.frontend.values.abstract import AbstractValue, RuntimeValue
+from scriptc.frontend.values.predicates import defining_op
+from scriptc.ir.analysis import calls, keeps
+from scriptc.ir.core import Func, Module, Op, Value
+from scriptc.ir.errors import CompileError, Diagnostic
+from scriptc.ir.gradients.activity import Flow
+from scriptc.ir.regions import ancestor_in, fed_arguments
+
+_SOURCE = {"leaf": torch.zeros((), requires_grad=True)}
+_LEAVING = ("return", "state.set")
+_SAME_OBJECT = ("contiguous", "linked")  # may return the tensor that they are given
+
+
+def is_source(reader: Reader, value: Value) -> bool:
+    """Return whether a value is the source of leaves."""
+    late = late_binding_of(reader, RuntimeValue(value))
+    return late is not None and late.container is _SOURCE
+
+
+def is_leaf(value: Value) -> bool:
+    """Return whether a value is a leaf that compiled code makes and that requires grad."""
+    return value.op is not None and value.op.name == "leaf" and bool(value.op.attrs["requires_grad"])
+
+
+def is_made_parameter(tensor: AbstractValue) -> bool:
+    """Return whether a value is an nn.Parameter that compiled code makes."""
+    op = defining_op(tensor)
+    return op is not None and op.name == "leaf" and bool(op.attrs["parameter"])
+
+
+def made_leaf(reader: Reader, tensor: Value, *, parameter: bool, requires_grad: bool) -> Value:
+    """Return a new tensor as a leaf. parameter: the leaf is an nn.Parameter."""
+    with reader.emit.grad_mode(True):
+        sources = _sources(reader) if requires_grad else []
+        return reader.emit.build("leaf", [tensor, *sources], parameter=parameter, requires_grad=requires_grad)
+
+
+def become_leaf(reader: Reader, tensor: Value) -> None:
+    """Let a tensor made here require grad from now on: all code that follows sees a leaf in its place.
+
+    What code before has read of the tensor stays a value without a graph.
+    """
+    made = tensor.op
+    assert made is not None
+    before = Value(tensor.type, made, tensor.name)
+    tensor.replace_all_uses(before)
+    made.results[made.results.index(tensor)] = before
+    leaf = made_leaf(reader, before, parameter=False, requires_grad=True).op
+    assert leaf is not None
+    leaf.results, tensor.owner = [tensor], leaf
+
+
+def _sources(reader: Reader) -> list[Value]:
+    """Return the source of leaves. Ahead of time, nothing outside records a graph."""
+    if reader.state.ahead:
+        return []
+    record_this_process()
+    spec = TensorSpec("f32", ())
+    return [parameter_outside(reader, _SOURCE["leaf"], _SOURCE, "leaf", "leaf", spec).value]
+
+
+def refuse_leaves_that_leave(module: Module, func: Func) -> None:
+    """Raise CompileError for a leaf that the caller would get as a plain tensor, or with results that depend on it."""
+    leaves = [op for op in module.walk() if op.name == "leaf"]
+    leaving = [v for op in func.body.walk() if op.name in _LEAVING for v in op.operands] if leaves else []
+    flow = Flow([func.body])
+    found = []
+    for op in leaves:
+        dependents = flow.dependents([op.result]) - {op.result} if is_leaf(op.result) and op.result in leaving else ()
+        if not op.attrs["parameter"] and _is_read_later(op):
+            found.append(Diagnostic(op.loc, *rejection("requires_grad_late")))
+        elif _leaves_as_other(op, func):
+            found.append(Diagnostic(op.loc, *rejection("leaf_in_container")))
+        elif any(v in dependents for v in leaving):
+            found.append(Diagnostic(op.loc, *rejection("leaf_with_results")))
+    if found:
+        raise CompileError(found)
+
+
+def _is_read_later(leaf: Op) -> bool:
+    """Return whether a view from before a tensor became a leaf is used behind that. Autograd records such uses, too."""
+    block, todo = leaf.parent, [u for u in leaf.operands[0].users() if u is not leaf]
+    assert block is not None
+    while todo:
+        op = todo.pop()
+        if op.has("VIEW") and op.name != "alias":
+            todo += [user for result in op.results for user in result.users()]
+            at = ancestor_in(block, op)
+            if at is None or leaf.is_before(at):
+                return True
+        elif op.has("FETCHES"):
+            return True
+        elif (at := ancestor_in(block, op)) is None or leaf.is_before(at):
+            return True
+    return False
+
+
+def _leaves_as_other(leaf: Op, entry: Func) -> bool:
+    """Return whether a container holds a leaf, or whether another value that may be the leaf leaves the call."""
+    seen, todo = set[Value](), [leaf.result]
+    while todo:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for (_, i), op in value.uses.items():
+            if op.name in _LEAVING:
+                if value is not leaf.result or (op.name == "return" and op.parent is not entry.body):
+                    return True
+            elif op.has("TERMINATOR") or op.regions:
+                todo += [x for a in fed_arguments(op, i) for x in (a.inner, a.result) if x is not None]
+            elif op.name in _SAME_OBJECT and i == 0:
+                todo += op.results
+            elif calls(op):
+                return True
+            elif keeps(op, i):
+                todo += [*op.results, *(op.operands[:1] if i > 0 else ())]
+            elif op.has("FETCHES"):
+                todo += op.results
+    return False
+
+
+def has_one_name(value: Value) -> bool:
+    """Return whether no other value may be this tensor's object, and no container holds it."""
+    return not any(
+        op.has("TERMINATOR") or op.regions or op.name in _SAME_OBJECT or keeps(op, i) for (_, i), op in value.uses.items()
+    )

@@ -1,0 +1,183 @@
+"""`requires_grad` and `is_leaf` of tensors, and code that sets whether a tensor requires grad."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from scriptc.frontend.environment.gradient_slots import TensorOutside, lasting_tensor
+from scriptc.frontend.environment.leaves import become_leaf, has_one_name, is_leaf, made_leaf
+from scriptc.frontend.environment.state import is_parameter
+from scriptc.frontend.environment.watching import grad_mode
+from scriptc.frontend.operations.logic import check_that, negated
+from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
+from scriptc.frontend.values.predicates import is_known, tensor_type
+from scriptc.frontend.values.verbs import materialize
+from scriptc.ir.core import Value
+from scriptc.ir.dtypes import INEXACT
+from scriptc.ir.gradients.activity import Flow, blocks_behind
+from scriptc.ir.gradients.detached import is_detached
+from scriptc.ir.types import TensorType
+
+_TRUE, _FALSE = Known(True), Known(False)
+_SAME_OBJECT = ("contiguous", "call")  # may return the tensor that they are given
+_NO_LEAF = (
+    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
+    "that doesn't require differentiation use var_no_grad = var.detach()."
+)
+
+
+def requires_grad_of(reader: Reader, tensor: AbstractValue) -> AbstractValue:
+    """Return `tensor.requires_grad`, which follows from the arguments and weights that the tensor depends on."""
+    value = materialize(reader, tensor)
+    if tensor_type(tensor).dtype not in INEXACT:
+        return _FALSE
+    if value.op is not None and value.op.name == "leaf":
+        return Known(bool(value.op.attrs["requires_grad"]))
+    if is_detached(value):
+        return _of_view_without_grad(reader, value) if value.op.has("VIEW") else _FALSE
+    if (outside := lasting_tensor(reader, tensor)) is not None:
+        return Known(_requires_grad(reader, outside))
+    if value.op is None:
+        return _of_argument(reader, value)
+    return _of_computed(reader, value)
+
+
+def is_leaf_of_autograd(reader: Reader, tensor: AbstractValue) -> AbstractValue:
+    """Return `tensor.is_leaf`: a tensor without a graph behind it, or one that was made to require grad."""
+    value = materialize(reader, tensor)
+    if value.op is not None and value.op.name == "leaf" or is_parameter(reader, tensor):
+        return _TRUE
+    requires = requires_grad_of(reader, tensor)
+    is_outside = value.op is None or value.op.name in ("param", *_SAME_OBJECT)
+    if is_outside and not (is_known(requires) and not requires.obj):
+        reader.reject("attribute_of_autograd", name="is_leaf")
+    return negated(reader, requires)
+
+
+def _requires_grad(reader: Reader, outside: TensorOutside) -> bool:
+    if not isinstance(outside.container, dict):
+        reader.reject("attribute_of_autograd", name="requires_grad")
+    requires = bool(outside.tensor.requires_grad)
+    reader.environment.guard("REQUIRES_GRAD_IS", outside.container, outside.key, requires)
+    return requires
+
+
+def _of_argument(reader: Reader, value: Value) -> AbstractValue:
+    """Return whether an argument requires grad. Calls outside of grad mode do not ask their arguments."""
+    if value.block is not reader.emit.body or not isinstance(value.type, TensorType):
+        reader.reject("attribute_of_autograd", name="requires_grad")
+    if reader.state.ahead:
+        return _FALSE
+    if not grad_mode(reader):
+        reader.reject("requires_grad_without_grad")
+    return RuntimeValue(reader.emit.build("requires_grad", [value]))
+
+
+def _of_computed(reader: Reader, value: Value) -> AbstractValue:
+    """Return whether a tensor requires grad that this call computes."""
+    flow = Flow(blocks_behind([value]))
+    behind = flow.sources([value])
+    roots = [v for v in behind if v.op is None or v.op.name in ("param", "leaf")]
+    if not roots:
+        return _FALSE
+    if not grad_mode(reader):
+        is_other = value.op is not None and (value.op.has("VIEW") or value.op.name in _SAME_OBJECT)
+        return _of_view_without_grad(reader, value) if is_other else _FALSE
+    here = reader.emit.builder.block
+    passed = [v for v in behind if v not in roots]
+    if any(v.block is not here or not isinstance(v.type, TensorType) or v.op is not None and v.op.regions for v in passed):
+        reader.reject("attribute_of_autograd", name="requires_grad")
+    if any("tensor" in user.defn.writes and user.parent is not here for v in passed for user in v.users()):
+        reader.reject("attribute_of_autograd", name="requires_grad")
+    flags = [requires_grad_of(reader, RuntimeValue(v)) for v in sorted(roots, key=lambda v: v.name)]
+    if any(is_known(flag) and flag.obj for flag in flags):
+        return _TRUE
+    asked = [materialize(reader, flag) for flag in flags if not is_known(flag)]
+    if not asked:
+        return _FALSE
+    return RuntimeValue(reduce(lambda a, b: reader.emit.build("bool.or_", [a, b]), asked))
+
+
+def assign_requires_grad(reader: Reader, tensor: AbstractValue, wanted: bool) -> None:
+    """Execute `tensor.requires_grad = wanted`, which raises for each tensor with a graph behind it."""
+    value = materialize(reader, tensor)
+    is_computed = value.op is not None and value.op.name not in ("param", "leaf") and not is_detached(value)
+    if is_computed and wanted and tensor_type(tensor).dtype in INEXACT and grad_mode(reader):
+        check_that(reader, negated(reader, requires_grad_of(reader, tensor)), "RuntimeError", _NO_LEAF.partition(" If")[0])
+    set_requires_grad(reader, tensor, wanted, DTYPE_OF_ATTRIBUTE)
+
+
+def _of_view_without_grad(reader: Reader, value: Value) -> AbstractValue:
+    """Return whether a view requires grad that is made outside of grad mode, where autograd still asks the tensor viewed."""
+    assert value.op is not None
+    if value.op.name == "alias":
+        return _FALSE
+    requires = requires_grad_of(reader, RuntimeValue(value.op.operands[0]))
+    if not is_known(requires) or requires.obj:
+        reader.reject("attribute_of_autograd", name="requires_grad")
+    return _FALSE
+
+
+def set_requires_grad(reader: Reader, tensor: AbstractValue, wanted: bool, message: str) -> None:
+    """Execute `tensor.requires_grad_(wanted)`. message: the error for a dtype that has no gradients."""
+    value = materialize(reader, tensor)
+    if tensor_type(tensor).dtype not in INEXACT:
+        if wanted:
+            reader.emit.raise_error("RuntimeError", message)
+        return
+    if lasting_tensor(reader, tensor) is not None or value.op is None:
+        requires = requires_grad_of(reader, tensor)
+        if not is_known(requires) or requires.obj != wanted:
+            reader.reject("requires_grad_set", name=f"requires_grad_({'' if wanted else False})")
+        return
+    if wanted and is_leaf(value):
+        return
+    if wanted:
+        makes_object = not (value.op.has("FETCHES") or value.op.has("CONTROL") or value.op.name in _SAME_OBJECT)
+        if not makes_object or value.block is not reader.emit.builder.block or not has_one_name(value):
+            reader.reject("requires_grad_late")
+        become_leaf(reader, value)
+        return
+    if is_leaf(value):
+        reader.reject("requires_grad_late")
+    check_that(reader, negated(reader, requires_grad_of(reader, tensor)), "RuntimeError", _NO_LEAF)
+
+
+def asks_for_leaf(kwargs: dict[str, AbstractValue]) -> bool:
+    """Return whether a call that makes a tensor is given `requires_grad=True`."""
+    flag = kwargs.get("requires_grad")
+    return flag is not None and is_known(flag) and flag.obj is True
+
+
+def new_leaf(reader: Reader, tensor: AbstractValue) -> AbstractValue:
+    """Return a tensor that a function has just made, as a leaf that requires grad: `torch.zeros(3, requires_grad=True)`."""
+    if tensor_type(tensor).dtype not in INEXACT:
+        message = "Only Tensors of floating point and complex dtype can require gradients"
+        reader.emit.raise_error("RuntimeError", message)
+    made = made_leaf(reader, materialize(reader, tensor), parameter=False, requires_grad=True)
+    return RuntimeValue(made)
+
+
+def new_parameter(reader: Reader, data: AbstractValue, requires_grad: bool) -> AbstractValue:
+    """Return `nn.Parameter(data, requires_grad)`, a new tensor over the memory of `data`."""
+    if requires_grad and tensor_type(data).dtype not in INEXACT:
+        message = "Only Tensors of floating point and complex dtype can require gradients"
+        reader.emit.raise_error("RuntimeError", message)
+    with reader.emit.grad_mode(True):
+        own = materialize(reader, apply_op(reader, "alias", data))
+    return RuntimeValue(made_leaf(reader, own, parameter=True, requires_grad=requires_grad))
+
+
+def known_flag(reader: Reader, value: AbstractValue, message: str, error: str) -> bool:
+    """Return a flag that must be a bool known at compile time."""
+    if not is_known(value):
+        reader.reject("requires_grad_set", name="requires_grad = ...")
+    if type(value.obj) is not bool:
+        reader.emit.raise_error(error, message)
+    return value.obj
+
+
+DTYPE_OF_METHOD = "only Tensors of floating point dtype can require gradients"
+DTYPE_OF_ATTRIBUTE = "only Tensors of floating point and complex dtype can require gradients"

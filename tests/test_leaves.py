@@ -1,0 +1,135 @@
+"""Leaves that compiled code makes: flags and classes of results, gradients that pass them by, state and packages."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from settings import OPTIMIZE
+from torch import nn
+
+import scriptc
+
+X = torch.randn(3, 4)
+
+
+def marked(x):
+    y = torch.zeros(4)
+    y[1] = 2.0
+    y.requires_grad_()
+    return x * y
+
+
+def marked_view(x):
+    h = x[:, None]
+    h.requires_grad_()
+    return h * 2
+
+
+def created(x):
+    return x * torch.ones(4, requires_grad=True), x.new_zeros(4, requires_grad=True)
+
+
+def parameter_and_more(x):
+    p = nn.Parameter(torch.ones(4))
+    return p, nn.Parameter(x.sum(0), requires_grad=False), x * 2
+
+
+def one_leaf_twice(x):
+    y = torch.zeros_like(x).requires_grad_()
+    return y, {"again": y}
+
+
+def without_grad(x):
+    with torch.no_grad():
+        y = torch.ones(4).requires_grad_()
+        z = y * 2
+    return x * y, z, z.requires_grad
+
+
+def flags(x):
+    y = x * 2
+    return y, x.requires_grad, y.requires_grad, y.is_leaf, y.detach().requires_grad, (y > 0).requires_grad
+
+
+def turned_off(x):
+    y = x * 2
+    y.requires_grad_(False)
+    return y + 1
+
+
+def written(x):
+    y = torch.zeros(4).requires_grad_()
+    y.add_(1)
+    return x * y
+
+
+def written_by_view(x):
+    y = torch.zeros(4).requires_grad_()
+    y[0] = 1
+    return x * y
+
+
+class Keeps(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(4))
+        self.seen = None
+
+    def forward(self, x):
+        self.seen = torch.zeros(4).requires_grad_()
+        return x * self.weight, self.weight.requires_grad, self.weight.is_leaf
+
+
+PROGRAMS = [marked, marked_view, created, parameter_and_more, one_leaf_twice, without_grad, flags, turned_off, written,
+            written_by_view, Keeps()]  # fmt: skip
+
+
+def told(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return type(value), value.requires_grad, value.is_leaf, value.tolist()
+    if isinstance(value, (tuple, list)):
+        return [told(v) for v in value]
+    return [told(v) for v in value.values()] if isinstance(value, dict) else value
+
+
+def results(target: Any, required: bool, recorded: bool) -> list[Any]:
+    """Return what a call gives, then the gradients that a backward through its results gives to its argument."""
+    x = X.clone().requires_grad_(required)
+    try:
+        with torch.set_grad_enabled(recorded):
+            found = target(x)
+    except RuntimeError as e:
+        return [str(e).partition("\n")[0]]
+    tensors = [t for t in (found if isinstance(found, tuple) else (found,)) if isinstance(t, torch.Tensor) and t.requires_grad]
+    if tensors:
+        sum((t * torch.arange(t.numel()).view(t.shape)).sum() for t in tensors).backward()
+    return [told(found), told(x.grad), [told(t.grad) for t in tensors if t.is_leaf]]
+
+
+@pytest.mark.parametrize("mode", [(False, True), (True, True), (True, False)], ids=["plain", "required", "no_grad"])
+@pytest.mark.parametrize("target", PROGRAMS, ids=lambda t: getattr(t, "__name__", type(t).__name__))
+def test_flags_and_gradients(target: Any, mode: tuple[bool, bool]) -> None:
+    if target is flags and not mode[1]:
+        pytest.skip("an argument does not tell in no_grad()")
+    own = copy.deepcopy(target)
+    compiled = scriptc.compile(own, optimize=OPTIMIZE)
+    for _ in range(2):
+        assert results(compiled, *mode) == results(target, *mode)
+    if isinstance(target, nn.Module):
+        assert told(own.seen) == told(target.seen)
+
+
+def test_one_leaf_is_one_object() -> None:
+    first, rest = scriptc.compile(one_leaf_twice, optimize=0)(X)
+    assert first is rest["again"]
+    parameter, _, _ = scriptc.compile(parameter_and_more, optimize=0)(X)
+    assert type(parameter) is nn.Parameter
+
+
+def test_a_call_that_makes_a_leaf_is_seen_by_autograd_without_inputs_that_require_grad() -> None:
+    result = scriptc.compile(marked, optimize=0)(X)
+    assert result.requires_grad and not result.is_leaf
+    result.sum().backward()
