@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import torch
 from settings import OPTIMIZE
 from three_ways import compile_at
@@ -47,6 +49,28 @@ def test_objects() -> None:
 def test_tuples() -> None:
     found = compile_at(tuple_that_grows, 0)(X, 3)
     assert type(found) is tuple and [t.requires_grad for t in found] == [True] * 3
+
+
+class Output(OrderedDict):
+    """A dict whose items are attributes too, and that refuses updates, as the results of Hugging Face's models do."""
+
+    def __init__(self, h):
+        super().__init__()
+        self.h = h
+        self["h"] = h
+
+    def update(self, *args, **kwargs):
+        raise TypeError("an Output is not updated")
+
+
+def outputs(x):
+    return Output(x * 2)
+
+
+def test_objects_that_are_dicts() -> None:
+    found = compile_at(outputs, 0)(X)
+    assert type(found) is Output and found.h is found["h"] and found.h.requires_grad
+    found.h.sum().backward()
 
 
 class Spike(torch.autograd.Function):

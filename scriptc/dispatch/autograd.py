@@ -19,7 +19,7 @@ from scriptc.dispatch.gradient_calls import (
 from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.target import Target
 from scriptc.frontend.environment.specs import Contract, PlaceSpec, WriteBack, placed, values_of
-from scriptc.frontend.values.user_classes import is_plain
+from scriptc.frontend.values.user_classes import container_base, is_plain
 
 
 class _Differentiable(torch.autograd.Function):
@@ -268,7 +268,11 @@ class _Rebuild:
             value.clear()
             value.extend(items)
         elif isinstance(value, dict):
-            value.update({k: self(v) for k, v in value.items()})
+            base: Any = container_base(type(value))  # the class may define what it refuses, such as `update`
+            for key, item in [*base.items(value)]:
+                base.__setitem__(value, key, self(item))
+            if hasattr(value, "__dict__"):
+                vars(value).update({k: self(v) for k, v in vars(value).items()})
         elif isinstance(value, tuple) and self.changes(value):
             items = list(map(self, value))
             made = type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
