@@ -27,6 +27,7 @@ from language import (  # noqa: F401  (they list their programs)
     leaves,
     libraries,
     lists,
+    made_modules,
     managers,
     modules,
     objects,

@@ -14,12 +14,11 @@ from scriptc.frontend.environment.lookup import late_binding_of, parameter_outsi
 from scriptc.frontend.environment.specs import TensorSpec
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
-from scriptc.frontend.values.abstract import AbstractValue, RuntimeValue
-from scriptc.frontend.values.predicates import defining_op
+from scriptc.frontend.values.abstract import RuntimeValue
 from scriptc.ir.analysis import calls, keeps
 from scriptc.ir.core import Func, Module, Op, Value
 from scriptc.ir.errors import CompileError, Diagnostic
-from scriptc.ir.gradients.activity import Flow
+from scriptc.ir.gradients.activity import Flow, carries
 from scriptc.ir.regions import ancestor_in, fed_arguments
 
 _SOURCE = {"leaf": torch.zeros((), requires_grad=True)}
@@ -38,12 +37,6 @@ def is_leaf(value: Value) -> bool:
     return value.op is not None and value.op.name == "leaf" and bool(value.op.attrs["requires_grad"])
 
 
-def is_made_parameter(tensor: AbstractValue) -> bool:
-    """Return whether a value is an nn.Parameter that compiled code makes."""
-    op = defining_op(tensor)
-    return op is not None and op.name == "leaf" and bool(op.attrs["parameter"])
-
-
 def made_leaf(reader: Reader, tensor: Value, *, parameter: bool, requires_grad: bool) -> Value:
     """Return a new tensor as a leaf. parameter: the leaf is an nn.Parameter."""
     with reader.emit.grad_mode(True):
@@ -51,19 +44,28 @@ def made_leaf(reader: Reader, tensor: Value, *, parameter: bool, requires_grad: 
         return reader.emit.build("leaf", [tensor, *sources], parameter=parameter, requires_grad=requires_grad)
 
 
-def become_leaf(reader: Reader, tensor: Value) -> None:
-    """Let a tensor made here require grad from now on: all code that follows sees a leaf in its place.
-
-    What code before has read of the tensor stays a value without a graph.
-    """
+def become_leaf(reader: Reader, tensor: Value, *, requires_grad: bool) -> None:
+    """Let a tensor made here be a leaf from now on: all code that follows sees the leaf in its place."""
     made = tensor.op
     assert made is not None
     before = Value(tensor.type, made, tensor.name)
     tensor.replace_all_uses(before)
     made.results[made.results.index(tensor)] = before
-    leaf = made_leaf(reader, before, parameter=False, requires_grad=True).op
+    leaf = made_leaf(reader, before, parameter=False, requires_grad=requires_grad).op
     assert leaf is not None
     leaf.results, tensor.owner = [tensor], leaf
+
+
+def turn_off(leaf: Value) -> bool:
+    """Let a leaf require no grad, unless code has computed with it. Return whether it requires none."""
+    op = leaf.op
+    assert op is not None
+    users = (user for user in leaf.users() if not user.no_grad and user.name not in _LEAVING)
+    if any(carries(result.type) for user in users for result in user.results):
+        return False
+    op.set_operands(op.operands[:1])
+    op.attrs["requires_grad"] = False
+    return True
 
 
 def _sources(reader: Reader) -> list[Value]:

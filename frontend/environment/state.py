@@ -44,6 +44,7 @@ from scriptc.frontend.values.predicates import (
     has_known_length,
     is_buffer,
     is_known,
+    is_made_parameter,
     is_none,
     is_object,
     is_on_heap,
@@ -215,7 +216,7 @@ def check_registered(reader: Reader, module: torch.nn.Module, name: str, value: 
     if (
         held["_parameters"]
         and not any(none)
-        and all(t and is_new(reader, k) for t, k in zip(tensors, kinds, strict=True))
+        and all(t and is_new(reader, k) and not is_made_parameter(k) for t, k in zip(tensors, kinds, strict=True))
     ):
         reader.emit.raise_error(
             "TypeError",
@@ -234,7 +235,9 @@ def check_registered(reader: Reader, module: torch.nn.Module, name: str, value: 
 
 
 def is_parameter(reader: Reader, av: AbstractValue) -> bool:
-    """Return whether a value is an nn.Parameter that lives outside."""
+    """Return whether a value is an nn.Parameter, from outside or made here."""
+    if is_made_parameter(av):
+        return True
     op = defining_op(av)
     if op is None or op.name != "param":
         return False
@@ -247,8 +250,8 @@ def stays_parameter(reader: Reader, av: AbstractValue) -> bool:
 
     Reject a parameter that a global or another object holds, where each call may find another tensor.
     """
-    if not is_parameter(reader, av):
-        return False
+    if not is_parameter(reader, av) or is_made_parameter(av):
+        return is_made_parameter(av)
     op = defining_op(av)
     assert op is not None
     late = next(v for v in reader.environment.tensors if v.name == op.attrs["name"])

@@ -10,11 +10,13 @@ from scriptc.frontend.environment.slots import BufferForm
 from scriptc.frontend.environment.state import set_buffer
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.elementwise import apply_op
+from scriptc.frontend.operations.objects import register
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import AbstractValue, BufferValue, Known, Structure
-from scriptc.frontend.values.predicates import is_buffer, is_none, is_object, is_tensor
+from scriptc.frontend.values.predicates import is_buffer, is_made_parameter, is_none, is_object, is_tensor
+from scriptc.frontend.values.user_classes import class_of
 from scriptc.frontend.values.verbs import class_name_of
 
 
@@ -56,7 +58,7 @@ def register_buffer(
         if wrong:
             r.emit.raise_error("KeyError", repr(why))
     if is_object(self):
-        r.store_attribute(self, key, tensor)
+        register(r, self, key, tensor, "_buffers")
         return Known(None)
     module = require_known(r, self, "the module")
     form = BufferForm(bool(require_known(r, persistent, "persistent")), is_buffer(tensor))
@@ -65,4 +67,28 @@ def register_buffer(
         what = f"cannot assign '{class_name_of(r, held)}' object to buffer '{key}' (torch Tensor or None required)"
         r.emit.raise_error("TypeError", what)
     set_buffer(r, module, key, held, form, is_new=True)
+    return Known(None)
+
+
+@serves("torch.nn.Module.register_parameter")
+def register_parameter(r: Reader, self: AbstractValue, name: AbstractValue, param: AbstractValue) -> AbstractValue:
+    """Register a parameter of a module that the code makes."""
+    key = require_known(r, name, "the name of a parameter")
+    if not is_object(self):
+        r.reject("parameter_replaced")
+    if not isinstance(key, str) or "." in key or not key or not is_none(param) and not is_made_parameter(param):
+        r.reject("module_made_here", name="register_parameter", class_name=self.cls.__name__)
+    register(r, self, key, param, "_parameters")
+    return Known(None)
+
+
+@serves("torch.nn.Module.add_module", "torch.nn.Module.register_module")
+def add_module(r: Reader, self: AbstractValue, name: AbstractValue, module: AbstractValue) -> AbstractValue:
+    """Add a submodule to a module that the code makes."""
+    key = require_known(r, name, "the name of a module")
+    if not is_object(self):
+        r.reject("module_replaced")
+    if not isinstance(key, str) or "." in key or not key or not issubclass(class_of(module) or object, torch.nn.Module):
+        r.reject("module_made_here", name="add_module", class_name=self.cls.__name__)
+    r.store_attribute(self, key, module)
     return Known(None)

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from scriptc.frontend.environment.gradient_slots import set_gradient
-from scriptc.frontend.environment.leaves import is_made_parameter
 from scriptc.frontend.environment.results import leaf_maker
 from scriptc.frontend.environment.specs import Spec, TensorSpec, TupleSpec
 from scriptc.frontend.environment.state import stays_parameter
@@ -59,7 +58,7 @@ def tensor_result(owner: RuntimeValue) -> tuple[Spec, list[AbstractValue]]:
 
 @verbs.python_class.of(TensorType)
 def class_of_tensor(reader: Reader, owner: RuntimeValue) -> type:
-    return torch.nn.Parameter if is_made_parameter(owner) or stays_parameter(reader, owner) else torch.Tensor
+    return torch.nn.Parameter if stays_parameter(reader, owner) else torch.Tensor
 
 
 @verbs.class_name_of.of(TensorType)

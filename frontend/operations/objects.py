@@ -12,8 +12,9 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.environment.host_objects import uncompiled
+from scriptc.frontend.environment.host_objects import type_name, uncompiled
 from scriptc.frontend.environment.lookup import class_attribute, element
+from scriptc.frontend.environment.state import MODULE_TABLES
 from scriptc.frontend.environment.watching import call_in_python, watch_class_attribute
 from scriptc.frontend.operations.containers import inherited_method
 from scriptc.frontend.operations.logic import check_that
@@ -28,6 +29,7 @@ from scriptc.frontend.values.abstract import (
     AttributeDictValue,
     Bound,
     Content,
+    DictValue,
     Known,
     MaybeUnbound,
     Native,
@@ -40,16 +42,23 @@ from scriptc.frontend.values.predicates import (
     defining_op,
     is_buffer,
     is_known,
+    is_made_parameter,
     is_made_tuple,
+    is_none,
     is_object,
     is_of_caller,
     is_record,
+    is_tensor,
     is_unbound,
     may_be_unbound,
     ssa_value,
+    tensor_type,
 )
 from scriptc.frontend.values.user_classes import class_of, container_base, defines, own_deleter, own_finder, own_setter
 from scriptc.frontend.values.verbs import describe, python_class
+
+_FROM_SOURCE = ("train", "eval", "children", "parameters")
+_REGISTERS = ("register_buffer", "register_parameter", "add_module", "register_module")
 
 
 def maker_after(reader: Reader, cls: type, place: int) -> AbstractValue:
@@ -91,9 +100,28 @@ def of_module_class(reader: Reader, made: ObjectValue, name: str) -> AbstractVal
         return Native(lambda: begin_module(reader, made))
     if name == "__call__":
         return object_attribute(reader, made, "forward")
-    if name == "register_buffer":
-        return Bound(made, name, torch.nn.Module.register_buffer)
+    if name in _REGISTERS or name in _FROM_SOURCE:
+        return Bound(made, name, getattr(torch.nn.Module, name))
     reader.reject("module_made_here", name=name, class_name=made.cls.__name__)
+
+
+def _table_of(reader: Reader, made: ObjectValue, name: str, value: AbstractValue) -> str | None:
+    """Return the table in which nn.Module keeps an attribute of a module made here; None for plain attributes."""
+    if issubclass(class_of(value) or object, torch.nn.Module):
+        return "_modules"
+    return reader.heap.tables.get((made.ident, name))
+
+
+def members_of_module(reader: Reader, made: ObjectValue, table: str) -> dict[str, AbstractValue]:
+    """Return the attributes that nn.Module keeps in a table, for a module made here."""
+    return {name: av for name, av in reader.items_of(made).items() if _table_of(reader, made, name, av) == table}
+
+
+def register(reader: Reader, made: ObjectValue, name: str, value: AbstractValue, table: str) -> None:
+    """Set an attribute of a module made here as a parameter or buffer."""
+    reader.heap.tables.pop((made.ident, name), None)
+    reader.store_attribute(made, name, value)
+    reader.heap.tables[made.ident, name] = table
 
 
 def begin_module(reader: Reader, made: ObjectValue) -> AbstractValue:
@@ -106,6 +134,15 @@ def check_module_attribute(reader: Reader, made: ObjectValue, name: str, value: 
     items = reader.items_of(made)
     placed = [*([items[name]] if name in items else []), *([] if "training" in items else [value])]
     if any(_is_kept_aside(av) for av in placed):
+        reader.reject("module_made_here", name=name, class_name=made.cls.__name__)
+    table = reader.heap.tables.get((made.ident, name))
+    if is_made_parameter(value):
+        reader.heap.tables[made.ident, name] = "_parameters"
+    elif table == "_parameters" and is_tensor(value):
+        found = type_name(tensor_type(value).dtype)
+        what = f"cannot assign '{found}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+        reader.emit.raise_error("TypeError", what)
+    elif table is not None and not is_tensor(value) and not is_none(value):
         reader.reject("module_made_here", name=name, class_name=made.cls.__name__)
 
 
@@ -148,6 +185,8 @@ def _is_of_container(cls: type, home: type) -> bool:
 
 
 def found_in_class(reader: Reader, owner: ObjectValue, name: str) -> AbstractValue:
+    if issubclass(owner.cls, torch.nn.Module) and name in MODULE_TABLES:
+        return DictValue(members_of_module(reader, owner, name))
     found = class_value(reader, owner, owner.cls, name)
     if found is None and own_finder(owner.cls) is not None and not issubclass(owner.cls, torch.nn.Module):
         watch_class_attribute(reader, owner.cls, name)

@@ -10,4 +10,5 @@ class Heap:
 
     def __init__(self) -> None:
         self.contents: dict[Ident, AbstractValue] = {}
+        self.tables: dict[tuple[Ident, str], str] = {}  # of modules made here: the tables that hold their attributes
         self.settling: set[Ident] = set()  # objects whose content is being looked up, so that a cycle ends

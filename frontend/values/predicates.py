@@ -308,3 +308,9 @@ def has_known_keys(av: AbstractValue) -> TypeIs[DictValue]:
 def has_known_length(av: AbstractValue) -> TypeIs[KnownLengthListValue]:
     """Return whether a value is a list whose length is known wherever the program reads it."""
     return isinstance(av, KnownLengthListValue)
+
+
+def is_made_parameter(tensor: AbstractValue) -> bool:
+    """Return whether a value is an nn.Parameter that compiled code makes."""
+    op = defining_op(tensor)
+    return op is not None and op.name == "leaf" and bool(op.attrs["parameter"])

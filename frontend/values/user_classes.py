@@ -65,8 +65,14 @@ def is_plain_module(cls: type) -> bool:
     own = cls.__mro__[: cls.__mro__.index(torch.nn.Module)] if issubclass(cls, torch.nn.Module) else ()
     special = ("__new__", "__call__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__")
     return any("__init__" in c.__dict__ for c in own) and not any(
-        is_library(c.__module__) or any(name in c.__dict__ for name in special) for c in own
+        is_library(c.__module__) and not _is_of_layers(c.__module__) or any(name in c.__dict__ for name in special)
+        for c in own
     )
+
+
+def _is_of_layers(module: str) -> bool:
+    """Return whether the classes of a module of torch are layers in Python, whose `__init__` can be read."""
+    return module.startswith("torch.nn.modules.")
 
 
 def own_setter(cls: type) -> Any:

@@ -96,6 +96,8 @@ class Flow:
                     self._step(source, result)
             for written in written_by(op):
                 self._share(written)
+        elif op.name == "leaf" and not op.attrs["requires_grad"]:
+            return
         elif op.has("TERMINATOR") or is_constant(op) or (op.no_grad and writes_tensor(op)):
             return
         elif op.defn.writes & {"tensor", "list", "cell"} and op.operands:

@@ -59,7 +59,7 @@ def _operand_gradient(
 def reverse_leaf(reversal: Reversal, level: Level, op: Op) -> None:
     """Add the gradient of a leaf to that of the tensor that it was made of. The source of leaves has no gradient."""
     gradient = reversal.adjoints.take_defined(level, op.result)
-    if gradient is not None and op.operands[0] in reversal.adjoints.active:
+    if gradient is not None and op.attrs["requires_grad"] and op.operands[0] in reversal.adjoints.active:
         reversal.adjoints.accumulate(level, op.operands[0], gradient)
 
 

@@ -93,7 +93,7 @@ class _Flow:
                 self.write(op.operands[i], frozenset().union(*map(self.get, sources)))
         elif op.name == "linked":
             self.add(op.result, frozenset().union(*map(self.get, op.operands[1:])))
-        elif op.name not in ("alias", "autograd.grad"):
+        elif op.name not in ("alias", "autograd.grad") and op.attrs.get("requires_grad", True):
             for result in op.results:
                 if not is_detached(result):
                     self.add(result, inputs)

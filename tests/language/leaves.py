@@ -82,7 +82,12 @@ construct(
     "such a leaf require grad",
     of_new_tensors, of_views_of_arguments, in_loops, perturbed, refused_flags,
 )  # fmt: skip
-construct("Modules and torch's library", "`t.requires_grad`, `t.is_leaf`", "known from what the tensor is computed from", of_new_tensors)
+construct(
+    "Modules and torch's library",
+    "`t.requires_grad`, `t.is_leaf`",
+    "of tensors that the code makes, and weights; of arguments in grad mode",
+    of_new_tensors,
+)  # fmt: skip
 construct(
     "Modules and torch's library",
     "`nn.Parameter(t)`",

@@ -13,7 +13,6 @@ import torch
 
 from scriptc.frontend.environment.dependencies import record_this_process
 from scriptc.frontend.environment.host_objects import type_name
-from scriptc.frontend.environment.leaves import is_made_parameter
 from scriptc.frontend.environment.state import attribute_slot, has_slot, is_new, stays_parameter, store_plain
 from scriptc.frontend.environment.watching import (
     call_in_python,
@@ -78,7 +77,7 @@ def isinstance_(r: Reader, x: AbstractValue, classes: AbstractValue) -> Abstract
         if any(tensor_has_class(x, c) for c in flat(cls)):
             return Known(True)
         if torch.nn.Parameter in flat(cls):
-            if is_made_parameter(x) or stays_parameter(r, x):
+            if stays_parameter(r, x):
                 return Known(True)
             if not is_new(r, x):
                 r.reject("is_parameter")

@@ -10,7 +10,7 @@ from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.torch.complexes import item as complex_item
 from scriptc.frontend.library.torch.creation import as_dtype
-from scriptc.frontend.operations.autograd_flags import DTYPE_OF_METHOD, known_flag, set_requires_grad
+from scriptc.frontend.operations.autograd_flags import DTYPE_OF_METHOD, detach_in_place, known_flag, set_requires_grad
 from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.options import options
@@ -224,6 +224,12 @@ def cpu(r: Reader, self: AbstractValue) -> AbstractValue:
 @serves("Tensor.detach", "torch.detach")
 def detach(r: Reader, self: AbstractValue) -> AbstractValue:
     return apply_op(r, "alias", self)
+
+
+@serves("Tensor.detach_", "torch.detach_")
+def detach_(r: Reader, self: AbstractValue) -> AbstractValue:
+    detach_in_place(r, self)
+    return self
 
 
 @serves("Tensor.requires_grad_")

@@ -10,11 +10,12 @@ from scriptc.frontend.environment.host_items import known_item
 from scriptc.frontend.environment.lookup import guard_children, module_attribute
 from scriptc.frontend.library.python.iterators import over
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.objects import members_of_module
 from scriptc.frontend.operations.options import options
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, TupleValue
-from scriptc.frontend.values.predicates import is_tensor
+from scriptc.frontend.values.predicates import is_known, is_none, is_object, is_tensor, ssa_value
 
 
 @serves("torch.nn.Module.to")
@@ -144,6 +145,8 @@ def named_buffers(
 
 @serves("torch.nn.Module.parameters")
 def parameters(r: Reader, self: AbstractValue, recurse: AbstractValue = _YES) -> AbstractValue:
+    if is_object(self):
+        return _iterator(_parameters_made_here(r, self, bool(require_known(r, recurse, "recurse"))))
     return _iterator([tensor for _, tensor in _tensors(r, self, "_parameters", "", recurse, True)])
 
 
@@ -159,8 +162,37 @@ def named_children(r: Reader, self: AbstractValue) -> AbstractValue:
     return _iterator([TupleValue([Known(name), Known(child)]) for name, child in module.named_children()])
 
 
+def _parameters_made_here(r: Reader, module: AbstractValue, recurse: bool) -> list[AbstractValue]:
+    """Return the parameters of a module that the code makes, each once."""
+    found: list[AbstractValue] = []
+    for made in modules_made_here(r, module) if recurse else [module]:
+        if is_object(made):
+            held = [av for av in members_of_module(r, made, "_parameters").values() if not is_none(av)]
+        else:
+            held = [av for _, av in _tensors(r, made, "_parameters", "", Known(True), True)]
+        found += [av for av in held if not any(ssa_value(av) is ssa_value(other) for other in found)]
+    return found
+
+
+def modules_made_here(r: Reader, module: AbstractValue) -> list[AbstractValue]:
+    """Return a module that the code makes, and the modules in it, each once."""
+    found: list[AbstractValue] = []
+    todo = [module]
+    while todo:
+        made = todo.pop()
+        if is_object(made):
+            if not any(is_object(other) and other.ident == made.ident for other in found):
+                found.append(made)
+                todo += reversed([*members_of_module(r, made, "_modules").values()])
+        elif is_known(made) and not any(is_known(other) and other.obj is made.obj for other in found):
+            found.append(made)
+    return found
+
+
 @serves("torch.nn.Module.children")
 def children(r: Reader, self: AbstractValue) -> AbstractValue:
+    if is_object(self):
+        return _iterator([*members_of_module(r, self, "_modules").values()])
     module = require_known(r, self, "the module")
     guard_children(r, module)
     return _iterator([Known(child) for child in module.children()])
