@@ -7,6 +7,14 @@ OF_AUTOGRAD: dict[str, tuple[str, str]] = {
         "compiled code cannot read '{name}', which belongs to autograd",
         "compute on values, not on autograd's state",
     ),
+    "data_assigned": (
+        "assignment to .data of this tensor is not supported",
+        "write into it: x.data.copy_(new)",
+    ),
+    "data_of_result": (
+        "a tensor from outside whose .data is assigned leaves the call",
+        "return a copy: x.clone()",
+    ),
     "grad_mode_left": (
         "set_grad_enabled() that is not switched back on every path is not supported",
         "use it in a with statement",

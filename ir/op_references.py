@@ -280,6 +280,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "cat_items": lambda *tensors, dim, in_place=False: torch.cat(tensors, dim),
         "outer_sum_new": lambda matrices: [], "outer_sum_add": outer_sum_add, "outer_sum_part": outer_sum_part,
         "linked": lambda x, sources: x,
+        "with_data": lambda x, owner: x,
         "leaf": lambda x, *source, parameter, requires_grad: x,
         "requires_grad": lambda x: bool(x.requires_grad),
         "is_defined": lambda x: x is not None,

@@ -43,6 +43,7 @@ from language import (  # noqa: F401  (they list their programs)
     specials,
     statements,
     strings,
+    tensor_data,
     tuples,
     unions,
     unrolled,

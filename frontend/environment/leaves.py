@@ -7,6 +7,8 @@ argument that requires grad.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from scriptc.frontend.environment.dependencies import record_this_process
@@ -15,6 +17,7 @@ from scriptc.frontend.environment.specs import TensorSpec
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import RuntimeValue
+from scriptc.frontend.values.predicates import param_behind
 from scriptc.ir.analysis import calls, keeps
 from scriptc.ir.core import Func, Module, Op, Value
 from scriptc.ir.errors import CompileError, Diagnostic
@@ -44,16 +47,34 @@ def made_leaf(reader: Reader, tensor: Value, *, parameter: bool, requires_grad: 
         return reader.emit.build("leaf", [tensor, *sources], parameter=parameter, requires_grad=requires_grad)
 
 
-def become_leaf(reader: Reader, tensor: Value, *, requires_grad: bool) -> None:
-    """Let a tensor made here be a leaf from now on: all code that follows sees the leaf in its place."""
+def may_become(reader: Reader, value: Value) -> bool:
+    """Return whether a value is a tensor object made by code on this path, which no other value may be."""
+    op = value.op
+    if op is None or op.name in ("param", *_SAME_OBJECT) or op.has("FETCHES") or op.has("CONTROL") or calls(op):
+        return False
+    return value.block is reader.emit.builder.block and _has_one_name(value)
+
+
+def replace_by(reader: Reader, tensor: Value, make: Callable[[RuntimeValue], RuntimeValue]) -> None:
+    """Let all code that follows see what `make` returns in the place of a tensor, which `make` is given."""
     made = tensor.op
     assert made is not None
     before = Value(tensor.type, made, tensor.name)
     tensor.replace_all_uses(before)
     made.results[made.results.index(tensor)] = before
-    leaf = made_leaf(reader, before, parameter=False, requires_grad=requires_grad).op
-    assert leaf is not None
-    leaf.results, tensor.owner = [tensor], leaf
+    new = make(RuntimeValue(before)).value.op
+    assert new is not None
+    new_type = new.result.type
+    new.results, tensor.owner, tensor.type = [tensor], new, new_type
+
+
+def become_leaf(reader: Reader, tensor: Value, *, requires_grad: bool) -> None:
+    """Let a tensor made here be a leaf from now on: all code that follows sees the leaf in its place."""
+
+    def leaf(before: RuntimeValue) -> RuntimeValue:
+        return RuntimeValue(made_leaf(reader, before.value, parameter=False, requires_grad=requires_grad))
+
+    replace_by(reader, tensor, leaf)
 
 
 def turn_off(leaf: Value) -> bool:
@@ -80,9 +101,10 @@ def _sources(reader: Reader) -> list[Value]:
 def refuse_leaves_that_leave(module: Module, func: Func) -> None:
     """Raise CompileError for a leaf that the caller would get as a plain tensor, or with results that depend on it."""
     leaves = [op for op in module.walk() if op.name == "leaf"]
+    replaced = [op for op in module.walk() if op.name == "with_data" and param_behind(RuntimeValue(op.result)) is not None]
     leaving = [v for op in func.body.walk() if op.name in _LEAVING for v in op.operands] if leaves else []
     flow = Flow([func.body])
-    found = []
+    found = [Diagnostic(op.loc, *rejection("data_of_result")) for op in replaced if _leaves_as_other(op, func, itself=True)]
     for op in leaves:
         dependents = flow.dependents([op.result]) - {op.result} if is_leaf(op.result) and op.result in leaving else ()
         if not op.attrs["parameter"] and _is_read_later(op):
@@ -113,8 +135,11 @@ def _is_read_later(leaf: Op) -> bool:
     return False
 
 
-def _leaves_as_other(leaf: Op, entry: Func) -> bool:
-    """Return whether a container holds a leaf, or whether another value that may be the leaf leaves the call."""
+def _leaves_as_other(leaf: Op, entry: Func, *, itself: bool = False) -> bool:
+    """Return whether a container holds a leaf, or whether another value that may be the leaf leaves the call.
+
+    itself: return so as well if the leaf itself leaves the call.
+    """
     seen, todo = set[Value](), [leaf.result]
     while todo:
         value = todo.pop()
@@ -123,7 +148,7 @@ def _leaves_as_other(leaf: Op, entry: Func) -> bool:
         seen.add(value)
         for (_, i), op in value.uses.items():
             if op.name in _LEAVING:
-                if value is not leaf.result or (op.name == "return" and op.parent is not entry.body):
+                if itself or value is not leaf.result or (op.name == "return" and op.parent is not entry.body):
                     return True
             elif op.has("TERMINATOR") or op.regions:
                 todo += [x for a in fed_arguments(op, i) for x in (a.inner, a.result) if x is not None]
@@ -138,7 +163,7 @@ def _leaves_as_other(leaf: Op, entry: Func) -> bool:
     return False
 
 
-def has_one_name(value: Value) -> bool:
+def _has_one_name(value: Value) -> bool:
     """Return whether no other value may be this tensor's object, and no container holds it."""
     return not any(
         op.has("TERMINATOR") or op.regions or op.name in _SAME_OBJECT or keeps(op, i) for (_, i), op in value.uses.items()

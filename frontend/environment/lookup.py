@@ -47,7 +47,7 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
 )
 from scriptc.frontend.values.frame import Frame
-from scriptc.frontend.values.predicates import defining_op, is_known
+from scriptc.frontend.values.predicates import is_known, param_behind
 from scriptc.ir.core import Param
 from scriptc.ir.types import FLOAT, INT, TensorType
 
@@ -128,6 +128,8 @@ def late_bound_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key:
         if (slot := next(same, None)) is not None and isinstance(found := slot_value(reader, slot), RuntimeValue):
             return found
         reader.reject("written_tensor_of_no_attribute", name=name)
+    if (data := reader.state.slots.get((id(tensor), "data"))) is not None:
+        return slot_value(reader, data)
     if reader.state.ahead and (view := view_of_state(reader, tensor)) is not None:
         return view
     dtype = dtype_name(tensor.dtype)
@@ -199,8 +201,8 @@ def in_own_code(reader: Reader) -> bool:
 
 def late_binding_of(reader: Reader, tensor: AbstractValue) -> LateBoundTensor | None:
     """Return the container and key of a late-bound tensor; None for other values."""
-    op = defining_op(tensor)
-    name = op.attrs["name"] if op is not None and op.name == "param" else None
+    op = param_behind(tensor)
+    name = op.attrs["name"] if op is not None else None
     return next((v for v in reader.environment.tensors if v.name == name), None)
 
 

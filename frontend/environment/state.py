@@ -51,6 +51,7 @@ from scriptc.frontend.values.predicates import (
     is_tensor,
     is_unbound,
     may_be_unbound,
+    param_behind,
     without_flag,
 )
 from scriptc.frontend.values.user_classes import is_plain
@@ -238,8 +239,7 @@ def is_parameter(reader: Reader, av: AbstractValue) -> bool:
     """Return whether a value is an nn.Parameter, from outside or made here."""
     if is_made_parameter(av):
         return True
-    op = defining_op(av)
-    if op is None or op.name != "param":
+    if (op := param_behind(av)) is None:
         return False
     late = next(v for v in reader.environment.tensors if v.name == op.attrs["name"])
     return isinstance(late.container[late.key], torch.nn.Parameter)
@@ -252,7 +252,7 @@ def stays_parameter(reader: Reader, av: AbstractValue) -> bool:
     """
     if not is_parameter(reader, av) or is_made_parameter(av):
         return is_made_parameter(av)
-    op = defining_op(av)
+    op = param_behind(av)
     assert op is not None
     late = next(v for v in reader.environment.tensors if v.name == op.attrs["name"])
     if id(late.container) not in reader.environment.parameter_tables:

@@ -15,7 +15,8 @@ from scriptc.frontend.environment.specs import LateBoundValue
 from scriptc.frontend.environment.state import MODULE_TABLES, holder_of, open_items
 from scriptc.frontend.reader.assumptions import StateLocation
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, CallerLocation, Ident, Unbound
+from scriptc.frontend.values.abstract import AbstractValue, CallerLocation, Ident, RuntimeValue, Unbound
+from scriptc.frontend.values.verbs import materialize
 
 
 def open_slots(reader: Reader, signature: Signature) -> None:
@@ -32,7 +33,13 @@ def open_slot(reader: Reader, at: Any, location: StateLocation, signature: Signa
     name = location_name(reader, location)
     if any(slot.name == name for slot in reader.state.slots.values()):
         name = f"{name}_{len(reader.state.slots)}"
+    # The data are an argument of their own, so that a result which views the old data does not view the new ones.
+    owner = late_bound_tensor(reader, location.owner, *location.at, location.name) if location.at is not None else None
     slot = reader.state.slots[at] = Slot(location, name, container, Ident(name))
+    if owner is not None:
+        data = [materialize(reader, av) for av in (present_value(reader, slot, signature), owner)]
+        reader.heap.contents[slot.ident] = RuntimeValue(reader.emit.build("with_data", data))
+        return
     if reader.state.ahead:
         reader.heap.contents[slot.ident] = kept_value(reader, at, slot, signature)
     else:

@@ -11,6 +11,7 @@ from scriptc.frontend.environment.gradient_slots import set_gradient
 from scriptc.frontend.environment.results import leaf_maker
 from scriptc.frontend.environment.specs import Spec, TensorSpec, TupleSpec
 from scriptc.frontend.environment.state import stays_parameter
+from scriptc.frontend.environment.tensor_data import assign_data
 from scriptc.frontend.operations.attributes import class_itself, patched_method, replaced_operator, tensor_attribute
 from scriptc.frontend.operations.autograd_flags import assign_requires_grad, known_flag
 from scriptc.frontend.operations.comparison import contains
@@ -79,6 +80,9 @@ def store_tensor_attribute(reader: Reader, owner: RuntimeValue, name: str, value
     if name == "requires_grad":
         flag = known_flag(reader, value, "requires_grad must be a bool", "RuntimeError")
         assign_requires_grad(reader, owner, flag)
+        return
+    if name == "data":
+        assign_data(reader, owner, value)
         return
     if name == "grad":
         set_gradient(reader, owner, value)

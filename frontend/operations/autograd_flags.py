@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 
 from scriptc.frontend.environment.gradient_slots import TensorOutside, lasting_tensor
-from scriptc.frontend.environment.leaves import become_leaf, has_one_name, is_leaf, made_leaf, turn_off
+from scriptc.frontend.environment.leaves import become_leaf, is_leaf, made_leaf, may_become, turn_off
 from scriptc.frontend.environment.state import is_parameter
 from scriptc.frontend.environment.watching import grad_mode
 from scriptc.frontend.operations.logic import check_that, negated
@@ -135,7 +135,7 @@ def set_requires_grad(reader: Reader, tensor: AbstractValue, wanted: bool, messa
     if wanted and is_leaf(value):
         return
     if wanted:
-        if not _may_become(reader, value):
+        if not may_become(reader, value):
             reader.reject("requires_grad_late")
         become_leaf(reader, value, requires_grad=True)
         return
@@ -146,19 +146,12 @@ def set_requires_grad(reader: Reader, tensor: AbstractValue, wanted: bool, messa
     check_that(reader, negated(reader, requires_grad_of(reader, tensor)), "RuntimeError", _NO_LEAF)
 
 
-def _may_become(reader: Reader, value: Value) -> bool:
-    """Return whether a value is a tensor object made by code on this path, which no other value may be."""
-    assert value.op is not None
-    makes_object = not (value.op.has("FETCHES") or value.op.has("CONTROL") or value.op.name in _SAME_OBJECT)
-    return makes_object and value.block is reader.emit.builder.block and has_one_name(value)
-
-
 def detach_in_place(reader: Reader, tensor: AbstractValue) -> None:
     """Execute `tensor.detach_()`: the tensor becomes a leaf that requires no grad."""
     value = materialize(reader, tensor)
     if tensor_type(tensor).dtype not in INEXACT or value.op is not None and is_leaf(value) and turn_off(value):
         return
-    if value.op is None or value.op.name in ("leaf", "param") or not _may_become(reader, value):
+    if value.op is None or value.op.name in ("leaf", "param") or not may_become(reader, value):
         requires = requires_grad_of(reader, tensor)
         if not is_known(requires) or requires.obj:
             reader.reject("requires_grad_late")

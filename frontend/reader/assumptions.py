@@ -32,6 +32,7 @@ class StateLocation:
     loc: Loc  # of the first change
     is_item: bool = False
     name: str = ""  # if not that of the attribute
+    at: tuple[Any, Any] | None = None  # for the data of a tensor: the container and key of the tensor
 
 
 class TableSite(NamedTuple):

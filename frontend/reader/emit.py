@@ -100,6 +100,10 @@ class Emitter:
         while (op := root.op) is not None and shares_memory(root):
             if op.name == "alias":  # the tensor was detached
                 return
+            if op.name == "with_data":
+                root = op.operands[1]
+                dst = root if op.result is dst else dst
+                continue
             if op.name == "leaf":
                 if op.attrs["requires_grad"]:
                     self._write_to_leaf(view=root is not dst)

@@ -314,3 +314,11 @@ def is_made_parameter(tensor: AbstractValue) -> bool:
     """Return whether a value is an nn.Parameter that compiled code makes."""
     op = defining_op(tensor)
     return op is not None and op.name == "leaf" and bool(op.attrs["parameter"])
+
+
+def param_behind(tensor: AbstractValue) -> Op | None:
+    """Return the op that reads the tensor outside that a value is, perhaps with other data; None for other values."""
+    op = defining_op(tensor)
+    while op is not None and op.name == "with_data":
+        op = op.operands[1].op
+    return op if op is not None and op.name == "param" else None

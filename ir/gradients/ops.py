@@ -63,6 +63,14 @@ def reverse_leaf(reversal: Reversal, level: Level, op: Op) -> None:
         reversal.adjoints.accumulate(level, op.operands[0], gradient)
 
 
+@reverses("with_data")
+def reverse_with_data(reversal: Reversal, level: Level, op: Op) -> None:
+    """Add the gradient to that of the tensor whose data were replaced."""
+    gradient = reversal.adjoints.take_defined(level, op.result)
+    if gradient is not None and op.operands[1] in reversal.adjoints.active:
+        reversal.adjoints.accumulate(level, op.operands[1], gradient)
+
+
 @reverses("as_strided")
 def reverse_as_strided(reversal: Reversal, level: Level, op: Op) -> None:
     source, offset = op.operands[0].op, constant_int(op.operands[3])

@@ -343,6 +343,9 @@ ROWS = [
     # leaves flow, of which nothing is read. It is not PURE, since each run makes a leaf of its own.
     OpDef("leaf", "(Tensor self, Value[] source, *, bool parameter, bool requires_grad) -> Tensor",
           lambda o, a: (o[0].type,), frozenset({"VIEW"}), ref="leaf", emit="linked", gradient=("self",)),
+    # Returns the memory of `self` as the tensor `owner`, to which the gradients flow: `owner.data = self`.
+    OpDef("with_data", "(Tensor self, Tensor owner) -> Tensor", lambda o, a: (o[0].type,), frozenset({"VIEW"}),
+          ref="with_data", emit="linked", gradient=("owner",)),
     # Computes the gradients of some tensors, the sources, from those of the results of `linked` ops. It does nothing else.
     # values: first the results, then the sources, then what the function `backward` takes. refused: why there is none.
     # takes: the arguments of `backward`. gives: for each of its results the number of the source. dirty: the numbers of the

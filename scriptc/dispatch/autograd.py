@@ -39,6 +39,8 @@ class _Differentiable(torch.autograd.Function):
                 "gradients of gradients of compiled functions are not supported; call backward() or torch.autograd.grad() "
                 "without create_graph=True"
             )
+        if any(t.data_ptr() != data.data_ptr() and not torch.equal(t, data) for t, data in ctx.saved.data):
+            raise NotImplementedError("the .data of a weight were assigned to again before backward, which is not supported")
         return None, *ctx.saved.call.run_backward(ctx.saved, ctx.saved_tensors, grads)
 
 
@@ -159,7 +161,8 @@ def call_with_grad(
         owners = [v for a in contract.args for v in placed(a.spec, arguments[a.name])]
         changes.stores.extend(_with_owner(contract.write_backs[i], owners) for i in plan.stores)
     if isinstance(plan.call, GradientCall):
-        return _run_differentiable(plan.call, plan.differentiable, inputs, tensors, changes, args, kwargs)
+        data = [s.owner for s in contract.write_backs if isinstance(s.owner, torch.Tensor) and s.key == "data"]
+        return _run_differentiable(plan.call, plan.differentiable, inputs, tensors, changes, data, args, kwargs)
     sources = [t for i in sorted(plan.requires) for t in tensors[i]]
     given = {id(t) for found in tensors for t in found}
     box: list[Any] = []
@@ -207,9 +210,12 @@ class _Changes(NamedTuple):
 
 def _run_differentiable(
     call: GradientCall, differentiable: Sequence[bool], inputs: list[Any], tensors: Sequence[tuple[torch.Tensor, ...]],
-    changes: _Changes, args: tuple[Any, ...], kwargs: dict[str, Any],
+    changes: _Changes, data: Sequence[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
-    """Run a forward entry, and let the tensors that require grad have the backward entry as their `grad_fn`."""
+    """Run a forward entry, and let the tensors that require grad have the backward entry as their `grad_fn`.
+
+    data: the tensors whose `.data` the entry assigns to.
+    """
     given = {id(t) for found in tensors for t in found}  # before the call, which may append to lists
     try:
         value, saved = call.run_forward(args, kwargs, differentiable, given)
@@ -217,6 +223,7 @@ def _run_differentiable(
         _mark_without_gradients(changes, given, [t for i in call.inputs for t in tensors[i]])
         raise
     sources = call.save_inputs(saved, inputs, tensors)
+    saved.data = [(tensor, tensor.data) for tensor in data]
     old = list(saved.outputs)
     rebuild = _Rebuild(old, _Differentiable.apply(saved, *sources))
     changes.rebuild(rebuild)

@@ -96,6 +96,7 @@ class Saved:
     slots: for each output of the forward entry, where its gradient is found. kept: what the forward entry kept, without the
     tensors. tensors: those, and then the tensors outside that backward reads.
     weights: the tensors outside that the forward entry read, without those that backward reads.
+    data: the tensors whose `.data` the call assigned to, with their new data. Autograd would compute with later ones.
     counts: for each input the number of its tensors that have gradients, None for one that is a tensor.
     fetched: for each list of tensors that forward took out of containers, the numbers of these tensors behind those of the
     inputs, None for one that does not require grad.
@@ -108,6 +109,7 @@ class Saved:
     tensors: list[torch.Tensor]
     fetched: Sequence[Any]
     weights: list[Any] = field(default_factory=list)
+    data: list[tuple[torch.Tensor, torch.Tensor]] = field(default_factory=list)
     counts: list[int | None] = field(default_factory=list)
 
 

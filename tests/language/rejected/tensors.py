@@ -207,6 +207,18 @@ def bound_that_is_complex(x, n):
     return torch.arange(complex(n, 1.0))  # refused
 
 
+@write("data_assigned", lambda x: x.data.copy_(x * 2), (X,))
+def data_of_an_argument(x):
+    x.data = x * 2  # refused
+    return x.data
+
+
+@write("data_of_result", lambda x: (W + 0 * x).detach(), (X,))
+def weight_with_other_data(x):
+    W.data = W.data * 1  # refused
+    return W
+
+
 def _another(x):
     x = x.detach().requires_grad_()
     return x * 2
