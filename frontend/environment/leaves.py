@@ -16,13 +16,14 @@ from scriptc.frontend.environment.lookup import late_binding_of, parameter_outsi
 from scriptc.frontend.environment.specs import TensorSpec
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
-from scriptc.frontend.values.abstract import RuntimeValue
-from scriptc.frontend.values.predicates import param_behind
+from scriptc.frontend.values.abstract import AbstractValue, RuntimeValue
+from scriptc.frontend.values.predicates import param_behind, ssa_value
 from scriptc.ir.analysis import calls, keeps
 from scriptc.ir.core import Func, Module, Op, Value
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.gradients.activity import Flow, carries
 from scriptc.ir.regions import ancestor_in, fed_arguments
+from scriptc.ir.types import TensorType
 
 _SOURCE = {"leaf": torch.zeros((), requires_grad=True)}
 _LEAVING = ("return", "state.set")
@@ -59,13 +60,45 @@ def replace_by(reader: Reader, tensor: Value, make: Callable[[RuntimeValue], Run
     """Let all code that follows see what `make` returns in the place of a tensor, which `make` is given."""
     made = tensor.op
     assert made is not None
+    place = made.results.index(tensor)
     before = Value(tensor.type, made, tensor.name)
     tensor.replace_all_uses(before)
-    made.results[made.results.index(tensor)] = before
-    new = make(RuntimeValue(before)).value.op
-    assert new is not None
-    new_type = new.result.type
-    new.results, tensor.owner, tensor.type = [tensor], new, new_type
+    made.results[place] = before
+    new = before
+    try:
+        new = make(RuntimeValue(before)).value
+    finally:
+        owner = made if new is before else new.op
+        if new is before:  # the tensor stays as it is
+            before.replace_all_uses(tensor)
+        assert owner is not None
+        owner.results[owner.results.index(new)] = tensor
+        tensor.owner, tensor.type = owner, new.type
+
+
+def reshape_in_place(
+    reader: Reader, tensor: AbstractValue, name: str, reshape: Callable[[AbstractValue], AbstractValue]
+) -> bool:
+    """Let all names of a tensor made here see another shape, if the tensor has none outside of this path.
+
+    Views from before keep their shapes.
+    """
+    value = ssa_value(tensor)
+    if value is None or not isinstance(value.type, TensorType) or not may_become(reader, value):
+        return False
+    if not reader.emit.builder.no_grad:
+        reader.emit.check_leaf(value)
+    if is_leaf(value):
+        return False
+
+    def reshaped(before: RuntimeValue) -> RuntimeValue:
+        made = reshape(before)
+        if not isinstance(made, RuntimeValue):  # of a rank that is known only at run time
+            reader.reject("reshape_in_place", name=name)
+        return made
+
+    replace_by(reader, value, reshaped)
+    return True
 
 
 def become_leaf(reader: Reader, tensor: Value, *, requires_grad: bool) -> None:

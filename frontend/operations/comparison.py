@@ -7,6 +7,7 @@ from functools import partial
 
 import torch
 
+from scriptc.frontend.environment.leaves import is_leaf
 from scriptc.frontend.environment.lookup import late_binding_of
 from scriptc.frontend.environment.state import is_new
 from scriptc.frontend.environment.watching import call_in_python
@@ -303,7 +304,9 @@ def identity(reader: Reader, a: AbstractValue, b: AbstractValue, negate: bool) -
 def is_new_and_held(reader: Reader, av: AbstractValue, names: int) -> bool:
     """Return whether a value is a tensor made here that exactly `names` names hold, and that no loop carries."""
     value = ssa_value(av)
-    if value is None or not is_new(reader, av) or any(holds(w, value) > names for w in reader.position.walked):
+    if value is None or is_leaf(value) or not is_new(reader, av):
+        return False
+    if any(holds(w, value) > names for w in reader.position.walked):
         return False
     held = (av for inner in reader.position.frames for frame in inner.chain() for av in frame.locals.values())
     return is_held(value, (*held, *reader.heap.contents.values()), names)

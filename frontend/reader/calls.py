@@ -16,6 +16,7 @@ from torch.fx.graph_module import _WrappedCall
 
 from scriptc.frontend.environment.genuine import is_call_of_modules
 from scriptc.frontend.environment.host_objects import holds_tensor, is_called_in_python, uncompiled
+from scriptc.frontend.environment.leaves import reshape_in_place
 from scriptc.frontend.environment.lookup import find_source, python_behind
 from scriptc.frontend.environment.pure import is_pure, is_setting
 from scriptc.frontend.environment.state import change_outside
@@ -217,6 +218,9 @@ def call_inplace(
     plain = Bound(func.owner, func.name[:-1])
     if plain.name in RESHAPES and is_new_and_held(reader, func.owner, names=0):
         return call_bound(reader, plain, args, kwargs)
+    reshape = lambda tensor: call_bound(reader, Bound(tensor, plain.name), args, kwargs)  # noqa: E731
+    if plain.name in RESHAPES and reshape_in_place(reader, func.owner, plain.name, reshape):
+        return func.owner
     if plain.name in RESHAPES or plain.name == "as_strided":
         reader.reject("reshape_in_place", name=plain.name)
     if ("Tensor", plain.name) not in METHODS and f"Tensor.{plain.name}" not in DECOMPOSITIONS:

@@ -373,7 +373,7 @@ ACCEPTED: dict[str, str] = {
     ),
     "`x.unsqueeze_()`, `squeeze_`, `t_`, `transpose_`, `swapaxes_`, `swapdims_`": (
         "reshaping.of_names reshaping.of_what_has_no_name reshaping.on_paths_and_in_loops reshaping.of_views "
-        "reshaping.methods_of_such_names"
+        "reshaping.of_several_names reshaping.of_what_closures_and_loops_hold reshaping.methods_of_such_names"
     ),
     "`torch.Tensor(2, 3)`, `torch.LongTensor([1, 2])`, `t.new(2, 3)`, `t.type()`": (
         "constructors.of_sizes constructors.of_items constructors.of_a_tensor constructors.types "
@@ -461,8 +461,8 @@ REFUSED: dict[str, str] = {
     ),
     "`is` between strings made at run time": "identity_of_strings",
     "`.T` of tensors that are not matrices": "transposed_whole",
-    "`unsqueeze_`, `squeeze_`, `transpose_`, `t_`, `swapaxes_` of tensors with several names; `as_strided_`": (
-        "reshaped_in_place"
+    "`unsqueeze_`, `squeeze_`, `transpose_`, `t_`, `swapaxes_` of arguments, or on another path; `as_strided_`": (
+        "reshaped_on_a_path"
     ),
     "`str.format` and `%` with a template made at run time; fields such as `{0.x}`": "",
     "more than eight kinds of values in one variable": "",

@@ -52,6 +52,45 @@ def of_what_has_no_name(x):
     return (x * 2).unsqueeze_(0).squeeze_(0).add_(1), torch.arange(3).unsqueeze_(1), rows, y, z
 
 
+class Holder:
+    def __init__(self, held):
+        self.held = held
+
+
+@cases(X, X[:0])
+def of_several_names(x):
+    y = x * 2
+    row, other, held = y[:1], y, Holder(y)
+    y.unsqueeze_(0)
+    pair = (y, {"y": y})
+    held.held.transpose_(0, 1)
+    other.add_(1)
+    try:
+        y.squeeze_(7)
+    except IndexError:
+        y.mul_(2)
+    return y, row, other.shape, held.held is y, pair[1]["y"].stride()
+
+
+def twice(x):
+    y = x * 2
+    return y, y
+
+
+@cases(X)
+def of_what_closures_and_loops_hold(x):
+    def make():
+        y = x * 2
+        return lambda: y
+
+    kept = make()
+    z = kept()
+    z.unsqueeze_(0)
+    for y in twice(x):
+        y.unsqueeze_(0)
+    return z + kept(), y
+
+
 class Counter:
     def __init__(self):
         self.n = 0

@@ -347,41 +347,24 @@ def viewed_anew(x):
     return z + 1
 
 
-@write("reshape_in_place", lambda x: (x * 2).unsqueeze(0) + x * 2, (X,))
-def reshaped_beside_a_closure(x):
-    def make():
-        y = x * 2
-        return lambda: y
-
-    kept = make()
-    z = kept()
-    z.unsqueeze_(0)  # refused
-    return z + kept()
+@write("reshape_in_place", lambda x: x.unsqueeze(0) + 1, (X,))
+def reshaped_argument(x):
+    x.unsqueeze_(0)  # refused
+    return x + 1
 
 
 @write("reshape_in_place", viewed_anew, (X,))
-def reshaped_in_place(x):
+def reshaped_on_a_path(x):
     y = x * 2
     z = y
-    y.unsqueeze_(0)  # refused
+    if x.sum() > 100:
+        y.unsqueeze_(0)  # refused
     return z + 1
 
 
 def twice(x):
     y = x * 2
     return y, y
-
-
-def viewed_one_by_one(x):
-    y, z = twice(x)
-    return z.unsqueeze(0).unsqueeze(0)
-
-
-@write("reshape_in_place", viewed_one_by_one, (X,))
-def reshaped_what_a_loop_gives_again(x):
-    for y in twice(x):
-        y.unsqueeze_(0)  # refused
-    return y
 
 
 @write("reshape_in_place", lambda x: [4, 4], (X,))
