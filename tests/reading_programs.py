@@ -331,11 +331,20 @@ def put_together(x):
     return torch.stack([x, x + 1], dim=x.dim())
 
 
-@again("split_call")
+@again("split")
 def one_of_two_ranks(x):
     if x.sum() > 0:
         x = x.reshape(-1)
     return put_together(x)
+
+
+@again("split")
+def one_of_two_kinds(x):
+    parts = x, x + 1
+    if x.sum() > 0:
+        parts = map(torch.relu, parts)
+    first, second = parts
+    return first + second
 
 
 @again("keep_written", ahead=SharedState)

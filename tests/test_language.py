@@ -41,6 +41,7 @@ from language import (  # noqa: F401  (they list their programs)
     sequences,
     sets,
     specials,
+    split_paths,
     statements,
     strings,
     tensor_data,

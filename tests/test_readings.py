@@ -227,7 +227,7 @@ class Snapshot:
             for name in (
                 "unrolled", "unrolled_text", "known_args", "varied", "growing", "recursive", "tries", "mutated",
                 "run_time_lists",
-                "free_keys", "records", "state", "changed", "written", "outgrown", "split_calls",
+                "free_keys", "records", "state", "changed", "written", "outgrown", "split",
             )
         }  # fmt: skip
         grown["flags"] = frozenset(name for name in ("unions", "parted", "tabled", "keeps_items") if getattr(a, name))

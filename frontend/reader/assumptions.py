@@ -94,7 +94,7 @@ class Assumptions:
     # Loops and functions.
     growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
     tries: set[Any] = field(default_factory=set)  # tries that stay, though no code of their handlers does
-    split_calls: set[Any] = field(default_factory=set)  # calls that are read for each rank of their arguments
+    split: set[Any] = field(default_factory=set)  # calls read for each rank, and `if`s that join at the end of their block
     recursive: set[Any] = field(default_factory=set)  # functions with recursion too deep to follow
 
     # Lists.
@@ -130,7 +130,7 @@ class Assumptions:
         sets = (
             self.growing, self.mutated, self.known_length, self.tables, self.free_keys, self.run_time_lists, self.unrolled,
             self.known_args, self.varied, self.recursive, self.tries, self.changing, self.written, self.untabled, self.changed,
-            self.outgrown, self.split_calls,
+            self.outgrown, self.split,
         )  # fmt: skip
         records = frozenset((key, frozenset(r.late), frozenset(r.constants)) for key, r in self.records.items())
         elements = frozenset((site, str(t)) for site, t in self.elements.items())

@@ -511,7 +511,7 @@ def call_function(
     if (cls := dataclass_of_init(func, args)) is not None:
         return run_dataclass_init(reader, cls, func, args, kwargs)
     has_ranks, count = any(map(is_of_ranks, (*args, *kwargs.values()))), len(args)
-    if has_ranks and reader.position.loc in reader.assumptions.split_calls:
+    if has_ranks and reader.position.loc in reader.assumptions.split:
         return split_all(
             reader,
             [*args, *kwargs.values()],

@@ -117,7 +117,7 @@ def demand_constant(reader: Reader, value: Value, why: str) -> None:
         reader.speculation.specialize(sizes, why)
     calls = [frame.inlined_at for frame in reader.position.frames if frame.has_ranks]
     if source is None and calls:
-        reader.speculation.split_call(calls[-1], why)
+        reader.speculation.split(calls[-1], f"a function needs the rank of an argument: {why}")
 
 
 def demand_sizes(reader: Reader, value: Value, why: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -11,6 +12,7 @@ from scriptc.frontend.reader.errors import Conflict, ItemConflict, Terminated, U
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
+from scriptc.frontend.source.nodes import all_nodes
 from scriptc.frontend.source.scope import declared
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -61,9 +63,13 @@ def restore(reader: Reader, env: Env) -> None:
 
 
 def branch(
-    reader: Reader, condition: AbstractValue, then: Callable[[], bool], orelse: Callable[[], bool], names: Names | None
+    reader: Reader, condition: AbstractValue, then: Callable[[], bool], orelse: Callable[[], bool], names: Names | None,
+    splits: bool = False,
 ) -> bool:  # fmt: skip
-    """Read an `if` on a run-time condition, and join `names` after it. None joins all names that change."""
+    """Read an `if` on a run-time condition, and join `names` after it. None joins all names that change.
+
+    splits: the paths of a statement that cannot be joined are read apart, with the statements behind it.
+    """
     cond_value = materialize(reader, condition)
     mark, before = Ident().serial, snapshot(reader)
     blocks: list[Block] = []
@@ -81,7 +87,8 @@ def branch(
             altered |= changed(start, ends[-1][1], mark)
     restore(reader, before)
     keys = altered if names is None else names | {k for k in altered if isinstance(k, Ident)}
-    if not join_blocks(reader, "if", [cond_value], blocks, [(b, env) for b, env, _ in ends], keys, altered, mark):
+    joined = [(b, env) for b, env, _ in ends]
+    if not join_blocks(reader, "if", [cond_value], blocks, joined, keys, altered, mark, splits):
         return False
     if len(ends) == 1:
         learn(reader, cond_value, ends[0][2])
@@ -90,17 +97,16 @@ def branch(
 
 def join_blocks(
     reader: Reader, name: str, operands: Sequence[Value], blocks: Sequence[Block], ends: Sequence[tuple[Block, Env]],
-    keys: Iterable[Hashable], altered: set[Hashable], mark: float,
+    keys: Iterable[Hashable], altered: set[Hashable], mark: float, splits: bool = False,
 ) -> bool:  # fmt: skip
     """Build an op of blocks that were read, and join the names and objects `keys` of the blocks that reach their ends.
 
-    Return whether any block does.
+    Return whether any block does. splits: see `branch`.
     """
     envs = [env for _, env in ends]
     condition = operands[0] if name == "if" else None
-    plans = (
-        plan_joins(reader, joinable(reader, keys), envs, fresh=len(ends) == 1, mark=mark, condition=condition) if ends else {}
-    )
+    keys, fresh = joinable(reader, keys), len(ends) == 1
+    plans = plan_joins(reader, keys, envs, fresh=fresh, mark=mark, condition=condition, splits=splits) if ends else {}
     for block, env in ends:
         with reader.emit.builder.at(block):
             reader.emit.effect("yield", flatten(reader, plans, env, envs))
@@ -254,11 +260,12 @@ def keep_variables(reader: Reader, av: AbstractValue) -> AbstractValue:
 
 def plan_joins(
     reader: Reader, keys: Iterable[Hashable], envs: Sequence[Env], *, force: bool = False, fresh: bool = False,
-    mark: float = float("inf"), condition: Value | None = None,
+    mark: float = float("inf"), condition: Value | None = None, splits: bool = False,
 ) -> dict[Hashable, Plan]:  # fmt: skip
     """Return the plan for each name and object, in a stable order.
 
-    condition: of an `if`. Where its paths cannot be joined, the next reading knows the sizes that decide it.
+    condition: of an `if`. Where its paths cannot be joined, the next reading knows the sizes that decide it. splits: see
+    `branch`.
     """
     plans: dict[Hashable, Plan] = {}
     for key in sorted(keys, key=_order):
@@ -272,11 +279,22 @@ def plan_joins(
             error = conflict(reader, key, str(e), avs)
             if condition is not None:
                 demand_sizes(reader, condition, error.message)
+            for node in ends_together(reader) if splits else ():
+                site = "if", reader.position.loc_of(node)
+                reader.speculation.split(site, f"paths cannot be joined: {error.message}")
             reader.diagnostics.report(error)
             plans[key] = poisoned_plan(reader)
     promote_beside_tables(reader)
     keep_identities(reader, plans, envs, mark)
     return plans
+
+
+def ends_together(reader: Reader) -> Iterator[ast.AST]:
+    """Give the `if` that is the current node, then those around it that end with it, such as the `if` of an `elif`."""
+    node, above = reader.position.node, [n for n in all_nodes(reader.position.frame.source.node) if isinstance(n, ast.If)]
+    while node is not None:
+        yield node
+        node = next((n for n in above if node in (n.body[-1], *n.orelse[-1:])), None)
 
 
 def promote_beside_tables(reader: Reader) -> None:

@@ -60,6 +60,8 @@ from scriptc.ir.types import (
     type_variables,
 )
 
+_SPLIT = 16  # the most calls and `if`s that are split
+
 
 class Speculation:
     """Keep the facts that one reading finds about its assumptions."""
@@ -157,15 +159,17 @@ class Speculation:
             self.assumptions.unrolled_text.add(text_of(site))
             self._read_again("unroll", why)
 
-    def split_call(self, site: Any, why: str) -> NoReturn:
-        """Read a call once for each rank of its arguments.
+    def split(self, site: Any, why: str) -> None:
+        """Read a call for each rank of its arguments, or the statements behind an `if` for each path; return where either
+        is done, or has been done often, since it may double the code.
 
-        Assumed: the function needs no number that depends on the rank of an argument, which is one of several.
-        Refuted: such a number must be known at compile time (`why`).
-        Next: the call is read for each rank, on a path of its own.
+        Assumed: no number of the call depends on a rank; the values that the paths of the `if` leave can be joined.
+        Refuted: such a number must be known at compile time, or values cannot be joined (`why`).
+        Next: the paths of the call, or of the block behind the `if`, are read apart.
         """
-        self.assumptions.split_calls.add(site)
-        self._read_again("split_call", f"a function needs the rank of an argument: {why}")
+        if site not in self.assumptions.split and len(self.assumptions.split) < _SPLIT:
+            self.assumptions.split.add(site)
+            self._read_again("split", why)
 
     def specialize(self, parts: set[ArgumentPart], why: str) -> None:
         """Specialize on parts of the arguments; return where that is done already.
@@ -553,8 +557,7 @@ class Speculation:
         Refuted: a statement assigns a value of another kind.
         Next: the layout of the slot has room for all of them.
         """
-        known = self.assumptions.kinds[at]
-        known += [kind for kind in kinds if kind not in known]
+        self.assumptions.kinds[at] += [kind for kind in kinds if kind not in self.assumptions.kinds[at]]
         self._outdate("add_kinds", f"'{name}' takes values of another kind")
 
     def keep_written(self, tensors: Mapping[int, StateLocation]) -> None:

@@ -16,7 +16,16 @@ from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, Restart, Termin
 from scriptc.frontend.reader.iterables import item_at
 from scriptc.frontend.reader.jumps import leave_with
 from scriptc.frontend.reader.names import load
-from scriptc.frontend.reader.paths import Env, changed, fill_exits, note_change, plan_joins, rebind, splice_block
+from scriptc.frontend.reader.paths import (
+    Env,
+    branch,
+    changed,
+    fill_exits,
+    note_change,
+    plan_joins,
+    rebind,
+    splice_block,
+)
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
 from scriptc.frontend.source.nodes import all_nodes
@@ -50,12 +59,21 @@ from scriptc.ir.core import Block, Value
 
 
 def run(reader: Reader, stmts: Sequence[ast.stmt]) -> bool:
-    return all(run_statement(reader, s) for s in stmts)
+    for i, stmt in enumerate(stmts):
+        behind = stmts[i + 1 :]
+        if behind and isinstance(stmt, ast.If) and ("if", reader.position.loc_of(stmt)) in reader.assumptions.split:
+            return run_statement(reader, stmt, behind)
+        if not run_statement(reader, stmt):
+            return False
+    return True
 
 
-def run_statement(reader: Reader, stmt: ast.stmt) -> bool:
+def run_statement(reader: Reader, stmt: ast.stmt, behind: Sequence[ast.stmt] = ()) -> bool:
+    """Read a statement. behind: the statements that each path of an `if` reads for itself."""
     saved, reader.position.node = reader.position.node, stmt
     try:
+        if isinstance(stmt, ast.If):
+            return run_if(reader, stmt, behind)
         handler = STATEMENTS.get(type(stmt))
         if handler is None:
             reader.reject(STATEMENTS_AND_EXPRESSIONS[type(stmt)])
@@ -63,14 +81,14 @@ def run_statement(reader: Reader, stmt: ast.stmt) -> bool:
     except Terminated:
         return False
     except Poisoned:
-        return poison(reader, stmt)
+        return poison(reader, stmt, *behind)
     except NeedsKnown as e:
         demand_constant(reader, e.value, e.error.message)
         reader.diagnostics.report(e.error)
-        return poison(reader, stmt)
+        return poison(reader, stmt, *behind)
     except UserError as e:
         reader.diagnostics.report(e)
-        return poison(reader, stmt)
+        return poison(reader, stmt, *behind)
     except (RecursionError, Restart):
         raise
     except Exception as e:
@@ -80,12 +98,12 @@ def run_statement(reader: Reader, stmt: ast.stmt) -> bool:
         reader.position.node = saved
 
 
-def poison(reader: Reader, stmt: ast.stmt) -> bool:
-    """Poison the names or the result of a statement in error, so that no second error reports it."""
+def poison(reader: Reader, *stmts: ast.stmt) -> bool:
+    """Poison the names or the result of statements in error, so that no second error reports them."""
     reader.diagnostics.poisoned = True
-    for name in assigned([stmt]):
+    for name in assigned(stmts):
         reader.position.frame.locals[name] = Poison()
-    if isinstance(stmt, ast.Return):
+    if isinstance(stmts[-1], ast.Return):
         leave_with(reader, Poison())
         return False
     return True
@@ -241,12 +259,15 @@ def closure(reader: Reader, node: ast.FunctionDef | ast.Lambda) -> Closure:
 
 
 @runs(ast.If)
-def run_if(reader: Reader, node: ast.If) -> bool:
+def run_if(reader: Reader, node: ast.If, behind: Sequence[ast.stmt] = ()) -> bool:
+    """Read an `if`. behind: the statements that each path reads for itself, so that the paths join after these."""
     condition = reader.test(node.test)
     if is_known(condition):
-        return reader.run(node.body if condition.obj else node.orelse)
-    names = assigned([*node.body, *node.orelse]) & reader.position.frame.live.after[node]
-    return reader.branch(condition, lambda: reader.run(node.body), lambda: reader.run(node.orelse), names)
+        return reader.run([*(node.body if condition.obj else node.orelse), *behind])
+    then, orelse = [*node.body, *behind], [*node.orelse, *behind]
+    last = behind[-1] if behind else node
+    names = assigned([*then, *orelse]) & reader.position.frame.live.after[last]
+    return branch(reader, condition, lambda: reader.run(then), lambda: reader.run(orelse), names, splits=True)
 
 
 # ---- binding ----

@@ -238,9 +238,8 @@ def number_on_all_paths(x, n):
 @write("paths_leave_other_content", number_on_all_paths, (X, 1), (X, 0))
 def generator_on_some_path(x, n):
     box = Box(x)
-    if n > 0:  # refused
-        box.x = (x + i for i in range(n))
-    return box
+    setattr(box, "x", (x + i for i in range(n))) if n > 0 else None  # refused
+    return list(box.x) if n > 0 else box.x
 
 
 # ---- objects that exist at run time ----
