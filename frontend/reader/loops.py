@@ -6,6 +6,7 @@ import ast
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
+from typing import NoReturn
 
 from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator, has_next
 from scriptc.frontend.operations.indices import integer
@@ -13,6 +14,7 @@ from scriptc.frontend.reader.binding import with_own_content
 from scriptc.frontend.reader.comprehensions import element_of, is_filtered, is_in_library, stages
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.dispatch import runs
+from scriptc.frontend.reader.errors import UserError
 from scriptc.frontend.reader.generators import loop_over
 from scriptc.frontend.reader.iterables import known_bounds, length_of_range, spend
 from scriptc.frontend.reader.iteration import iterated, unrolled_walk
@@ -31,7 +33,9 @@ from scriptc.frontend.reader.paths import (
     snapshot,
 )
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.speculation import keep_length
 from scriptc.frontend.reader.statements import assign
+from scriptc.frontend.rejections import rejection
 from scriptc.frontend.source.scope import assigned, has_leave
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -52,11 +56,12 @@ from scriptc.frontend.values.predicates import (
     has_known_length,
     is_generator,
     is_known,
+    is_list,
     is_made_tuple,
     is_object,
 )
 from scriptc.frontend.values.structure import UNROLL_LIMIT
-from scriptc.frontend.values.verbs import is_run_time, materialize, unrolled_ranges
+from scriptc.frontend.values.verbs import is_run_time, materialize, unrolled_ranges, walked_sequence
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import INT
@@ -173,7 +178,7 @@ def run_over(reader: Reader, node: ast.For, sequence: AbstractValue) -> bool:
 
         assert plan.count is not None
         before = len(reader.emit.builder.block.ops)
-        falls = dynamic_loop(reader, node, names, plan.count, body, breaks, site)
+        falls = dynamic_loop(reader, node, names, plan.count, body, breaks, site, sequence)
         if any(_changes_length(op, plan.lists) for op in reader.emit.builder.block.ops[before:]):
             reader.speculation.walk_growing(site)
         return falls
@@ -309,8 +314,9 @@ def dynamic_loop(
     body: Callable[[LoopTarget, Callable[[], bool]], bool],
     breaks: LoopTarget | None,
     site: object = None,
+    walked: AbstractValue | None = None,
 ) -> bool:
-    """Build a loop of the IR.
+    """Build a loop of the IR. walked: the sequence that a `for` walks.
 
     The body is read under an assumption about the types at the start of an iteration, and read again only if the end of
     an iteration disagrees. `breaks`: the target of a break, if it is not the end of this loop.
@@ -372,7 +378,7 @@ def dynamic_loop(
         carried = itertools.chain.from_iterable(plan.types() for plan in found.values())
         if next(itertools.islice(carried, _MOST_VALUES, None), None) is not None:
             unroll_instead(reader, site, bounds)
-            reader.reject("loop_without_type")  # the carried value grows in each iteration
+            reject_without_type(reader, walked)  # the carried value grows in each iteration
         plans = found
         if not any(p.key() == "Poison" for p in plans.values()):  # else no later reading reports the cause
             del reader.diagnostics.errors[errors:]
@@ -381,7 +387,7 @@ def dynamic_loop(
         for leaving, n in noted:
             del leaving[n:]
     else:
-        reader.reject("loop_without_type")
+        reject_without_type(reader, walked)
     if falls:
         with reader.emit.builder.at(block):
             reader.emit.effect("yield", flatten(reader, plans, end, envs))
@@ -417,6 +423,14 @@ def unroll_instead(
     few = len(numbers) == 3 and length_of_range(range(*numbers)) <= _FEW
     if site is not None and (few or site in reader.speculation.decided):
         reader.speculation.unroll(site, "no type holds what a loop carries, so that it is unrolled")
+
+
+def reject_without_type(reader: Reader, walked: AbstractValue | None) -> NoReturn:
+    """Have the items of the list that a loop walks known in the next reading, which unrolls it; reject other loops."""
+    error = UserError(reader.position.loc, *rejection("loop_without_type"))
+    if walked is not None and is_list(sequence := walked_sequence(walked)):
+        keep_length(reader.speculation, sequence, error)
+    raise error
 
 
 def counter_name(node: ast.For | ast.While) -> str:

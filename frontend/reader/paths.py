@@ -291,7 +291,8 @@ def plan_joins(
 
 def ends_together(reader: Reader) -> Iterator[ast.AST]:
     """Give the `if` that is the current node, then those around it that end with it, such as the `if` of an `elif`."""
-    node, above = reader.position.node, [n for n in all_nodes(reader.position.frame.source.node) if isinstance(n, ast.If)]
+    above = [n for n in all_nodes(reader.position.frame.source.node) if isinstance(n, ast.If)]
+    node: ast.AST | None = reader.position.node
     while node is not None:
         yield node
         node = next((n for n in above if node in (n.body[-1], *n.orelse[-1:])), None)

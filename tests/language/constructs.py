@@ -182,7 +182,7 @@ ACCEPTED: dict[str, str] = {
         "lists.changed_through_what_holds_it lists.changed_by_the_name_of_a_later_iteration"
     ),
     "lists of items of different kinds, also functions and modules": (
-        "known_lengths.none_replaced_in_a_loop known_lengths.items_of_all_kinds "
+        "known_lengths.none_replaced_in_a_loop known_lengths.items_of_all_kinds known_lengths.wrapped_once_for_each_item "
         "known_lengths.states_of_several_classes known_lengths.Layers known_lengths.sizes_put_together "
         "known_lengths.parts_taken_apart known_lengths.walked_while_it_grows "
         "known_lengths.raises_what_lists_raise known_lengths.shared_between_names "

@@ -62,6 +62,21 @@ def none_replaced_in_a_loop(x: Tensor, n: int) -> object:
     return hidden, len(hidden), hidden[0] is None
 
 
+def adding(inner, size):
+    return lambda x: inner(x) + size
+
+
+@cases((torch.ones(2), 1), (torch.ones(2), -1))
+def wrapped_once_for_each_item(x: Tensor, n: int) -> Tensor:
+    sizes = [(1, None), (2, n)]
+    if isinstance(n, int):
+        sizes += [(3, None)]
+    run = torch.relu
+    for size, more in sizes:
+        run = adding(run, size if more is None else more)
+    return run(x)
+
+
 @cases((torch.ones(2), 1), (torch.ones(2), -1))
 def items_of_all_kinds(x: Tensor, n: int) -> object:
     found = []
