@@ -385,7 +385,8 @@ ACCEPTED: dict[str, str] = {
         "specials.asked_of_tensors strings.tensors_as_indices_of_python specials.strides_of_what_indices_pick"
     ),
     "in-place activations (`nn.ReLU6(inplace=True)`), windows, `bincount`, `fill_diagonal_`": (
-        "sequences.diagonals libraries.InPlace libraries.windows libraries.bincounts"
+        "sequences.diagonals libraries.InPlace libraries.windows libraries.bincounts libraries.rows_of_matrices "
+        "libraries.softmax_of_empty_rows"
     ),
     "conversions of values that hold no number, attributes that builtins lack": (
         "specials.attributes_that_builtins_have_not specials.bytes_that_choose "

@@ -98,6 +98,19 @@ def bincounts(x, weights=None, least=0):
     return torch.bincount(x, weights, least), x.bincount(minlength=3)
 
 
+@cases(
+    (torch.tensor([0, 0, 2, 3]), 5), (torch.tensor([1, 0, 2, 1]), 5), (torch.tensor([], dtype=torch.int64), 3),
+    (torch.tensor([0, 1], dtype=torch.int32), 3), (torch.tensor(1), 3), (torch.tensor([[0, 1]]), 3), (torch.ones(3), 3),
+)  # fmt: skip
+def rows_of_matrices(x, n):
+    return torch._convert_indices_from_coo_to_csr(x, n), torch._convert_indices_from_coo_to_csr(x, n, out_int32=True)
+
+
+@cases((torch.tensor([[1.0, 2, -torch.inf], [-torch.inf] * 3, [torch.nan, 1, 2]]),))
+def softmax_of_empty_rows(x):
+    return torch._safe_softmax(x, -1), torch._safe_softmax(x.half(), 0, torch.float32)
+
+
 class InPlace(nn.Module):
     def __init__(self):
         super().__init__()

@@ -281,6 +281,20 @@ def searchsorted(
     return torch.sum(below, -1).to(torch.int32 if out_int32 else torch.int64)
 
 
+@decomposes("torch._convert_indices_from_coo_to_csr")
+def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
+    """Return at i how many rows in front of the first one at or above i, as ATen finds them for rows in any order."""
+    if input.dim() > 1:
+        raise RuntimeError(f"Input is supposed to be a vector, but got {input.dim()} dimensional tensor.")
+    line = input.reshape(-1)
+    rows = torch.cummax(line, 0).values.to(torch.int64)
+    counts = torch.zeros(size + 1, dtype=torch.int64).scatter_add(0, rows + 1, torch.ones_like(rows))
+    found = torch.cumsum(counts, 0)
+    if line.numel() > 0:
+        found[int(line[-1]) + 1 :] = line.numel()
+    return found.to(torch.int32 if out_int32 else torch.int64)
+
+
 @decomposes("torch.embedding_bag")
 def embedding_bag(
     weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
