@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 
+from scriptc.frontend.kinds.codes import attribute_of_closure
 from scriptc.frontend.reader.calls import call_bound, call_closure
 from scriptc.frontend.reader.managers import generated, run_within
 from scriptc.frontend.reader.protocol import Reader
@@ -82,8 +83,13 @@ def class_name_of_partial(reader: Reader, owner: PartialValue) -> str:
     return "functools.partial"
 
 
-@verbs.attribute.of(Closure, Bound)
-def read_function_attribute(reader: Reader, owner: Closure | Bound, name: str) -> AbstractValue:
+@verbs.attribute.of(Closure)
+def read_closure_attribute(reader: Reader, owner: Closure, name: str) -> AbstractValue:
+    return attribute_of_closure(reader, owner, name)
+
+
+@verbs.attribute.of(Bound)
+def read_function_attribute(reader: Reader, owner: Bound, name: str) -> AbstractValue:
     reader.reject("attribute_of_function", name=name)
 
 

@@ -40,6 +40,7 @@ from scriptc.frontend.values.predicates import (
     is_any_length_tuple,
     is_bool,
     is_complex_number,
+    is_function,
     is_known,
     is_made_list,
     is_made_sequence,
@@ -284,6 +285,8 @@ def identity(reader: Reader, a: AbstractValue, b: AbstractValue, negate: bool) -
         reader.reject("identity_of_strings")
     elif isinstance(a, ClassOf) and is_known(b) and isinstance(b.obj, type):
         result = is_exception(reader, a.exception, [b.obj], exact=True)
+    elif is_function(a) and is_function(b) and is_known(a) != is_known(b):
+        result = Known(False)  # compiled code makes the function
     elif any(is_known(x) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
         result = Known(False)
     elif identity_of(a) is not None or identity_of(b) is not None:

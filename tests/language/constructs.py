@@ -36,6 +36,7 @@ ACCEPTED: dict[str, str] = {
         "statements.functions_by_keys_of_run_time statements.nonlocal_counter statements.nonlocal_behind_joins "
         "statements.nonlocal_tensor statements.closures_see_later_values"
     ),
+    "`__code__.co_argcount`, `__defaults__` and `__name__` of nested functions": "statements.parameters_that_functions_have",
     "decorators of nested functions, `functools.wraps`": (
         "arguments.decorated_inside arguments.arguments_that_python_refuses"
     ),

@@ -462,6 +462,19 @@ def functions_of_one_source_call_each_other(x, n):
 
 
 @cases((X, 1), (X, 0))
+def parameters_that_functions_have(x, n):
+    def scaled(t, /, by=n, *, more=2):
+        return t * by * more
+
+    def counts(f):
+        code = f.__code__
+        return code.co_argcount - len(f.__defaults__ or ()), code.co_posonlyargcount, code.co_kwonlyargcount, f.__name__
+
+    known = hasattr(scaled, "__code__"), scaled is functions_that_objects_keep
+    return counts(scaled), counts(lambda a, b: a), scaled.__defaults__, known, scaled(x)
+
+
+@cases((X, 1), (X, 0))
 def functions_that_objects_keep(x, n):
     by_name, in_list = tables(x + 2) if n else tables(x * 3)
     held = Holder(x + 2) if n else Holder(x * 3)
