@@ -20,7 +20,7 @@ METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 
 # Handlers by the name of functions in modules that torch imports late, and that scriptc does not import.
 NAMED: dict[str, Callable[..., Any]] = {}
-_LATE = ("torch._dynamo.", "torch.export._")
+_LATE = ("torch._dynamo.", "torch.export._", "torch.nn.attention.flex_attention.")
 
 
 # Decompositions by the callable itself, or by "Tensor.name", or the namespace and name of an
@@ -80,7 +80,7 @@ def handler_of(obj: Any) -> Callable[..., Any] | None:
     """Return the handler of a callable; None if it has none. Raise TypeError for what Python does not hash."""
     found = FUNCTIONS.get(obj)
     module = getattr(obj, "__module__", None)
-    if found is None and isinstance(module, str) and module.startswith(_LATE):
+    if found is None and isinstance(module, str) and f"{module}.".startswith(_LATE):
         return NAMED.get(f"{module}.{getattr(obj, '__qualname__', '')}")
     return found
 

@@ -24,7 +24,7 @@ from scriptc.frontend.values.predicates import has_alternatives, is_tensor, tens
 # Functions by the names of ATen. Tensors are cast to the dtype of autocast: bfloat16 or float16.
 LOWER = frozenset(
     "addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d linalg_vecdot"
-    " linear matmul mm prelu scaled_dot_product_attention".split()
+    " flex_attention linear matmul mm prelu scaled_dot_product_attention".split()
 )
 # Tensors are cast to float32.
 FLOAT32 = frozenset(

@@ -47,7 +47,7 @@ def defines(av: AbstractValue, name: str) -> bool:
 def _is_of_users(module: str) -> bool:
     """Return whether the classes of a module are a user's, or are like them: those of torch.distributions hold tensors."""
     is_python = module.partition(".")[0] in sys.stdlib_module_names
-    return module.startswith("torch.distributions.") or not is_library(module) and not is_python
+    return module.startswith(("torch.distributions.", "torch.nn.attention.")) or not is_library(module) and not is_python
 
 
 def defines_outside(av: AbstractValue, name: str) -> bool:

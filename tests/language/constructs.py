@@ -430,6 +430,8 @@ ACCEPTED: dict[str, str] = {
     ),
     "`torch.fx.symbolic_trace(m)`, `torch.export.export(...).module()`": "",  # tests/test_exported.py
     "`torch.vmap`, `torch.func.vmap` of elementwise functions": "",  # tests/test_vmap.py
+    "`torch.nn.attention.flex_attention`, `create_block_mask`": "",  # tests/test_flexible_attention.py
+    "`torch.compile(f)` in compiled code": "",  # tests/test_flexible_attention.py
     "functions given to `torch.compiler.disable`": "",  # tests/test_exported.py
     "`torch.autograd.grad`, `Tensor.backward`, `torch.autograd.backward`, `.grad` of weights": "",  # test_training_steps.py
     "`torch.autograd.Function`: `apply`, with a context or `setup_context`": (
