@@ -90,10 +90,14 @@ def calls(op: Op) -> bool:
 
 @dataclass
 class Origin:
-    """The possible origins of an object: the values `fresh` of this function, or outside (`unknown`)."""
+    """The possible origins of an object: the values `fresh` of this function, or outside (`unknown`).
+
+    roots: the values of unknown origin that the object may be.
+    """
 
     fresh: set[Value] = field(default_factory=set)
     unknown: bool = False
+    roots: set[Value] = field(default_factory=set)
 
 
 Origins = dict[Value, Origin]
@@ -169,6 +173,7 @@ def origin(value: Value) -> Origin:
             found.fresh.add(v)
         else:
             found.unknown = True
+            found.roots.add(v)
     return found
 
 
@@ -235,10 +240,17 @@ def _memory_of(value: Value, memory: str, known: Origins) -> Origin | None:
     return Origin(unknown=True) if holds(value.type, memory) else None
 
 
-def _overlap(a: Origin, b: Origin) -> bool:
-    if (a.unknown and b.unknown) or a.fresh & b.fresh:
+def _overlap(target: Origin, read: Origin) -> bool:
+    if (target.unknown and read.unknown) or target.fresh & read.fresh:
         return True
-    return (a.unknown and any(map(captured, b.fresh))) or (b.unknown and any(map(captured, a.fresh)))
+    if target.unknown and any(map(captured, read.fresh)):
+        return True
+    return read.unknown and any(captured(made) and not _are_older(read.roots, made) for made in target.fresh)
+
+
+def _are_older(roots: Collection[Value], made: Value) -> bool:
+    """Return whether all objects of unknown origin existed before `made`. No roots stand for objects that are not known."""
+    return bool(roots) and all(_is_older(root, made) for root in roots)
 
 
 def _is_older(value: Value, made: Value) -> bool:

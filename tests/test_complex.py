@@ -52,6 +52,13 @@ def parts(x):
     return x.real, x.imag, two, torch.view_as_real(x), x.abs(), x.angle(), x.sgn()
 
 
+@program((X, Y), (X.t(), X.t()))
+def conjugates_beside_what_was_written(x, y):
+    made = y.clone()
+    made[0] += 1
+    return torch.einsum("ab,ab->a", [x.conj(), made]), x[..., 0].conj() * 1
+
+
 @program((X,), (WIDE,))
 def functions(x):
     y = x * 0.5
@@ -199,7 +206,18 @@ def writes_to_a_conjugate(x):
     return x
 
 
-REFUSED = [decomposes, half, conjugate_of_what_is_written, writes_to_a_conjugate]
+def conjugate_of_an_item_that_is_written(x):
+    made, found = x * 2, [x]
+    for i in range(x.shape[0]):
+        found.append(made if i % 2 else x)
+    y = found[-1].conj()
+    made.add_(1)
+    return y, found
+
+
+REFUSED = [
+    decomposes, half, conjugate_of_what_is_written, writes_to_a_conjugate, conjugate_of_an_item_that_is_written,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("refused", REFUSED)
