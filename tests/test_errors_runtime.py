@@ -10,6 +10,7 @@ import torch
 from programs import raising
 from settings import OPTIMIZE
 from torch import nn
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -141,6 +142,17 @@ def test_active_modes(mode, warm: bool) -> None:
     with mode(), pytest.raises(RuntimeError, match="mode"):
         made(torch.ones(3))
     assert torch.equal(made(torch.ones(3)), torch.full((3,), 2.0))
+
+
+def add_one_outside_of_modes(x):
+    return x + 1 if get_proxy_mode() is None else x
+
+
+def test_compiled_code_sees_no_mode() -> None:
+    made = scriptc.compile(add_one_outside_of_modes, optimize=OPTIMIZE)
+    assert torch.equal(made(torch.ones(3)), torch.full((3,), 2.0))
+    with pytest.raises(RuntimeError, match="mode"):
+        make_fx(made)(torch.ones(3))
 
 
 def test_vmap_and_grad_transforms_are_refused() -> None:

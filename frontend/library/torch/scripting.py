@@ -20,8 +20,9 @@ def never(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractV
     return Known(False)
 
 
-@serves("torch._C._get_tracing_state")
-def no_tracing(r: Reader) -> AbstractValue:
+@serves("torch._C._get_tracing_state", "torch._C._get_dispatch_mode", "torch._ops._get_dispatch_mode_pre_dispatch")
+def no_mode(r: Reader, *args: AbstractValue) -> AbstractValue:
+    """No call runs under a tracer or a dispatch mode: there, compiled functions refuse their arguments."""
     return Known(None)
 
 
