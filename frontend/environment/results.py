@@ -106,12 +106,15 @@ class MappingMaker:
 
 
 def new_object(cls: type, content: Any, attributes: dict[str, Any]) -> Any:
-    """Return an object with a content, if its class inherits from dict or list, and attributes. None of its code runs."""
-    base: Any = (container_base(cls) or object) if content is not None else object
+    """Return an object with a content, if its class inherits from dict or list, and attributes. None of its code runs.
+
+    The content is None in an object that belongs to the other one of two results, which is made too and dropped.
+    """
+    base: Any = container_base(cls) or object
     made: Any = base.__new__(cls)
     if base is list:
-        list.extend(made, content)
-    elif base is not object:
+        list.extend(made, content or ())
+    elif base is not object and content is not None:
         for key, item in content.items():
             base.__setitem__(made, key, item)
     for name, value in attributes.items():

@@ -168,6 +168,14 @@ def list_with_code(x: Tensor) -> tuple[Any, ...]:
     return chain(x), len(chain), bool(Chain()), Chain([1, 2]) + [3], Chain([1, 2]) == [1, 2], Chain((4, 5))
 
 
+@cases((X, 1), (X, 0))
+def list_in_one_of_two_results(x: Tensor, n: int) -> Any:
+    chain = Chain([x])
+    if n:
+        return x + 1
+    return chain, x
+
+
 @cases((X, 3), (X, 0))
 def passed_on_by_name(x: Tensor, n: int) -> tuple[Any, ...]:
     def scaled(x: Tensor, a: int = 1, b: int = 2) -> Tensor:
@@ -468,7 +476,8 @@ def layers_from_names(x: Tensor, n: int) -> tuple[Any, ...]:
 construct(
     "Objects and classes", "classes that inherit from `dict`, `OrderedDict` or `list`",
     "made in compiled code, also as data classes, and returned as themselves", dict_with_attributes,
-    data_class_that_is_a_dict, data_class_on_paths, list_with_code, passed_on_by_name, given_twice, methods_of_the_base,
+    data_class_that_is_a_dict, data_class_on_paths, list_with_code, list_in_one_of_two_results, passed_on_by_name, given_twice,
+    methods_of_the_base,
     item_at_a_run_time_position, fields_replaced,
 )  # fmt: skip
 construct(
