@@ -156,8 +156,11 @@ class Grows(nn.Module):
         return x
 
     def keys(self, x: Tensor) -> Tensor:
-        self.cache["k"] = self.cache["k"] + x if "k" in self.cache else x
-        return self.cache["k"]
+        if x.sum() > 0:
+            self.cache["k"] = x
+        for name in self.cache:
+            x = x + self.cache[name]
+        return x
 
     def lists(self, x: Tensor) -> Tensor:
         self.kept = [[x], [x]]
@@ -200,6 +203,24 @@ class Grows(nn.Module):
 def test_what_a_build_cannot_keep(name: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(scriptc.CompileError, match=message):
         scriptc.build(getattr(Grows(), name), torch.ones(2), out=tmp_path / "no")
+
+
+class Sums(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cache: dict[str, Tensor] = {}
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.cache["k"] = self.cache["k"] + x if "k" in self.cache else x
+        return self.cache["k"]
+
+
+def test_a_key_that_the_first_call_adds(tmp_path: Path) -> None:
+    model = scriptc.load(scriptc.build(Sums(), torch.ones(3), out=tmp_path / "sums", optimize=0, march="native"))
+    for i in range(1, 4):
+        np.testing.assert_array_equal(model(np.ones(3, np.float32)), [i, i, i])
+    model.state.reset()
+    np.testing.assert_array_equal(model(np.full(3, 5, np.float32)), [5, 5, 5])
 
 
 @pytest.mark.parametrize("in_list", [False, True])

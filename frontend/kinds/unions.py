@@ -161,7 +161,7 @@ def kinds_of_union(owner: OneOf) -> Iterator[Hashable]:
 @content_items.of(OneOf, MaybeUnbound)
 def items_that_differ(reader: Reader, content: OneOf | MaybeUnbound, av: HeapValue) -> dict[Any, AbstractValue]:
     reader.speculation.found_items |= has_known_keys(av)
-    if isinstance(content, OneOf) and reader.assumptions.keeps_items:
+    if reader.assumptions.keeps_items and has_alternatives(content):
         demand_constant(reader, content.tag, "it tells which items a list has")
     reader.speculation.promote(av)
     promote_objects(reader, [content, av])

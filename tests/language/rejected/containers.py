@@ -191,7 +191,7 @@ def key_on_some_path(x, n):
     d = collections.OrderedDict(x=x, scale=1)
     if n > 0:
         d["shift"] = n
-    return d["x"]  # refused
+    return [*d]  # refused
 
 
 def copies_one(x, n):
