@@ -73,6 +73,36 @@ def test_layers(name: str) -> None:
         made(torch.randn(2, 2, 3))
 
 
+def cells(x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, kind: str) -> Tensor:
+    if kind == "gru":
+        return torch.gru_cell(x, h, w_ih, w_hh)
+    if kind == "lstm":
+        return torch.lstm_cell(x, (h, c), w_ih, w_hh)[1]
+    return torch.rnn_tanh_cell(x, h, w_ih, w_hh) if kind == "tanh" else torch.rnn_relu_cell(x, h, w_ih, w_hh)
+
+
+@pytest.mark.parametrize(("kind", "gates"), [("gru", 3), ("lstm", 4), ("tanh", 1), ("relu", 1)])
+def test_cells_raise_what_eager_raises(kind: str, gates: int) -> None:
+    """Also for a batch or a width of one, which would broadcast."""
+    made = scriptc.compile(cells, optimize=OPTIMIZE)
+    right = {"x": (2, 5), "h": (2, 4), "c": (2, 4), "w_ih": (gates * 4, 5), "w_hh": (gates * 4, 4)}
+    wrong: list[dict[str, tuple[int, int]]] = [
+        {"x": (2, 3)}, {"x": (1, 5)}, {"h": (1, 4)}, {"h": (2, 1)}, {"h": (3, 3)}, {"c": (1, 4)}, {"c": (2, 1)},
+        {"w_ih": (7, 5)}, {"w_hh": (7, 4)}, {"w_ih": (7, 6)}, {"w_ih": (7, 5), "h": (1, 4)}, {"x": (0, 3), "h": (0, 4)},
+    ]  # fmt: skip
+    for change in wrong:
+        tensors = [torch.ones(shape) for shape in {**right, **change}.values()]
+        try:
+            expected = cells(*tensors, kind)
+        except RuntimeError as e:
+            with pytest.raises(RuntimeError) as raised:
+                made(*tensors, kind)
+            assert str(raised.value).splitlines()[0] == str(e), change
+        else:
+            torch.testing.assert_close(made(*tensors, kind), expected)
+            assert "c" in change and kind != "lstm", change
+
+
 class Packed(nn.Module):
     """Sequences of several lengths, in any order, through a layer and back."""
 

@@ -35,11 +35,37 @@ def gru_step(from_input: Tensor, from_hidden: Tensor, h: Tensor) -> Tensor:
     return new + update * (h - new)
 
 
+def check_input(input: Tensor, w_ih: Tensor) -> None:
+    if input.size(1) != w_ih.size(1):
+        raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {w_ih.size(1)}")
+
+
+def check_hidden(input: Tensor, h: Tensor, w_hh: Tensor, which: int) -> None:
+    """Check one tensor of the state: a batch of one does not broadcast."""
+    if input.size(0) != h.size(0):
+        raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{which} batch size {h.size(0)}")
+    if h.size(1) != w_hh.size(1):
+        raise RuntimeError(f"hidden{which} has inconsistent hidden_size: got {h.size(1)}, expected {w_hh.size(1)}")
+
+
+def check_gates(w_ih: Tensor, w_hh: Tensor, gates: int) -> None:
+    rows = gates * w_hh.size(1)
+    if w_ih.size(0) != rows:
+        raise RuntimeError(f"weight_ih first dim must be {gates} * hidden_size = {rows}, but got {w_ih.size(0)}")
+    if w_hh.size(0) != rows:
+        raise RuntimeError(f"weight_hh first dim must be {gates} * hidden_size = {rows}, but got {w_hh.size(0)}")
+
+
+# The cells check in the order in which ATen does.
 @decomposes("torch.lstm_cell")
 def lstm_cell(
     input: Tensor, hx: Pair, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Pair:
     h, c = hx
+    check_input(input, w_ih)
+    check_gates(w_ih, w_hh, 4)
+    check_hidden(input, h, w_hh, 0)
+    check_hidden(input, c, w_hh, 1)
     return lstm_step(F.linear(input, w_ih, b_ih) + F.linear(h, w_hh, b_hh), c)
 
 
@@ -47,6 +73,9 @@ def lstm_cell(
 def gru_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
+    check_input(input, w_ih)
+    check_hidden(input, hx, w_hh, 0)
+    check_gates(w_ih, w_hh, 3)
     return gru_step(F.linear(input, w_ih, b_ih), F.linear(hx, w_hh, b_hh), hx)
 
 
@@ -54,6 +83,9 @@ def gru_cell(
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
+    check_gates(w_ih, w_hh, 1)
+    check_input(input, w_ih)
+    check_hidden(input, hx, w_hh, 0)
     return torch.tanh(F.linear(input, w_ih, b_ih) + F.linear(hx, w_hh, b_hh))
 
 
@@ -61,6 +93,9 @@ def rnn_tanh_cell(
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
+    check_gates(w_ih, w_hh, 1)
+    check_input(input, w_ih)
+    check_hidden(input, hx, w_hh, 0)
     return torch.relu(F.linear(input, w_ih, b_ih) + F.linear(hx, w_hh, b_hh))
 
 
