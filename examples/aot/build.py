@@ -1,6 +1,7 @@
-"""Build a small RNN ahead of time: `python build.py`, then see README.md."""
+"""Build two small models ahead of time: `python build.py`, then see README.md."""
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +10,8 @@ import scriptc
 
 
 class RNN(nn.Module):
+    """Reads a whole sequence in one call."""
+
     def __init__(self) -> None:
         super().__init__()
         self.inputs = nn.Linear(16, 32)
@@ -21,7 +24,30 @@ class RNN(nn.Module):
         return h
 
 
+class StreamingGRU(nn.Module):
+    """Reads one frame a call, and keeps its hidden state for the next call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = nn.GRUCell(8, 32)
+        self.scores = nn.Linear(32, 4)
+        self.h = torch.zeros(1, 32)
+
+    def forward(self, frame: Tensor) -> Tensor:
+        self.h = self.cell(frame, self.h)
+        return self.scores(self.h)
+
+
+def models() -> tuple[RNN, StreamingGRU]:
+    torch.manual_seed(0)
+    return RNN(), StreamingGRU()
+
+
+def build(folder: Path, **options: Any) -> None:
+    rnn, gru = models()
+    print("wrote", scriptc.build(rnn, [torch.randn(4, 16) for _ in range(10)], out=folder / "rnn", **options))
+    print("wrote", scriptc.build(gru, torch.randn(1, 8), out=folder / "gru", **options))
+
+
 if __name__ == "__main__":
-    example = [torch.randn(4, 16) for _ in range(10)]
-    folder = scriptc.build(RNN(), example, out=Path(__file__).parent / "rnn")
-    print(f"wrote {folder}")
+    build(Path(__file__).parent)

@@ -1,4 +1,4 @@
-/* Runs the RNN on five steps of ones, for a batch of two. */
+/* Runs the RNN on five steps of ones, for a batch of two, and shows an error. */
 #include <stdio.h>
 
 #include "rnn.h"
@@ -9,11 +9,12 @@ int main(int argc, char **argv)
 {
     char why[256];
     rnn_model *model = rnn_load(argc > 1 ? argv[1] : "rnn/rnn.safetensors", why, sizeof why);
-    if (!model) {
-        fprintf(stderr, "%s\n", why);
+    rnn_context *context = model ? rnn_context_new(model) : NULL;
+    if (!context) {
+        fprintf(stderr, "%s\n", model ? "no memory" : why);
+        rnn_free(model);
         return 1;
     }
-    rnn_context *context = rnn_context_new(model);
 
     float ones[BATCH * INPUTS];
     for (int i = 0; i < BATCH * INPUTS; i++) ones[i] = 1;
@@ -21,15 +22,20 @@ int main(int argc, char **argv)
     const DLTensor *xs[STEPS] = {&x, &x, &x, &x, &x};
 
     DLManagedTensorVersioned *h;
-    if (context && rnn_forward(context, xs, STEPS, &h) == SCRIPTC_OK) {
+    int status = rnn_forward(context, xs, STEPS, &h);
+    if (status == SCRIPTC_OK) {
         const DLTensor *t = &h->dl_tensor;
         printf("[%lld, %lld], first element %g\n", (long long)t->shape[0], (long long)t->shape[1], *(float *)t->data);
         h->deleter(h);
-    } else if (context) {
+    } else {
+        fprintf(stderr, "%s\n", rnn_last_error(context)->message);
+    }
+
+    if (rnn_forward(context, xs, 0, &h) == SCRIPTC_RAISED) { /* a list without steps */
         const scriptc_error *e = rnn_last_error(context);
-        fprintf(stderr, "%s: %s\n%s\n", e->type, e->message, e->traceback);
+        printf("%s: %s\n%s\n", e->type, e->message, e->traceback);
     }
     rnn_context_free(context);
     rnn_free(model);
-    return 0;
+    return status;
 }
