@@ -64,7 +64,7 @@ def test_wheel_of_a_package(embedded: bool, tmp_path: Path) -> None:
     here = Path(np.__file__).parent.parent
     for part in (here / "numpy", *here.glob("numpy.libs")):
         (site / part.name).symlink_to(part)
-    out = run(tmp_path / "alone" / "bin" / "python", "-c", PROGRAM, tmp_path / "h.npy", cwd=tmp_path / "alone")
+    out = run(tmp_path / "alone" / "bin" / "python", "-I", "-c", PROGRAM, tmp_path / "h.npy", cwd=tmp_path / "alone")
     path, message = out.splitlines()[:2]  # behind the message: the line of the source
     assert Path(path).is_relative_to(site) and message == "list index out of range"
     expected = model([torch.full((2, 3), float(i)) for i in range(4)]).detach()
