@@ -54,7 +54,8 @@ def run(*command: object, cwd: Path) -> str:
 def test_wheel_of_a_package(embedded: bool, tmp_path: Path) -> None:
     torch.manual_seed(0)
     model = GRU()
-    folder = scriptc.build(model, [torch.zeros(2, 3)] * 2, out=tmp_path / "gru_", optimize=0, embed_weights=embedded)
+    options = {"optimize": 0, "march": "native", "embed_weights": embedded}
+    folder = scriptc.build(model, [torch.zeros(2, 3)] * 2, out=tmp_path / "gru_", **options)
     run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", tmp_path, folder, cwd=tmp_path)
     (wheel,) = tmp_path.glob("gru-1.0.0-py3-none-*.whl")
     venv.create(tmp_path / "alone")

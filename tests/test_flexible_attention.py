@@ -72,9 +72,9 @@ def under_autocast(q, k, v):
         return flex_attention(q, k, v)
 
 
-PROGRAMS = [
-    plain, in_heads, biased, masked_here, rows_without_keys, in_groups, with_sums, half, of_other_heads, under_autocast,
-]  # fmt: skip
+# Eager traces each of them for a second or more.
+SLOW = [plain, in_heads, rows_without_keys, half, of_other_heads, under_autocast]
+PROGRAMS = [biased, masked_here, in_groups, with_sums, *(pytest.param(p, marks=pytest.mark.slow) for p in SLOW)]
 
 
 def outcome(f, args):
@@ -84,7 +84,7 @@ def outcome(f, args):
         return type(e), str(e).split("\n  at ")[0]
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=[p.__name__ for p in PROGRAMS])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_attention(program):
     compiled = scriptc.compile(program, optimize=OPTIMIZE)
     torch.manual_seed(0)
