@@ -73,8 +73,8 @@ def under_autocast(q, k, v):
 
 
 # Eager traces each of them for a second or more.
-SLOW = [plain, in_heads, rows_without_keys, half, of_other_heads, under_autocast]
-PROGRAMS = [biased, masked_here, in_groups, with_sums, *(pytest.param(p, marks=pytest.mark.slow) for p in SLOW)]
+SLOW = [plain, in_groups, in_heads, rows_without_keys, half, of_other_heads, under_autocast]
+PROGRAMS = [biased, masked_here, with_sums, *(pytest.param(p, marks=pytest.mark.slow) for p in SLOW)]
 
 
 def outcome(f, args):
