@@ -16,7 +16,7 @@ from typing import Any, get_args
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
-from scriptc.ir.regions import Operand, dominates, fed_arguments, region_argument_of
+from scriptc.ir.regions import Operand, dominates, fed_values, region_argument_of
 from scriptc.ir.types import (
     NEVER,
     CellType,
@@ -194,7 +194,7 @@ def references(value: Value, *, through_regions: bool) -> Iterator[Operand]:
             yield op, i
             if op.has("TERMINATOR") or op.regions:
                 if through_regions:
-                    todo += [x for a in fed_arguments(op, i) for x in (a.inner, a.result) if x is not None]
+                    todo += fed_values(op, i)
             elif _passes_on(op):
                 todo += op.results
 

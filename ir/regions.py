@@ -139,6 +139,11 @@ def fed_arguments(op: Op, index: int) -> list[RegionArgument]:
     return [a for a in region_arguments(receiver) if (op, index) in a.operands] if receiver is not None else []
 
 
+def fed_values(op: Op, index: int) -> list[Value]:
+    """Return the values that a use of a value may become: arguments inside regions, and results of the ops around."""
+    return [v for a in fed_arguments(op, index) for v in (a.inner, a.result) if v is not None]
+
+
 def defined_by(ops: Iterable[Op]) -> dict[Value, None]:
     """Return the results of ops and the arguments of their regions, in order. ops: those of regions as well, as by `walk`."""
     return dict.fromkeys(v for op in ops for v in (*op.results, *(arg for region in op.regions for arg in region.args)))

@@ -109,11 +109,17 @@ def results(target: Any, required: bool, recorded: bool) -> list[Any]:
     return [told(found), told(x.grad), [told(t.grad) for t in tensors if t.is_leaf]]
 
 
-@pytest.mark.parametrize("mode", [(False, True), (True, True), (True, False)], ids=["plain", "required", "no_grad"])
-@pytest.mark.parametrize("target", PROGRAMS, ids=lambda t: getattr(t, "__name__", type(t).__name__))
+MODES = {"plain": (False, True), "required": (True, True), "no_grad": (True, False)}
+CASES = [
+    pytest.param(target, mode, id=f"{getattr(target, '__name__', type(target).__name__)}-{name}")
+    for target in PROGRAMS
+    for name, mode in MODES.items()
+    if target is not flags or mode[1]  # under no_grad, `requires_grad` of an argument is rejected
+]
+
+
+@pytest.mark.parametrize(("target", "mode"), CASES)
 def test_flags_and_gradients(target: Any, mode: tuple[bool, bool]) -> None:
-    if target is flags and not mode[1]:
-        pytest.skip("an argument does not tell in no_grad()")
     own = copy.deepcopy(target)
     compiled = scriptc.compile(own, optimize=OPTIMIZE)
     for _ in range(2):

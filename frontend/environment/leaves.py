@@ -22,7 +22,7 @@ from scriptc.ir.analysis import calls, keeps
 from scriptc.ir.core import Func, Module, Op, Value
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.gradients.activity import Flow, carries
-from scriptc.ir.regions import ancestor_in, fed_arguments
+from scriptc.ir.regions import ancestor_in, fed_values
 from scriptc.ir.types import TensorType
 
 _SOURCE = {"leaf": torch.zeros((), requires_grad=True)}
@@ -184,7 +184,7 @@ def _leaves_as_other(leaf: Op, entry: Func, *, itself: bool = False) -> bool:
                 if itself or value is not leaf.result or (op.name == "return" and op.parent is not entry.body):
                     return True
             elif op.has("TERMINATOR") or op.regions:
-                todo += [x for a in fed_arguments(op, i) for x in (a.inner, a.result) if x is not None]
+                todo += fed_values(op, i)
             elif op.name in _SAME_OBJECT and i == 0:
                 todo += op.results
             elif calls(op):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -214,13 +215,16 @@ class ArrayMaker:
 array_maker = functools.cache(ArrayMaker)
 
 
+@dataclass(frozen=True)
 class LeafMaker:
     """Make a leaf of autograd, or an nn.Parameter, of a tensor that the call made. `leaf_maker` gives the one of a kind."""
 
-    def __init__(self, parameter: bool, requires_grad: bool):
-        self.parameter = parameter
-        self.requires_grad = requires_grad
-        self.__name__ = "Parameter" if parameter else "Tensor"
+    parameter: bool
+    requires_grad: bool
+
+    @property
+    def __name__(self) -> str:
+        return "Parameter" if self.parameter else "Tensor"
 
     def __call__(self, values: Sequence[Any]) -> Any:
         (tensor,) = values
@@ -235,15 +239,6 @@ class LeafMaker:
 
     def is_value(self, value: Any, spec: Spec) -> bool:
         return isinstance(value, torch.nn.Parameter) == self.parameter and is_value_of(spec, value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, LeafMaker) and self._form() == other._form()
-
-    def __hash__(self) -> int:
-        return hash(self._form())
-
-    def _form(self) -> tuple[bool, bool]:
-        return self.parameter, self.requires_grad
 
 
 leaf_maker = functools.cache(LeafMaker)

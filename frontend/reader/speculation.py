@@ -160,7 +160,7 @@ class Speculation:
             self._read_again("unroll", why)
 
     def split(self, site: Any, why: str) -> None:
-        """Read a call for each rank of its arguments, or the code behind an `if` for each path, unless it is done often.
+        """Read a call for each rank of its arguments, or the code behind an `if` for each path; return if it is so already.
 
         Assumed: no number of the call depends on a rank; the values that the paths of the `if` leave can be joined.
         Refuted: such a number must be known at compile time, or values cannot be joined (`why`).

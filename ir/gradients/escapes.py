@@ -23,7 +23,7 @@ from scriptc.ir.gradients.adjoints import runs_after
 from scriptc.ir.gradients.lists import for_each
 from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.gradients.tensor_lists import TensorLists
-from scriptc.ir.regions import defined_by, fed_arguments, region_argument_of
+from scriptc.ir.regions import defined_by, fed_values, region_argument_of
 from scriptc.ir.types import Container, ListType, TensorType
 
 _MAKERS = frozenset({"tuple", "list.new", "tuple.new", "object.new"})
@@ -73,7 +73,7 @@ def _containers(values: Iterable[Value], flow: Flow) -> set[Value]:
         for (_, i), op in value.uses.items():
             if op.has("FETCHES"):
                 todo += op.results
-            todo += [v for a in fed_arguments(op, i) for v in (a.inner, a.result) if v is not None]
+            todo += fed_values(op, i)
     return seen
 
 

@@ -23,7 +23,7 @@ from scriptc.ir.gradients.activity import carries
 from scriptc.ir.gradients.lists import for_each
 from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.gradients.tensor_lists import TensorLists
-from scriptc.ir.regions import fed_arguments
+from scriptc.ir.regions import fed_values
 from scriptc.ir.types import ListType, TensorType, Type, list_of
 
 
@@ -55,7 +55,7 @@ class Fetched:
 
     def _add_user(self, container: Value, user: Op, index: int) -> None:
         """Add the tensors that an op takes out of a container, or let the op read copies of them."""
-        self._todo += [v for a in fed_arguments(user, index) for v in (a.inner, a.result) if v is not None]
+        self._todo += fed_values(user, index)
         into = user.operands[0] if "list" in user.defn.writes and index else None
         found = [r for r in user.results if carries(r.type)] if not user.regions else []
         made = found if into is None else [into]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from scriptc.ir.core import Func, Op, Value
 from scriptc.ir.gradients.activity import Flow
 from scriptc.ir.gradients.rules import not_differentiable
-from scriptc.ir.regions import fed_arguments
+from scriptc.ir.regions import fed_values
 
 
 def refuse_older_data(func: Func) -> None:
@@ -43,7 +43,7 @@ def _users(values: list[Value], recorded: set[Value]) -> set[Op]:
         seen.add(value)
         for (_, i), op in value.uses.items():
             if op.has("TERMINATOR") or op.regions:
-                todo += [x for a in fed_arguments(op, i) for x in (a.inner, a.result) if x is not None]
+                todo += fed_values(op, i)
             elif op.name not in ("alias", "with_data") and not recorded.isdisjoint(op.results):
                 found.add(op)
     return found
