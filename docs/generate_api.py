@@ -17,7 +17,7 @@ PAGE = Path(__file__).parent / "guide" / "api.md"
 FUNCTIONS = ("compile", "compare", "explain", "build", "load")
 OPTIONS = "CompileOptions"
 # The classes of results that `scriptc` does not export.
-RESULTS = ("Report", "Explanation", "Diagnostic", "Profile", "Memory", "TrainingMemory")
+RESULTS = ("Report", "Explanation", "Diagnostic", "Profile", "Memory", "TrainingMemory", "TorchOperator")
 ERRORS = ("CompileError", "ToolchainError", "BuildError", "InternalError")
 WIDTH = 120
 HEAD = """\

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from scriptc.inspect.memory import Memory
     from scriptc.inspect.profile import Profile
     from scriptc.inspect.training_memory import TrainingMemory
+    from scriptc.operators.torch_operator import TorchOperator
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R_co = TypeVar("R_co", covariant=True)
 S = TypeVar("S")
-NAMES = ("ir", "c_source", "signatures", "profile", "memory")  # the methods of compiled functions and modules
+NAMES = ("ir", "c_source", "signatures", "profile", "memory", "as_torch_op")  # the methods of compiled functions and modules
 SHOWN = 4  # the most signatures in a repr
 _HELP = """\
 Compiled by scriptc. To look inside, after a call:
@@ -27,6 +28,7 @@ Compiled by scriptc. To look inside, after a call:
   .c_source()     the generated C
   .profile(...)   the time of such a call by line and kernel
   .memory(...)    the peak memory of such a call, as a formula of the sizes
+  .as_torch_op("lib::name")   an operator of PyTorch that runs it
   .__wrapped__    the Python that was compiled"""
 
 
@@ -108,6 +110,27 @@ class Inspection:
         if found is None:
             raise RuntimeError("memory() was not called before: give the arguments of a call")
         return found
+
+    def as_torch_op(self, name: str, /, *args: Any, **kwargs: Any) -> TorchOperator:
+        """Register the function as an operator of PyTorch, and return the operator.
+
+        Under `torch.compile(fullgraph=True)`, `torch.export` and `torch.jit.script` a call of the operator is one node.
+        Its schema comes from the calls that the function is compiled for, and from annotations: tensors, numbers, strings,
+        lists of one type of them, optional ones, and tensors to which the function writes. Its results are fresh contiguous
+        tensors.
+
+        name: the namespace and the name, such as "mylib::rnn".
+        args, kwargs: the arguments of one call, for which the function is compiled first.
+
+        Raises TypeError if an argument, a result or an effect of the function is none of an operator, RuntimeError if
+        nothing is compiled yet and no arguments are given, and ValueError if the name is taken.
+        """
+        from scriptc.operators.torch_operator import TorchOperator
+
+        if args or kwargs:
+            self._dispatcher.provide(args, kwargs)
+        self._variant(-1)
+        return TorchOperator(name, self, self._dispatcher)  # type: ignore[arg-type]
 
     def _variant(self, signature: int) -> Variant:
         if not self._dispatcher.variants:

@@ -155,6 +155,13 @@ class Dispatcher:
             self.install(variant)
         return variant
 
+    def provide(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Compile a variant for a call, without running it, unless there is one."""
+        if not self.callable.fits(*args, **kwargs):
+            found = self._miss(args, kwargs)
+            if isinstance(found, Exception):
+                raise found
+
     def _changing(self) -> set[Any]:
         """Return the numbers that are part of the code and have changed twice, by container and key.
 

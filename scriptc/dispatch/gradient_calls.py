@@ -13,6 +13,7 @@ from scriptc.driver.gradient_pipeline import GradientCode, compile_gradients
 from scriptc.driver.variant import Variant
 from scriptc.frontend.environment.results import Chooser, is_value_of
 from scriptc.frontend.environment.specs import (
+    Contract,
     ListSpec,
     ScalarSpec,
     Spec,
@@ -82,7 +83,7 @@ class GradientCalls:
             )
         except CompileError as error:
             return str(error)
-        return GradientCall(code, self.spec(self.variant), self.variant.contract.result, inputs)
+        return GradientCall(code, self.spec(self.variant), self.variant.contract, inputs)
 
 
 # The number of the output that a tensor is; its shape, where gradients of other values stand for it; those of a list's items.
@@ -116,17 +117,16 @@ class Saved:
 class GradientCall:
     """A forward entry and a backward entry. inputs: the numbers of the inputs whose gradients are computed."""
 
-    def __init__(self, code: GradientCode, spec: VariantSpec, result: Spec, inputs: Sequence[int]):
+    def __init__(self, code: GradientCode, spec: VariantSpec, contract: Contract, inputs: Sequence[int]):
         self.code = code
-        self.result = result
         self.inputs = inputs
         returned = tuple(s for s, i in zip(code.kept, code.kept_inputs, strict=True) if i is None)
-        both = TupleSpec((result, TupleSpec(code.outputs), TupleSpec(code.fetched), TupleSpec(returned)))
+        both = TupleSpec((contract.result, TupleSpec(code.outputs), TupleSpec(code.fetched), TupleSpec(returned)))
         self.forward = bridge.Callable(_does_not_fit)
         self.forward.add_variant(
             spec._replace(library=code.library, entry=code.forward, result=both, guards=(), grad_call=None)
         )
-        weights = [live.spec for live in spec.live[len(spec.live) - code.params :]]
+        weights = [late.spec for late in contract.tensors[len(contract.tensors) - code.params :]]
         groups = {"kept": code.kept, "gradient": code.cotangents, "weight": weights}
         given = [bridge.Param(f"{group}{i}", s) for group, specs in groups.items() for i, s in enumerate(specs)]
         self.backward = bridge.Callable(_does_not_fit)

@@ -1,0 +1,1 @@
+"""Compiled functions as operators of PyTorch: their schemas, shapes, implementations and gradients."""
