@@ -7,19 +7,16 @@
 Arguments are bound as the original function binds them; arrays written by the code are written in place.
 """
 
-import builtins
 import collections
 import contextlib
 import ctypes as c
 import functools
 import hashlib
 import inspect
-import logging
 import os
 import sys
 import threading
 import types
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +42,7 @@ def _part(name, is_shared=False):
 
 
 library, signals = _part("library"), _part("signals", is_shared=True).signals
+messages = _part("messages", is_shared=True)
 DTYPES = {
     "bool": np.bool_,
     "u8": np.uint8,
@@ -127,29 +125,14 @@ class Output(c.Structure):
     _fields_ = [("print", Print), ("warn", Warn), ("user", c.c_void_p)]
 
 
-_shown = set()  # warnings and records that come once: category and message
-
-
 @Print
 def _print(user, text):
-    print(text.decode(errors="replace"), end="")
+    messages.write(text)
 
 
 @Warn
 def _warn(user, category, message, file, line):
-    if category.startswith(b"once."):
-        if (category, message) in _shown:
-            return
-        _shown.add((category, message))
-        category = category[5:]
-    if category.startswith(b"logging."):
-        _, level, of = category.decode().split(".", 2)
-        logger, number = logging.getLogger(of), int(level) if level.isdigit() else logging.getLevelName(level)
-        file, text = file.decode(errors="replace"), message.decode(errors="replace")
-        logger.handle(logger.makeRecord(of, number, file, line, text, (), None))
-        return
-    kind = getattr(builtins, category.decode(), UserWarning)
-    warnings.warn_explicit(message.decode(errors="replace"), kind, file.decode(errors="replace"), line)
+    messages.warn(category, message, file, line)
 
 
 _OUTPUT = Output(_print, _warn, None)
@@ -504,7 +487,8 @@ class Entry:
         results = Results(self._result)
         self._loaded.c("context_set_read_only")(context.handle, c.c_bool(arguments.read_only))
         if self._run(context, arguments.values, results.passed):
-            raise _exception(self._loaded.c("last_error")(context.handle).contents)
+            error = self._loaded.c("last_error")(context.handle).contents
+            raise messages.exception(error.type, error.message, error.traceback)
         return results.take(self._result, self._loaded)
 
     def _run(self, context, arguments, results):
@@ -524,16 +508,6 @@ def _parameter(row):
     return inspect.Parameter(row["name"], inspect._ParameterKind[row["kind"]], default=default)
 
 
-def _exception(error):
-    name, message = error.type.decode(), error.message.decode(errors="replace")
-    kind = getattr(builtins, name, None)
-    if not (isinstance(kind, type) and issubclass(kind, BaseException)):
-        kind, message = RuntimeError, f"{name}: {message}"
-    where = error.traceback.decode(errors="replace").rstrip()
-    text = "\n".join(filter(None, [message, where]))
-    return kind(text) if text else kind()
-
-
 class Model:
     """The loaded code and weights. Each entry is a method; a model with one entry can be called itself.
 
@@ -544,10 +518,22 @@ class Model:
         manifest = library.read_manifest()
         loaded = _Loaded(_library(manifest), weights or FOLDER / f"{NAME}.safetensors")
         loaded.threads = threads
+        self._prepare(loaded, manifest)
+
+    def _prepare(self, loaded, manifest):
+        self._manifest = manifest
         self.level = loaded.c("level")(loaded.handle).decode()
         self._shared = _Shared(loaded, bool(manifest["state"]))
         self.entries = {row["name"]: Entry(self._shared, row) for row in manifest["entries"]}
         vars(self).update(self.entries)
+
+    def copy(self):
+        """Return a model of the same weights, with a copy of the state and random numbers of its own."""
+        made = Model.__new__(Model)
+        made._prepare(self._shared.loaded, self._manifest)
+        if self.state is not None:
+            made.state = self.state.copy()
+        return made
 
     @property
     def state(self):
