@@ -146,10 +146,19 @@ def test_server_under_sanitizers(sanitizer: str, built: Path, tools: dict[str, s
 
 
 @pytest.mark.parametrize(
-    ("section", "packages"), [("ctypes", ()), ("cffi", ("cffi", "_cffi_backend", "pycparser")), ("numpy", ("numpy",))]
+    ("section", "packages"),
+    [
+        ("ctypes", ()),
+        ("cffi", ("cffi", "_cffi_backend", "pycparser")),
+        ("numpy", ("numpy",)),
+        ("pybind11", ("numpy", "pybind11")),
+    ],
 )
 def test_python_programs(
     section: str, packages: tuple[str, ...], built: Path, tools: dict[str, str], tmp_path: Path
 ) -> None:
+    for package in packages:
+        pytest.importorskip(package)
     out = run(commands(section), built, alone(tmp_path, tools, *packages))
+    out = out[out.index("sequence 0") :] if section == "pybind11" else out  # behind what CMake prints
     (check_rnn if section == "ctypes" else check_sequences)(out)

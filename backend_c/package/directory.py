@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from scriptc.backend_c.package import c_api, cpp_api, pairs, runtime_files, test_driver
+from scriptc.backend_c.package import c_api, cpp_api, pairs, pybind11_api, runtime_files, test_driver
 from scriptc.backend_c.package.interface import EntryInterface, Package
 from scriptc.backend_c.package.manifest import FILE, build_id, files_of, manifest, read
 from scriptc.backend_c.package.templates import fill
@@ -59,12 +59,13 @@ def _files(package: Package) -> dict[str, str | bytes]:
         f"python/{name}_messages.py": fill("name_messages.py"),
         "pip/__init__.py": fill("pip_module.py", name=name),
         "CMakeLists.txt": _cmake(package),
-        "pyproject.toml": fill(
-            "pyproject.toml", name=name, distribution=name.rstrip("_"), version=package.versions["package"]
-        ),
+        "pyproject.toml": _pyproject(package),
         f"{name}.pc.in": fill("name.pc.in", name=name),
         "README.md": _readme(package),
     }
+    if package.bindings:
+        files[f"src/{name}_pybind11.cpp"] = pybind11_api.module(package)
+        files[f"src/{name}_pybind11.hpp"] = pybind11_api.header(package)
     files[FILE] = manifest(package, identity, files)
     return files
 
@@ -78,6 +79,7 @@ def _cmake(package: Package) -> str:
         optimize=package.opt_level,
         debug_flags=_debug_flags(package),
         common_sources=" ".join(runtime_files.common_sources()),
+        bindings=fill("pybind11.cmake", name=package.name, debug_flags=_debug_flags(package)) if package.bindings else "",
     )
 
 
@@ -86,6 +88,21 @@ def _debug_flags(package: Package) -> str:
         return ""
     hidden = () if package.source_paths == "absolute" else ("SOURCE", "BINARY")
     return " ".join(["-g", *(f"-fdebug-prefix-map=${{CMAKE_CURRENT_{folder}_DIR}}=." for folder in hidden)])
+
+
+def _pyproject(package: Package) -> str:
+    """Return pip's description. A wheel with an extension module is one of its version of Python alone."""
+    module = f"{package.name}_pybind11"
+    return fill(
+        "pyproject.toml.in",
+        name=package.name,
+        distribution=package.name.rstrip("_"),
+        version=package.versions["package"],
+        requires=', "pybind11>=2.12"' if package.bindings else "",
+        tags="" if package.bindings else 'wheel.py-api = "py3"\n',
+        targets=f', "{module}"' if package.bindings else "",
+        options='cmake.define.SC_PYBIND11 = "ON"\n' if package.bindings else "",
+    )
 
 
 def _readme(package: Package) -> str:
@@ -97,6 +114,7 @@ def _readme(package: Package) -> str:
         entries="\n".join(map(_entry_line, package.entries)),
         weights=f'"{package.name}.safetensors"' if in_file else "NULL",
         first=package.entries[0].name,
+        bindings=fill("pybind11.md", name=package.name, first=package.entries[0].name) if package.bindings else "",
     )
 
 

@@ -74,6 +74,7 @@ class EntryInterface:
 
     python: the trees of parameters and results by which the Python loader binds arguments (see NAME.py).
     state: the numbers of the leaves of the state that the entry takes.
+    written: the numbers of the arguments to whose tensors the entry may write.
     """
 
     name: str
@@ -83,6 +84,7 @@ class EntryInterface:
     baked: tuple[str, ...]  # arguments that are part of the build, as "name = value"
     python: dict[str, Any]
     state: tuple[int, ...]
+    written: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,7 @@ class Package:
     source_paths: str  # "absolute", or else no path of the machine that builds is to be seen
     embed_weights: bool
     march: str  # "" builds one level for each kind of machine
+    bindings: str  # "pybind11": the package also holds an extension module of Python; "": none
 
     @property
     def opt_level(self) -> str:

@@ -46,7 +46,7 @@ def models() -> tuple[RNN, StreamingGRU]:
 def build(folder: Path, **options: Any) -> None:
     rnn, gru = models()
     print("wrote", scriptc.build(rnn, [torch.randn(4, 16) for _ in range(10)], out=folder / "rnn", **options))
-    print("wrote", scriptc.build(gru, torch.randn(1, 8), out=folder / "gru", **options))
+    print("wrote", scriptc.build(gru, torch.randn(1, 8), out=folder / "gru", bindings="pybind11", **options))
 
 
 if __name__ == "__main__":

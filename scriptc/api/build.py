@@ -35,6 +35,7 @@ def build(
     embed_weights: bool = False,
     march: str = "",
     source_paths: str = "absolute",
+    bindings: str | None = None,
     **options: Any,
 ) -> Path:
     """Compile a model for calls like the example, and write a package to `out`. Return the directory.
@@ -53,11 +54,15 @@ def build(
         chooses when it is loaded.
     source_paths: the names of Python files in errors and C: "absolute", "relative" to the directory that holds the
         topmost package, or "strip" for the file's name alone.
+    bindings: "pybind11" adds an extension module of Python, NAME_pybind11, which takes numpy arrays, torch tensors and
+        whatever else has `__dlpack__`. CMake and pip build it; it needs neither torch nor numpy to be built.
     options: see `CompileOptions`; `freeze` is True by default.
 
     Raises CompileError if the program cannot be compiled or the C API cannot pass a value, FileExistsError if `out`
     may not be replaced, and ValueError for a name that C or Python uses already.
     """
+    if bindings not in (None, "pybind11"):
+        raise ValueError(f"bindings={bindings!r}: it is \"pybind11\" or None")
     made, folder, path = Options.of({"freeze": True, **options}), Path(out), path_printer(source_paths)
     label = name if name is not None else re.sub(r"\W", "_", folder.resolve().name, flags=re.ASCII)
     _check_name(label)
@@ -70,7 +75,7 @@ def build(
         translated = translate_package(label, [*targets.values()], made, names, path)
         state = state_leaves.state(translated)
         rows = zip(targets.items(), translated.entries, translated.functions(), state.uses, strict=True)
-        described = tuple(interface(key, each.target, entry, f.loc, uses) for (key, each), entry, f, uses in rows)
+        described = tuple(interface(key, each.target, entry, f, uses) for (key, each), entry, f, uses in rows)
     except CompileError as error:
         raise shortened(error) from error.__cause__
     tensors = [late for entry in translated.entries for late in entry.tensors]
@@ -90,6 +95,7 @@ def build(
         source_paths=source_paths,
         embed_weights=embed_weights,
         march=march,
+        bindings=bindings or "",
     )
     directory.write(package, folder)
     return folder

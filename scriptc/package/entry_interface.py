@@ -15,8 +15,9 @@ from scriptc.driver.target import Target
 from scriptc.frontend.entry import Entry
 from scriptc.frontend.environment import specs as front
 from scriptc.frontend.environment.results import ArrayMaker, Chooser, LeafMaker, NumpyScalarMaker
+from scriptc.ir.core import Func
 from scriptc.ir.errors import CompileError, Diagnostic
-from scriptc.ir.loc import Loc
+from scriptc.package.state_leaves import written_arguments
 
 # Names that the bodies of C functions and C++ methods in a package use.
 _USED = """context state caller package levels weights embedded code free v c k out why std detail Tensor View Error Model
@@ -24,7 +25,7 @@ Context State DLTensor context_ check""".split()
 _API = """load free level machine_has build_id context context_new context_free context_set_threads context_set_output
 context_set_read_only context_set_stack context_set_check context_seed seed state cancel set_stack request_check
 state_new state_free state_reset state_copy state_save state_load
-last_error free_tensors free_array model get set_threads entries check
+last_error free_tensors free_array model get set_threads entries check copy
 Context Free context_""".split()
 _FOREIGN: dict[type[front.Spec], tuple[str, str]] = {
     front.InstanceSpec: ("an object that exists at run time", "return its numbers and tensors"),
@@ -44,20 +45,20 @@ def entry_name(wish: str) -> str:
     return f"{name}_" if name in _API or name in KEYWORDS or name in MACROS else name
 
 
-def interface(name: str, target: Target, entry: Entry, loc: Loc, state: tuple[int, ...]) -> EntryInterface:
+def interface(name: str, target: Target, entry: Entry, func: Func, state: tuple[int, ...]) -> EntryInterface:
     """Return the interface of an entry.
 
-    loc: of the definition of the function. state: the numbers of the leaves of the state that the entry takes.
+    func: of the module. state: the numbers of the leaves of the state that the entry takes.
 
     Raises CompileError if a value cannot cross the C boundary.
     """
-    return _Describer(entry, loc).describe(name, target, state)
+    return _Describer(entry, func).describe(name, target, state)
 
 
 class _Describer:
-    def __init__(self, entry: Entry, loc: Loc):
-        self.entry = entry
-        self.loc = loc
+    def __init__(self, entry: Entry, func: Func):
+        self.entry, self.func = entry, func
+        self.loc = func.loc
         self.names = CNames()
         for word in sorted(KEYWORDS | MACROS | {*_USED}):
             self.names.fresh(word)
@@ -73,7 +74,8 @@ class _Describer:
             "result": self.tree(self.entry.result),
         }
         declared = f"{target.func.__qualname__}, {re.split(r'[/]', self.loc.file)[-1]}:{self.loc.line}"
-        return EntryInterface(name, declared, tuple(arguments), tuple(results), tuple(self.baked), tree, state)
+        written = frozenset(written_arguments(self.func, range(len(arguments))))
+        return EntryInterface(name, declared, tuple(arguments), tuple(results), tuple(self.baked), tree, state, written)
 
     def leaves(self, spec: front.Spec, name: str, *, argument: bool) -> list[Leaf]:
         match spec:

@@ -13,7 +13,7 @@ from scriptc.backend_c.package.interface import StateLeaf, Weight
 from scriptc.driver.package_pipeline import TranslatedPackage, tensor_of
 from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.specs import Kept
-from scriptc.ir.analysis import is_fresh, roots_in_lists, writers
+from scriptc.ir.analysis import calls, is_fresh, roots_in_lists, writers
 from scriptc.ir.core import Func
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
@@ -116,16 +116,23 @@ def _leaf_numbers(slots: Sequence[Kept]) -> list[range]:
 def _written(func: Func, used: Sequence[int]) -> dict[int, Loc]:
     """Return the leaves whose tensors the function of an entry may write: their numbers, and where it does.
 
-    used: the numbers of the leaves that the function takes.
+    used: the numbers of the leaves that the function takes as its last arguments.
     """
-    args = dict(zip(func.body.args[len(func.body.args) - len(used) :], used, strict=True))
+    n = len(func.body.args)
+    found = written_arguments(func, range(n - len(used), n))
+    return {used[i - (n - len(used))]: loc for i, loc in found.items()}
+
+
+def written_arguments(func: Func, among: range) -> dict[int, Loc]:
+    """Return the arguments of a range whose tensors the function may write: their numbers, and where it does."""
+    args = {func.body.args[i]: i for i in among}
     found: dict[int, Loc] = {}
     for op in writers(func.body, "tensor"):
-        for root in roots_in_lists(op.operands[:1]):
+        for root in roots_in_lists(op.operands if calls(op) else op.operands[:1]):
             if root in args:
                 found.setdefault(args[root], op.loc)
             elif root.op is not None and not is_fresh(root) and root.op.name != "param":
-                return dict.fromkeys(used, op.loc)
+                return dict.fromkeys(among, op.loc)
     return found
 
 
