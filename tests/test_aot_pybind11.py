@@ -86,6 +86,16 @@ def positional(x: Tensor, /, n: int, *, k: int = -3) -> Tensor:
     return x * n + k
 
 
+class OutOfStock(LookupError):
+    pass
+
+
+def takes(n: int) -> int:
+    if n > 3:
+        raise OutOfStock(f"no {n}")
+    return n
+
+
 class Counter(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -112,6 +122,7 @@ ENTRIES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "writes_at_depth": (writes_at_depth, (2, X.clone())),
     "says": (says, (1,)),
     "spins": (spins, (3,)),
+    "takes": (takes, (1,)),
     "positional": (positional, (X, 2)),
     "halves": (halves, (X.bfloat16(),)),
     "conjugate": (conjugate, (X * 1j,)),
@@ -260,6 +271,23 @@ def test_signatures_and_docstrings(model: Any, counter: tuple[Counter, ModuleTyp
     with pytest.raises(TypeError):
         model.positional(n=2, x=X)
     torch.testing.assert_close(model.positional(X, n=2, k=1), positional(X, n=2, k=1))
+
+
+def test_exceptions_of_the_users_own_classes(model: Any, built: ModuleType) -> None:
+    with pytest.raises(OutOfStock, match="no 4\n  at .*in takes"):
+        model.takes(4)
+    code = f"""
+import importlib.util
+spec = importlib.util.spec_from_file_location("bound_pybind11", {built.__file__!r})
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+model = module.load()
+try:
+    model.takes(4)
+except LookupError as error:
+    print(type(error) is model.exceptions["OutOfStock"], type(error).__module__, type(error).__name__)
+"""
+    assert run(sys.executable, "-c", code) == "True bound OutOfStock\n"
 
 
 def test_prints_and_warnings(model: Any, capsys: pytest.CaptureFixture[str]) -> None:

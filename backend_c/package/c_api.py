@@ -16,7 +16,8 @@ def header(package: Package) -> str:
     declarations = "\n".join(_documentation(e) + _prototype(package, e) + ";\n" for e in package.entries)
     if package.state:
         declarations = fill("state.h", name=package.name, NAME=package.name.upper(), leaves=_leaf_list(package)) + declarations
-    return fill("name.h", name=package.name, NAME=package.name.upper(), declarations=declarations, load=_load_note(package))
+    notes = {"load": _load_note(package), "exceptions": _exception_note(package)}
+    return fill("name.h", name=package.name, NAME=package.name.upper(), declarations=declarations, **notes)
 
 
 def api(package: Package, build_id: str) -> str:
@@ -50,6 +51,13 @@ def api(package: Package, build_id: str) -> str:
 
 def level(package: Package) -> str:
     return fill("name_level.c", name=package.name)
+
+
+def _exception_note(package: Package) -> str:
+    if not package.exceptions:
+        return ""
+    rows = [f" * {each.name}({', '.join(each.bases)})" for each in package.exceptions]
+    return "\n".join([" Its `type` may also be a class of the model's own:", *rows, " *"])
 
 
 def _load_note(package: Package) -> str:

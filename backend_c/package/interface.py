@@ -124,6 +124,20 @@ class StateLeaf:
 
 
 @dataclass(frozen=True)
+class ExceptionClass:
+    """An exception class that is not Python's own.
+
+    name: in C. bases: by their names in C, or Python's own.
+    module, path: where the class is found in Python, as "shop.errors" and "Orders.Missing"; "" if entries have several classes.
+    """
+
+    name: str
+    bases: tuple[str, ...]
+    module: str
+    path: str
+
+
+@dataclass(frozen=True)
 class Pair:
     """A recorded call. Values are numbers, lists and `Array`s; references are None where there is none."""
 
@@ -151,6 +165,7 @@ class Package:
     user_rows: tuple[int, ...]  # for each location of the program, that of the user's line
     weights: tuple[Weight, ...]  # those that the program takes, then first values of the state
     state: tuple[StateLeaf, ...]
+    exceptions: tuple[ExceptionClass, ...]  # base classes first
     pairs: tuple[Pair, ...]
     versions: dict[str, str]
     optimize: int

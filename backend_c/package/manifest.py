@@ -87,10 +87,16 @@ def manifest(package: Package, identity: str, files: Mapping[str, str | bytes]) 
             "tensors": [{"name": w.name, "dtype": w.dtype, "shape": w.sizes} for w in package.weights],
         },
         "state": list(dict.fromkeys(leaf.name for leaf in package.state)),
+        "exceptions": exception_rows(package),
         "build": _recipe(package),
         "files": {path: _stamp(content) for path, content in sorted(files.items())},
     }
     return seal(rows)
+
+
+def exception_rows(package: Package) -> list[dict[str, Any]]:
+    """Return the exception classes as the Python loader reads them."""
+    return [{"name": e.name, "bases": e.bases, "module": e.module, "path": e.path} for e in package.exceptions]
 
 
 def _recipe(package: Package) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from scriptc.backend_c.literals import c_string
 from scriptc.backend_c.package.interface import EntryInterface, Package
+from scriptc.backend_c.package.manifest import exception_rows
 from scriptc.backend_c.package.templates import FOLDER, fill
 from scriptc.backend_c.writer import wrap
 
@@ -56,6 +57,7 @@ def module(package: Package) -> str:
         state_bound=_STATE_BOUND if stateful else "",
         state_property=_STATE_PROPERTY if stateful else _NO_STATE_PROPERTY,
         entries=entries,
+        exceptions=c_string(json.dumps(exception_rows(package))),
         constants=", ".join(map(c_string, constants.values)),
         classes=", ".join(map(c_string, constants.classes)),
         bound=bound,

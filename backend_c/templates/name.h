@@ -57,7 +57,7 @@ typedef struct @{name}_context @{name}_context;
  * random.seed(seed), and np.random.seed(seed) for seeds below 2^32. */
 @{NAME}_API void @{name}_context_seed(@{name}_context *context, uint64_t seed);
 
-/* Return the error of the context's last call, never NULL. Its strings live until the next call. */
+/* Return the error of the context's last call, never NULL. Its strings live until the next call.@{exceptions} */
 @{NAME}_API const scriptc_error *@{name}_last_error(const @{name}_context *context);
 
 @{NAME}_API void @{name}_free_tensors(DLManagedTensorVersioned **tensors, int64_t n); /* a list of result tensors */

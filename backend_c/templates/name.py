@@ -454,8 +454,8 @@ class State:
 class _Shared:
     """The library, the state and a context for each thread, which all entries of a model share."""
 
-    def __init__(self, loaded, stateful):
-        self.loaded, self.contexts = loaded, threading.local()
+    def __init__(self, loaded, stateful, exceptions):
+        self.loaded, self.contexts, self.exceptions = loaded, threading.local(), exceptions
         self.state = State(loaded) if stateful else None
 
     def context(self):
@@ -488,7 +488,7 @@ class Entry:
         self._loaded.c("context_set_read_only")(context.handle, c.c_bool(arguments.read_only))
         if self._run(context, arguments.values, results.passed):
             error = self._loaded.c("last_error")(context.handle).contents
-            raise messages.exception(error.type, error.message, error.traceback)
+            raise messages.exception(error.type, error.message, error.traceback, self._shared.exceptions)
         return results.take(self._result, self._loaded)
 
     def _run(self, context, arguments, results):
@@ -512,25 +512,26 @@ class Model:
     """The loaded code and weights. Each entry is a method; a model with one entry can be called itself.
 
     state: what calls keep for the next, or None.
+    exceptions: the exception classes of the original's own, by name.
     """
 
     def __init__(self, weights=None, threads=1):
         manifest = library.read_manifest()
         loaded = _Loaded(_library(manifest), weights or FOLDER / f"{NAME}.safetensors")
         loaded.threads = threads
-        self._prepare(loaded, manifest)
+        self._prepare(loaded, manifest, messages.exception_classes(manifest["exceptions"], NAME))
 
-    def _prepare(self, loaded, manifest):
-        self._manifest = manifest
+    def _prepare(self, loaded, manifest, exceptions):
+        self._manifest, self.exceptions = manifest, exceptions
         self.level = loaded.c("level")(loaded.handle).decode()
-        self._shared = _Shared(loaded, bool(manifest["state"]))
+        self._shared = _Shared(loaded, bool(manifest["state"]), exceptions)
         self.entries = {row["name"]: Entry(self._shared, row) for row in manifest["entries"]}
         vars(self).update(self.entries)
 
     def copy(self):
         """Return a model of the same weights, with a copy of the state and random numbers of its own."""
         made = Model.__new__(Model)
-        made._prepare(self._shared.loaded, self._manifest)
+        made._prepare(self._shared.loaded, self._manifest, self.exceptions)
         if self.state is not None:
             made.state = self.state.copy()
         return made

@@ -2,9 +2,12 @@
 
 import builtins
 import logging
+import sys
 import warnings
 
 _shown = set()  # warnings and records that come once: category and message
+
+_METHODS = ("__new__", "__init__", "__str__")
 
 
 def write(text):
@@ -28,10 +31,42 @@ def warn(category, message, file, line):
     warnings.warn_explicit(message.decode(errors="replace"), kind, file.decode(errors="replace"), line)
 
 
-def exception(name, message, where):
+def exception_classes(rows, package):
+    """Return the exception classes that are not Python's own, by their names in C.
+
+    rows: the "exceptions" of the manifest.
+    """
+    made = {}
+    for row in rows:
+        bases = tuple(made.get(base) or getattr(builtins, base, Exception) for base in row["bases"])
+        name = row["path"].rpartition(".")[2] or row["name"]
+        found = _find(row["module"], row["path"])
+        names = [base.__name__ for base in bases]
+        if found is None or [base.__name__ for base in found.__bases__ if issubclass(base, BaseException)] != names:
+            made[row["name"]] = type(name, bases, {"__module__": package})
+            continue
+        users = [base for base in found.__mro__ if base.__module__ != "builtins"]
+        if not any(key in vars(base) for base in users for key in _METHODS):
+            made[row["name"]] = found
+        else:  # C gives the message, and not the attributes that the class's own methods set and read
+            plain = [base for base in found.__mro__ if base.__module__ == "builtins"]
+            methods = {key: next(vars(base)[key] for base in plain if key in vars(base)) for key in _METHODS}
+            made[row["name"]] = type(name, (found,), {**methods, "__module__": package})
+    return made
+
+
+def _find(module, path):
+    """Return an exception class if the program has imported its module. Nothing is imported, such as torch, to find it."""
+    found = sys.modules.get(module)
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found if isinstance(found, type) and issubclass(found, BaseException) else None
+
+
+def exception(name, message, where, classes):
     """Return the exception of an error. Strings are the bytes of scriptc_error's type, message and traceback."""
     name, message = name.decode(), message.decode(errors="replace")
-    kind = getattr(builtins, name, None)
+    kind = classes.get(name) or getattr(builtins, name, None)
     if not (isinstance(kind, type) and issubclass(kind, BaseException)):
         kind, message = RuntimeError, f"{name}: {message}"
     text = "\n".join(filter(None, [message, where.decode(errors="replace").rstrip()]))

@@ -25,17 +25,21 @@ def add_note(error, where):
         error.add_note(where.decode(errors="replace"))
     return error
 )___";
+static const char EXCEPTIONS[] = @{exceptions};
 
 @{state_class}// Python's Model: a model, a context for each thread, and a state.
 class Loaded {
 public:
     Loaded(std::shared_ptr<const Model> of, int threads, Results results)
-        : model(std::move(of)), local_(objects->helper("threading").attr("local")()), threads_(threads), results_(results)
+        : model(std::move(of)),
+          exceptions(objects->helper("exception_classes")(objects->helper("json").attr("loads")(EXCEPTIONS), "@{name}")),
+          local_(objects->helper("threading").attr("local")()), threads_(threads), results_(results)
     {
 @{state_new}    }
     std::shared_ptr<Loaded> copy() const
     {
         auto made = std::make_shared<Loaded>(model, threads_, results_);
+        made->exceptions = exceptions;
 @{state_copy}        return made;
     }
     void seed(uint64_t seed) { worker()->context.seed(seed); }
@@ -62,6 +66,7 @@ public:
     }
 
     std::shared_ptr<const Model> model;
+    py::object exceptions;
 @{state_member}
 private:
     struct Running { // a call, which signal handlers may interrupt in the main thread
@@ -90,7 +95,7 @@ private:
     }
 
     // Raise the error of a context's last call, or what a signal handler has raised during it.
-    [[noreturn]] static void raise(Worker &worker)
+    [[noreturn]] void raise(Worker &worker) const
     {
         const scriptc_error *error = @{name}_last_error(worker.context.get());
         py::object raised;
@@ -98,7 +103,8 @@ private:
             raised = py::reinterpret_steal<py::object>(std::exchange(worker.raised, nullptr));
             raised = objects->helper("add_note")(raised, py::bytes(error->traceback));
         } else {
-            raised = objects->helper("exception")(py::bytes(error->type), py::bytes(error->message), py::bytes(error->traceback));
+            raised = objects->helper("exception")(py::bytes(error->type), py::bytes(error->message),
+                                                    py::bytes(error->traceback), exceptions);
         }
         PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(raised.ptr())), raised.ptr());
         throw py::error_already_set();
@@ -240,7 +246,8 @@ PYBIND11_MODULE(@{name}_pybind11, module)
 @{state_bound}    py::class_<Loaded, std::shared_ptr<Loaded>> model(module, "Model", py::module_local(),
         "The loaded code and weights. Each entry is a method; a model with one entry can be called itself.");
     model.def_property_readonly("level", [](const Loaded &self) { return self.model->level(); }, "The ISA level of the code.")
-@{state_property}        .def("seed", &Loaded::seed, py::arg("seed"),
+@{state_property}        .def_readonly("exceptions", &Loaded::exceptions, "The exception classes of the original's own, by name.")
+        .def("seed", &Loaded::seed, py::arg("seed"),
              "seed(self, /, seed)\n--\n\nDo what torch.manual_seed, random.seed and np.random.seed do, for the calls of this thread.")
         .def("copy", &Loaded::copy,
              "copy(self, /)\n--\n\nReturn a model of the same weights, with a copy of the state and random numbers of its own.");

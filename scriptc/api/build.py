@@ -22,6 +22,7 @@ from scriptc.inspect.weight_rounding import rounded, rounded_weights
 from scriptc.ir.errors import CompileError
 from scriptc.package import state_leaves
 from scriptc.package.entry_interface import entry_name, interface
+from scriptc.package.exception_classes import exception_classes
 from scriptc.package.qualified_names import qualified_names
 from scriptc.package.recorded_calls import record
 from scriptc.version import __version__
@@ -88,6 +89,7 @@ def build(
         user_rows=user_rows(translated.program.locs),
         weights=(*state_leaves.weights(translated), *state.first),
         state=state.leaves,
+        exceptions=exception_classes(translated),
         pairs=pairs,
         versions={"scriptc": __version__, "torch": torch.__version__, "package": "1.0.0"},
         optimize=made.optimize,

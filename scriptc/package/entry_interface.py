@@ -25,7 +25,7 @@ Context State DLTensor context_ check""".split()
 _API = """load free level machine_has build_id context context_new context_free context_set_threads context_set_output
 context_set_read_only context_set_stack context_set_check context_seed seed state cancel set_stack request_check
 state_new state_free state_reset state_copy state_save state_load
-last_error free_tensors free_array model get set_threads entries check copy
+last_error free_tensors free_array model get set_threads entries check copy exceptions
 Context Free context_""".split()
 _FOREIGN: dict[type[front.Spec], tuple[str, str]] = {
     front.InstanceSpec: ("an object that exists at run time", "return its numbers and tensors"),
