@@ -14,7 +14,7 @@ from typing import Any
 import scriptc
 
 PAGE = Path(__file__).parent / "guide" / "api.md"
-FUNCTIONS = ("compile", "compare", "explain", "build", "load")
+FUNCTIONS = ("compile", "compare", "explain", "build", "signatures", "load")
 OPTIONS = "CompileOptions"
 # The classes of results that `scriptc` does not export.
 RESULTS = ("Report", "Explanation", "Diagnostic", "Profile", "Memory", "TrainingMemory", "TorchOperator")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scriptc.api.compiled import Compiled
     from scriptc.api.explain import explain
     from scriptc.api.load import load
+    from scriptc.api.signatures import signatures
     from scriptc.backend_c.toolchain import BuildError, ToolchainError
     from scriptc.driver.options import CompileOptions
     from scriptc.ir.errors import CompileError, InternalError
@@ -42,11 +43,12 @@ _DEFINED_IN = {
     "compile": "scriptc.api.compile",
     "explain": "scriptc.api.explain",
     "load": "scriptc.api.load",
+    "signatures": "scriptc.api.signatures",
     "__version__": "scriptc.version",
 }
 __all__ = [
     "BuildError", "CompileError", "CompileOptions", "Compiled", "InternalError", "ToolchainError",
-    "build", "compare", "compile", "explain", "load",
+    "build", "compare", "compile", "explain", "load", "signatures",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any name

@@ -53,7 +53,7 @@ def _files(package: Package) -> dict[str, str | bytes]:
         f"src/{name}_api.c": c_api.api(package, identity),
         f"tests/{name}_test.c": test_driver.driver(package),
         "tests/pair.h": fill("pair.h"),
-        f"python/{name}.py": fill("name.py", name=name, first=package.entries[0].name),
+        f"python/{name}.py": fill("name.py", name=name, first=package.entries[0].group),
         f"python/{name}_library.py": fill("name_library.py", name=name),
         f"python/{name}_signals.py": fill("name_signals.py"),
         f"python/{name}_messages.py": fill("name_messages.py"),
@@ -114,7 +114,7 @@ def _readme(package: Package) -> str:
         entries="\n".join(map(_entry_line, package.entries)),
         weights=f'"{package.name}.safetensors"' if in_file else "NULL",
         first=package.entries[0].name,
-        bindings=fill("pybind11.md", name=package.name, first=package.entries[0].name) if package.bindings else "",
+        bindings=fill("pybind11.md", name=package.name, first=package.entries[0].group) if package.bindings else "",
     )
 
 

@@ -72,12 +72,14 @@ class Leaf:
 class EntryInterface:
     """One entry of a package.
 
+    group: the name in Python, which the signatures of one function share.
     python: the trees of parameters and results by which the Python loader binds arguments (see NAME.py).
     state: the numbers of the leaves of the state that the entry takes.
     written: the numbers of the arguments to whose tensors the entry may write.
     """
 
     name: str
+    group: str
     declared: str  # where and how the user wrote it
     arguments: tuple[Leaf, ...]
     results: tuple[Leaf, ...]
@@ -182,6 +184,13 @@ class Package:
         At -O0, GCC would keep each function of the runtime that the program includes.
         """
         return str(self.optimize or "g")
+
+    def groups(self) -> dict[str, list[EntryInterface]]:
+        """Return the entries by their names in Python."""
+        found: dict[str, list[EntryInterface]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.group, []).append(entry)
+        return found
 
     def leaves(self) -> Iterator[Leaf]:
         for entry in self.entries:

@@ -80,7 +80,7 @@ def manifest(package: Package, identity: str, files: Mapping[str, str | bytes]) 
             "march": package.march,
             "source_paths": package.source_paths,
         },
-        "entries": [{"name": e.name, "declared": e.declared, **e.python} for e in package.entries],
+        "entries": [{"name": e.name, "group": e.group, "declared": e.declared, **e.python} for e in package.entries],
         "weights": {
             "file": None if package.embed_weights or not package.weights else f"{package.name}.safetensors",
             "crc32": f"{checksum(package.weights):08x}",

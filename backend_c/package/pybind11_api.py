@@ -41,8 +41,10 @@ _NO_STATE_PROPERTY = """        .def_property_readonly("state", [](const Loaded 
 
 def module(package: Package) -> str:
     constants = _Constants()
+    groups = package.groups()
     entries = "\n".join(_Entry(package, entry, constants).function() for entry in package.entries)
-    bound = "\n".join(_bound(package, entry, constants) for entry in package.entries)
+    entries += "".join("\n" + _chooser(group, signatures) for group, signatures in groups.items())
+    bound = "\n".join(_bound(group, signatures, constants, len(groups) == 1) for group, signatures in groups.items())
     stateful = bool(package.state)
     return fill(
         "name_pybind11.cpp",
@@ -114,11 +116,9 @@ class _Entry:
         names = ", ".join(f"r{i}" for i in range(len(leaves)))
         many = len(leaves) > 1
         left = "" if not leaves else f"auto [{names}] = " if many else f"auto {names} = "
-        types = {"VAR_POSITIONAL": "py::args", "VAR_KEYWORD": "py::kwargs"}
-        taken = [f"const {types.get(row['kind'], 'py::object')} &p{i}" for i, row in enumerate(parameters)]
+        taken = ["Loaded &self", "Arguments &arguments", *_parameters(self.entry)]
         lines = [
-            f"static py::object call_{self.entry.name}({', '.join(['Loaded &self', *taken])})", "{",
-            "    Arguments arguments;",
+            f"static py::object call_{self.entry.name}({', '.join(taken)})", "{",
             *(f"    {line}" for line in self.lines),
             f"    {left}{call}",
             "    Results form = self.form(arguments);",
@@ -207,15 +207,39 @@ class _Entry:
         return f"py::make_tuple({items})"
 
 
+def _parameters(entry: EntryInterface) -> list[str]:
+    """Return the C++ parameters for Python's arguments."""
+    types = {"VAR_POSITIONAL": "py::args", "VAR_KEYWORD": "py::kwargs"}
+    return [f"const {types.get(row['kind'], 'py::object')} &p{i}" for i, row in enumerate(entry.python["parameters"])]
+
+
+def _chooser(group: str, signatures: list[EntryInterface]) -> str:
+    """Return the function of a name in Python. It calls the first signature that the arguments fit."""
+    parameters = _parameters(signatures[0])
+    passed = ", ".join(["self", "arguments", *(f"p{i}" for i in range(len(parameters)))])
+    lines = [f"static py::object choose_{group}({', '.join(['Loaded &self', *parameters])})", "{"]
+    if len(signatures) == 1:
+        lines += ["    Arguments arguments;", f"    return call_{signatures[0].name}({passed});", "}", ""]
+        return "\n".join(piece for line in lines for piece in wrap(line))
+    lines.append("    std::string reasons;")
+    for each in signatures:
+        lines += [
+            "    {", "        Arguments arguments;", "        try {", f"            return call_{each.name}({passed});",
+            "        } catch (...) {", f'            add_reason(reasons, "{each.name}", arguments);', "        }", "    }",
+        ]  # fmt: skip
+    lines.append(f'    throw py::type_error("no signature of {group} takes these arguments:" + reasons);')
+    return "\n".join(piece for line in [*lines, "}", ""] for piece in wrap(line))
+
+
 # ---- the signatures and documentation that Python sees ----
 
 
-def _bound(package: Package, entry: EntryInterface, constants: _Constants) -> str:
-    names = [entry.name, *(["__call__"] if len(package.entries) == 1 else [])]
+def _bound(group: str, signatures: list[EntryInterface], constants: _Constants, is_only: bool) -> str:
+    names = [group, *(["__call__"] if is_only else [])]
     rows = []
     for name in names:
-        extras = _extras(entry.python["parameters"], constants)
-        passed = ", ".join([c_string(name), f"call_{entry.name}", *extras, _docstring(name, entry)])
+        extras = _extras(signatures[0].python["parameters"], constants)
+        passed = ", ".join([c_string(name), f"choose_{group}", *extras, _docstring(name, signatures)])
         rows.append(f"    model.def({passed});")
     return "\n".join(piece for row in rows for piece in wrap(row))
 
@@ -237,10 +261,10 @@ def _default(row: dict[str, Any], constants: _Constants) -> str:
     return constants.of(row["default"]) if "default" in row else "objects->opaque"
 
 
-def _docstring(name: str, entry: EntryInterface) -> str:
+def _docstring(name: str, signatures: list[EntryInterface]) -> str:
     """Return the literal of a docstring, which begins with a signature in the form that `inspect` reads."""
     parts = ["self"]
-    parameters = entry.python["parameters"]
+    parameters = signatures[0].python["parameters"]
     kinds = [row["kind"] for row in parameters]
     if "POSITIONAL_ONLY" not in kinds:
         parts.append("/")
@@ -251,9 +275,11 @@ def _docstring(name: str, entry: EntryInterface) -> str:
         parts.append(stars + row["name"] + (f"={_shown(row)}" if row["optional"] else ""))
         if row["kind"] == "POSITIONAL_ONLY" and kinds[i + 1 : i + 2] != ["POSITIONAL_ONLY"]:
             parts.append("/")
-    lines = [f"{name}({', '.join(parts)})", "--", "", f"{entry.declared}", ""]
-    lines += [f"{leaf.name}: {leaf.describe()}" for leaf in entry.arguments if leaf.in_c]
-    lines.append("Returns " + (", ".join(leaf.describe() for leaf in entry.results if leaf.in_c) or "constants alone") + ".")
+    lines = [f"{name}({', '.join(parts)})", "--", "", signatures[0].declared]
+    for entry in signatures:
+        lines += ["", *(f"{leaf.name}: {leaf.describe()}" for leaf in entry.arguments if leaf.in_c)]
+        results = ", ".join(leaf.describe() for leaf in entry.results if leaf.in_c)
+        lines.append(f"Returns {results or 'constants alone'}.")
     return c_string("\n".join(lines))
 
 

@@ -17,18 +17,19 @@ namespace @{name} {
 // An exception of compiled code, or an argument that does not fit it. type() is the name of Python's exception.
 class Error : public std::runtime_error {
 public:
-    explicit Error(const scriptc_error &e)
+    explicit Error(const scriptc_error &e, int code = SCRIPTC_RAISED)
         : std::runtime_error(std::string(e.type) + ": " + e.message + (*e.traceback ? "\n" : "") + e.traceback),
-          type_(e.type), file_(e.file ? e.file : ""), line_(e.line)
+          type_(e.type), file_(e.file ? e.file : ""), line_(e.line), code_(code)
     {
     }
     const std::string &type() const { return type_; }
     const std::string &file() const { return file_; }
     int line() const { return line_; }
+    int code() const { return code_; } // SCRIPTC_RAISED, SCRIPTC_BAD_ARGUMENT or SCRIPTC_CANCELLED
 
 private:
     std::string type_, file_;
-    int line_;
+    int line_, code_;
 };
 
 template <class T> constexpr DLDataType dtype_of()
@@ -194,7 +195,7 @@ private:
     };
     void check(int code) const
     {
-        if (code != SCRIPTC_OK) throw Error(*@{name}_last_error(context_.get()));
+        if (code != SCRIPTC_OK) throw Error(*@{name}_last_error(context_.get()), code);
     }
     std::unique_ptr<@{name}_context, Free> context_;
 };

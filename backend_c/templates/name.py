@@ -222,6 +222,11 @@ class Arguments:
             raise TypeError(f"argument '{name}': expected a numpy array, got {type(value).__name__}")
         if value.dtype != _numpy_dtype(spec["dtype"]):
             raise TypeError(f"argument '{name}': expected dtype {_numpy_dtype(spec['dtype'])}, got {value.dtype}")
+        if value.ndim != len(spec["sizes"]):
+            raise TypeError(f"argument '{name}': expected {len(spec['sizes'])} dimensions, got {value.ndim}")
+        for d, (size, wanted) in enumerate(zip(value.shape, spec["sizes"], strict=True)):
+            if wanted is not None and size != wanted:
+                raise ValueError(f"argument '{name}': compiled for size {wanted} in dimension {d}, got {size}")
         if any(stride % value.itemsize for stride in value.strides):
             raise ValueError(f"argument '{name}': strides that are no multiple of the element's size")
         n = value.ndim
@@ -466,39 +471,64 @@ class _Shared:
         return _Context(self.loaded) if mine.is_running else mine
 
 
-class Entry:
-    """One compiled function."""
+class _Signature:
+    """A function in C, and the types of its arguments and results."""
 
-    def __init__(self, shared, row):
+    def __init__(self, row, loaded):
+        self.name = row["name"]
+        self.function = loaded.c(row["name"])
+        self.specs = [p["spec"] for p in row["parameters"]]
+        self.result = row["result"]
+
+    def take(self, bound):
+        """Return the arguments for C, or raise where they do not fit."""
+        arguments = Arguments()
+        for (name, value), spec in zip(bound.arguments.items(), self.specs, strict=True):
+            arguments.add(value, spec, name)
+        return arguments
+
+
+class Entry:
+    """One compiled function, with one or more signatures."""
+
+    def __init__(self, shared, rows):
         self._shared, self._loaded = shared, shared.loaded
-        self.__name__ = row["name"]
-        self._function = self._loaded.c(row["name"])
-        self._specs = [p["spec"] for p in row["parameters"]]
-        self._result = row["result"]
-        self.__signature__ = inspect.Signature([_parameter(p) for p in row["parameters"]])
+        self.__name__ = rows[0]["group"]
+        self._signatures = [_Signature(row, self._loaded) for row in rows]
+        self.__signature__ = inspect.Signature([_parameter(p) for p in rows[0]["parameters"]])
 
     def __call__(self, *args, **kwargs):
         bound = self.__signature__.bind(*args, **kwargs)
         bound.apply_defaults()
-        arguments = Arguments()
-        for (name, value), spec in zip(bound.arguments.items(), self._specs, strict=True):
-            arguments.add(value, spec, name)
+        chosen, arguments = self._choose(bound)
         context = self._shared.context()
-        results = Results(self._result)
+        results = Results(chosen.result)
         self._loaded.c("context_set_read_only")(context.handle, c.c_bool(arguments.read_only))
-        if self._run(context, arguments.values, results.passed):
+        if self._run(context, chosen.function, arguments.values, results.passed):
             error = self._loaded.c("last_error")(context.handle).contents
             raise messages.exception(error.type, error.message, error.traceback, self._shared.exceptions)
-        return results.take(self._result, self._loaded)
+        return results.take(chosen.result, self._loaded)
 
-    def _run(self, context, arguments, results):
+    def _choose(self, bound):
+        """Return the first signature that the arguments fit, and the arguments for C."""
+        if len(self._signatures) == 1:
+            return self._signatures[0], self._signatures[0].take(bound)
+        reasons = []
+        for signature in self._signatures:
+            try:
+                return signature, signature.take(bound)
+            except (TypeError, ValueError, OverflowError) as error:
+                reasons.append(f"\n  {signature.name}: {error}")
+        raise TypeError(f"no signature of {self.__name__} takes these arguments:{''.join(reasons)}")
+
+    def _run(self, context, function, arguments, results):
         state = self._shared.state
         context.is_running = True
         try:
             if state is None:
-                return signals.run(context, self._function, context.handle, *arguments, *results)
+                return signals.run(context, function, context.handle, *arguments, *results)
             with state.held():
-                return signals.run(context, self._function, context.handle, state._handle, *arguments, *results)
+                return signals.run(context, function, context.handle, state._handle, *arguments, *results)
         finally:
             context.is_running = False
 
@@ -525,7 +555,10 @@ class Model:
         self._manifest, self.exceptions = manifest, exceptions
         self.level = loaded.c("level")(loaded.handle).decode()
         self._shared = _Shared(loaded, bool(manifest["state"]), exceptions)
-        self.entries = {row["name"]: Entry(self._shared, row) for row in manifest["entries"]}
+        rows = {}
+        for row in manifest["entries"]:
+            rows.setdefault(row["group"], []).append(row)
+        self.entries = {name: Entry(self._shared, rows[name]) for name in rows}
         vars(self).update(self.entries)
 
     def copy(self):

@@ -45,15 +45,17 @@ public:
     void seed(uint64_t seed) { worker()->context.seed(seed); }
 
     // Run `call` without the GIL, with a context of this thread.
-    template <class Call> auto run(const Arguments &arguments, Call call)
+    template <class Call> auto run(Arguments &arguments, Call call)
     {
+        arguments.has_run = true;
         std::shared_ptr<Worker> mine = worker();
         @{name}_context_set_read_only(mine->context.get(), arguments.is_read_only);
 @{state_held}        Running running(*mine);
         try {
             py::gil_scoped_release release;
             return call(mine->context@{state_passed});
-        } catch (const Error &) {
+        } catch (const Error &error) {
+            arguments.has_run = error.code() != SCRIPTC_BAD_ARGUMENT;
             raise(*mine);
         }
     }
@@ -200,6 +202,23 @@ inline py::object give_list(std::initializer_list<py::object> items)
 template <class T> void unused(const T &) {}
 
 // ---- entries ----
+
+// Add why a signature does not take the arguments, within a handler of an exception; throw on where the call has begun.
+inline void add_reason(std::string &reasons, const char *signature, const Arguments &arguments)
+{
+    std::string why;
+    try {
+        throw;
+    } catch (py::error_already_set &error) {
+        bool unfit = error.matches(PyExc_TypeError) || error.matches(PyExc_ValueError) || error.matches(PyExc_OverflowError);
+        if (arguments.has_run || !unfit) throw;
+        why = py::str(error.value());
+    } catch (const py::builtin_exception &error) {
+        if (arguments.has_run) throw;
+        why = error.what();
+    }
+    reasons += std::string("\n  ") + signature + ": " + why;
+}
 
 @{entries}
 static void prepare(const py::module_ &module)

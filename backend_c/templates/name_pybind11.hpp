@@ -267,6 +267,7 @@ struct Name {
 class Arguments {
 public:
     bool is_read_only = false, has_torch = false;
+    bool has_run = false; // the arguments fit, and the call has begun
 
     Arguments() = default;
     Arguments(const Arguments &) = delete;

@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
+from scriptc.api.signatures import Signatures
 from scriptc.backend_c.package import directory
 from scriptc.backend_c.package.interface import Package
 from scriptc.backend_c.package.reserved import is_taken
@@ -29,7 +30,7 @@ from scriptc.version import __version__
 
 
 def build(
-    model: Callable[..., Any] | dict[str, tuple[Callable[..., Any], tuple[Any, ...]]],
+    model: Callable[..., Any] | dict[str, tuple[Callable[..., Any], tuple[Any, ...] | Signatures]],
     *example_args: Any,
     out: str | os.PathLike[str],
     name: str | None = None,
@@ -47,7 +48,7 @@ def build(
 
     model: a function, method or nn.Module; or a dict of entries by their names, {"step": (function, example arguments)}.
         Entries share weights and state: what one of them writes, the others read.
-    example_args: the arguments of one call.
+    example_args: the arguments of one call, or `scriptc.signatures(...)` of several calls.
     out: the directory to write. A directory of an earlier build is replaced; any other that is not empty is refused.
     name: the name of the library and the prefix of its functions; the last part of `out` by default.
     embed_weights: compile the weights into the library, and write no safetensors file.
@@ -68,20 +69,21 @@ def build(
     label = name if name is not None else re.sub(r"\W", "_", folder.resolve().name, flags=re.ASCII)
     _check_name(label)
     directory.check_replaceable(folder)
-    targets = _entries(model, example_args)
+    named = _entries(model, example_args)
+    targets = [each.target for each in named]
     if not torch.empty(0).device.type == "cpu":
         raise RuntimeError("scriptc.build needs the CPU as the default device")
-    names = qualified_names([each.target for each in targets.values()])
+    names = qualified_names([each.target for each in targets])
     try:
-        translated = translate_package(label, [*targets.values()], made, names, path)
+        translated = translate_package(label, targets, made, names, path)
         state = state_leaves.state(translated)
-        rows = zip(targets.items(), translated.entries, translated.functions(), state.uses, strict=True)
-        described = tuple(interface(key, each.target, entry, f, uses) for (key, each), entry, f, uses in rows)
+        rows = zip(named, translated.entries, translated.functions(), state.uses, strict=True)
+        described = tuple(interface(e.name, e.group, e.target.target, entry, f, uses) for e, entry, f, uses in rows)
     except CompileError as error:
         raise shortened(error) from error.__cause__
     tensors = [late for entry in translated.entries for late in entry.tensors]
     with rounded(rounded_weights(translated.module, tensors)):  # the tests of the package compare with rounded weights
-        pairs = record(translated, [*targets.values()])
+        pairs = record(translated, targets)
     package = Package(
         name=label,
         entries=described,
@@ -110,22 +112,48 @@ def _check_name(name: str) -> None:
         )
 
 
-def _entries(model: Any, example_args: tuple[Any, ...]) -> dict[str, EntryTarget]:
-    """Return the entries by their names in C, each with its bound example arguments."""
+class _NamedEntry(NamedTuple):
+    """An entry. group: the name in Python, which the signatures of one function share."""
+
+    name: str
+    group: str
+    target: EntryTarget
+
+
+def _entries(model: Any, example_args: tuple[Any, ...]) -> list[_NamedEntry]:
+    """Return the entries with their bound example arguments, one for each signature."""
     if not isinstance(model, dict):
-        target = target_of(model)
-        return {entry_name(target.func.__name__): EntryTarget(target, target.bind(example_args, {}))}
+        several = len(example_args) == 1 and isinstance(example_args[0], Signatures)
+        made = _Names()
+        made.add(target_of(model).func.__name__, model, example_args[0] if several else example_args)
+        return made.entries
     if example_args:
         raise TypeError(
             "with a dict of entries, each has its example arguments in the dict: {'step': (function, (x, y))}"
         )
     if not model:
         raise ValueError("the dict of entries is empty: give one entry or more")
-    found: dict[str, EntryTarget] = {}
+    made = _Names()
     for key, (function, args) in model.items():
-        name = entry_name(key)
-        if name in found:
-            raise ValueError(f"the entry {key!r} would be named {name} in C, as another entry is: choose another key")
-        target = target_of(function)
-        found[name] = EntryTarget(target, target.bind(args, {}))
-    return found
+        made.add(key, function, args)
+    return made.entries
+
+
+class _Names:
+    """Collect entries, and give them names."""
+
+    def __init__(self) -> None:
+        self.entries: list[_NamedEntry] = []
+
+    def add(self, key: str, function: Any, args: tuple[Any, ...] | Signatures) -> None:
+        if not isinstance(args, (tuple, Signatures)):
+            raise TypeError(f"the example arguments of {key!r} are a {type(args).__name__}: give a tuple, such as (x,)")
+        target, group = target_of(function), entry_name(key)
+        if group in (entry.group for entry in self.entries):
+            raise ValueError(f"the entry {key!r} would be named {group} in C, as another entry is: choose another key")
+        calls = args.named if isinstance(args, Signatures) else (("", args),)
+        for i, (wish, call) in enumerate(calls):
+            name = entry_name(wish or (key if i == 0 else f"{key}_{i + 1}"))
+            if name in (entry.name for entry in self.entries):
+                raise ValueError(f"a signature of {key!r} would be named {name} in C, as another entry is: name it otherwise")
+            self.entries.append(_NamedEntry(name, group, EntryTarget(target, target.bind(call, {}))))

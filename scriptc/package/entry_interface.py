@@ -45,14 +45,16 @@ def entry_name(wish: str) -> str:
     return f"{name}_" if name in _API or name in KEYWORDS or name in MACROS else name
 
 
-def interface(name: str, target: Target, entry: Entry, func: Func, state: tuple[int, ...]) -> EntryInterface:
+def interface(
+    name: str, group: str, target: Target, entry: Entry, func: Func, state: tuple[int, ...]
+) -> EntryInterface:
     """Return the interface of an entry.
 
-    func: of the module. state: the numbers of the leaves of the state that the entry takes.
+    group: the name in Python. func: of the module. state: the numbers of the leaves of the state that the entry takes.
 
     Raises CompileError if a value cannot cross the C boundary.
     """
-    return _Describer(entry, func).describe(name, target, state)
+    return _Describer(entry, func).describe(name, group, target, state)
 
 
 class _Describer:
@@ -64,7 +66,7 @@ class _Describer:
             self.names.fresh(word)
         self.baked: list[str] = []
 
-    def describe(self, name: str, target: Target, state: tuple[int, ...]) -> EntryInterface:
+    def describe(self, name: str, group: str, target: Target, state: tuple[int, ...]) -> EntryInterface:
         if any(isinstance(store.owner, front.PlaceSpec) for store in self.entry.write_backs):
             raise self.refusal("it changes a dict of the caller, which the C API cannot give back", "return a new dict")
         arguments = [leaf for arg in self.entry.args for leaf in self.leaves(arg.spec, arg.name, argument=True)]
@@ -75,7 +77,9 @@ class _Describer:
         }
         declared = f"{target.func.__qualname__}, {re.split(r'[/]', self.loc.file)[-1]}:{self.loc.line}"
         written = frozenset(written_arguments(self.func, range(len(arguments))))
-        return EntryInterface(name, declared, tuple(arguments), tuple(results), tuple(self.baked), tree, state, written)
+        return EntryInterface(
+            name, group, declared, tuple(arguments), tuple(results), tuple(self.baked), tree, state, written
+        )
 
     def leaves(self, spec: front.Spec, name: str, *, argument: bool) -> list[Leaf]:
         match spec:
