@@ -46,7 +46,7 @@ def _files(package: Package) -> dict[str, str | bytes]:
         f"include/{name}.hpp": cpp_api.wrapper(package),
         f"include/{runtime_files.PUBLIC_HEADER}": runtime_files.public_header(),
     }
-    files |= {path: source.read_text(encoding="utf-8") for path, source in runtime_files.files().items()}
+    files |= runtime_files.files(name)
     identity = build_id(files, package)
     files |= {f"tests/pairs/{i:03}.pair": pairs.encode(pair) for i, pair in enumerate(package.pairs)}
     files |= {

@@ -1,4 +1,5 @@
 /* @{name}_api.c - implements @{name}.h. Made by scriptc. */
+#include "sc_names.h"
 #include <math.h>
 #include <stdlib.h>
 

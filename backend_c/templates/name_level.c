@@ -1,5 +1,7 @@
 /* @{name}_level.c - kernels and program in one translation unit, compiled once per ISA level with the level's -m flags and
  * -DSC_LEVEL_NAME=level. Made by scriptc. */
+#include "sc_names.h"
+
 #ifndef SC_LEVEL_NAME
 #define SC_LEVEL_NAME native
 #endif

@@ -104,16 +104,16 @@ int sc_take_tensors(sc_caller *c, const sc_param *p, const DLTensor *const *from
     return close_list(out->l, p->name);
 }
 
-#define TAKE_NUMBERS(suffix, type, member, holds)                                                                   \
-    int sc_take_##suffix(sc_caller *c, const char *name, const type *from, int64_t n, sc_value *out) {              \
+#define TAKE_NUMBERS(function, type, member, holds)                                                                 \
+    int function(sc_caller *c, const char *name, const type *from, int64_t n, sc_value *out) {                      \
         if (!(out->l = open_list(c, name, from, n, holds))) return -1;                                              \
         for (int64_t i = 0; i < n; i++)                                                                             \
             if (sc_list_append(c->cx, out->l, holds, (sc_value){.member = from[i]})) return -1;                     \
         return close_list(out->l, name);                                                                            \
     }
-TAKE_NUMBERS(i64s, int64_t, i, SC_VALUES)
-TAKE_NUMBERS(f64s, double, f, SC_VALUES)
-TAKE_NUMBERS(bools, bool, b, SC_BOOLS)
+TAKE_NUMBERS(sc_take_i64s, int64_t, i, SC_VALUES)
+TAKE_NUMBERS(sc_take_f64s, double, f, SC_VALUES)
+TAKE_NUMBERS(sc_take_bools, bool, b, SC_BOOLS)
 
 static sc_str *take_str(sc_caller *c, const char *name, scriptc_string from) {
     if (from.n < 0 || (from.n > 0 && !from.data)) {
@@ -210,15 +210,15 @@ int sc_give_tensors(sc_caller *c, sc_value from, DLManagedTensorVersioned ***out
     return 0;
 }
 
-#define GIVE_NUMBERS(suffix, type, member)                                                                          \
-    int sc_give_##suffix(sc_caller *c, sc_value from, type **out, int64_t *n) {                                     \
+#define GIVE_NUMBERS(function, type, member)                                                                        \
+    int function(sc_caller *c, sc_value from, type **out, int64_t *n) {                                             \
         if (!(*out = calloc((size_t)from.l->len + 1, sizeof **out))) return no_memory(c->cx);                       \
         for (*n = 0; *n < from.l->len; ++*n) (*out)[*n] = sc_list_at(from.l, *n).member;                            \
         return 0;                                                                                                   \
     }
-GIVE_NUMBERS(i64s, int64_t, i)
-GIVE_NUMBERS(f64s, double, f)
-GIVE_NUMBERS(bools, bool, b)
+GIVE_NUMBERS(sc_give_i64s, int64_t, i)
+GIVE_NUMBERS(sc_give_f64s, double, f)
+GIVE_NUMBERS(sc_give_bools, bool, b)
 
 /* Write a string and a NUL to `to`, and return the end. NULL stands for the empty string. */
 static char *write_str(const sc_str *s, char *to, scriptc_string *out) {
