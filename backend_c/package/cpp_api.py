@@ -10,7 +10,15 @@ from scriptc.backend_c.writer import wrap
 def wrapper(package: Package) -> str:
     entries = "\n".join(_method(package, e) for e in package.entries)
     state = fill("state.hpp", name=package.name) if package.state else ""
-    return fill("name.hpp", name=package.name, NAME=package.name.upper(), entries=entries, state=state)
+    results = "".join(_struct(e) for e in package.entries if e.fields is not None)
+    return fill("name.hpp", name=package.name, NAME=package.name.upper(), entries=entries, state=state, results=results)
+
+
+def _struct(entry: EntryInterface) -> str:
+    """Return the struct of the results of an entry."""
+    leaves = [leaf for leaf in entry.results if leaf.in_c]
+    members = [f"    {_result_type(leaf)} {field};" for leaf, field in zip(leaves, entry.fields or (), strict=True)]
+    return "\n".join([f"struct {entry.name}_result {{", *members, "};", "", ""])
 
 
 def _parameter(leaf: Leaf) -> str:
@@ -55,6 +63,8 @@ def _method(package: Package, entry: EntryInterface) -> str:
     results = [leaf for leaf in entry.results if leaf.in_c]
     types = [_result_type(leaf) for leaf in results]
     returned = "void" if not types else types[0] if len(types) == 1 else f"std::tuple<{', '.join(types)}>"
+    if entry.fields is not None:
+        returned = f"{entry.name}_result"
     stateful = bool(package.state)
     parameters = [*(["State &state"] if stateful else []), *map(_parameter, arguments)]
     lines = [f"    {returned} {entry.name}({', '.join(parameters)})", "    {"]
@@ -64,8 +74,8 @@ def _method(package: Package, entry: EntryInterface) -> str:
         passed += [f"&out_{leaf.name}", *([f"&out_{leaf.count}"] if leaf.is_list else [])]
     lines.append(f"        check(::{package.name}_{entry.name}({', '.join(passed)}));")
     values = [_taken(package, leaf) for leaf in results]
-    if len(values) == 1:
+    if len(values) == 1 and entry.fields is None:
         lines.append(f"        return {values[0]};")
-    elif values:
+    elif values or entry.fields is not None:
         lines.append(f"        return {{{', '.join(values)}}};")
     return "\n".join(piece for line in [*lines, "    }", ""] for piece in wrap(line))

@@ -57,6 +57,7 @@ def _files(package: Package) -> dict[str, str | bytes]:
         f"python/{name}_library.py": fill("name_library.py", name=name),
         f"python/{name}_signals.py": fill("name_signals.py"),
         f"python/{name}_messages.py": fill("name_messages.py"),
+        f"python/{name}_structs.py": fill("name_structs.py"),
         "pip/__init__.py": fill("pip_module.py", name=name),
         "CMakeLists.txt": _cmake(package),
         "pyproject.toml": _pyproject(package),

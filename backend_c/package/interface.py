@@ -76,6 +76,7 @@ class EntryInterface:
     python: the trees of parameters and results by which the Python loader binds arguments (see NAME.py).
     state: the numbers of the leaves of the state that the entry takes.
     written: the numbers of the arguments to whose tensors the entry may write.
+    fields: the members of the struct that C++ returns, one for each result in C; None if the result has no names.
     """
 
     name: str
@@ -87,6 +88,7 @@ class EntryInterface:
     python: dict[str, Any]
     state: tuple[int, ...]
     written: frozenset[int]
+    fields: tuple[str, ...] | None
 
 
 @dataclass(frozen=True)

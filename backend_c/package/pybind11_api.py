@@ -114,7 +114,7 @@ class _Entry:
         passed = ", ".join([*(["state"] if self.package.state else []), *self.passed])
         call = f"self.run(arguments, [&](Context &context{state}) {{ return context.{self.entry.name}({passed}); }});"
         names = ", ".join(f"r{i}" for i in range(len(leaves)))
-        many = len(leaves) > 1
+        many = len(leaves) > 1 or (leaves and self.entry.fields is not None)
         left = "" if not leaves else f"auto [{names}] = " if many else f"auto {names} = "
         taken = ["Loaded &self", "Arguments &arguments", *_parameters(self.entry)]
         lines = [
@@ -154,13 +154,25 @@ class _Entry:
                 for i in range(2):
                     self.number += 1
                     self.passed.append(f"{made}[{i}]")
+            case "object":
+                for name_of_part, item in zip(spec["fields"], spec["items"], strict=True):
+                    made = self.fresh()
+                    text = c_string(name_of_part)
+                    self.lines.append(f"py::object {made} = arguments.attribute({value}, {quoted}, {text});")
+                    self.take(made, item, f"{name}.{name_of_part}")
+            case "tuple" if spec["class"] == "list":
+                made = self.fresh()
+                self.lines.append(f"auto {made} = arguments.items({value}, {quoted}, {len(spec['items'])});")
+                for i, item in enumerate(spec["items"]):
+                    self.take(f"{made}[{i}]", item, f"{name}[{i}]")
+                self.lines.append(f"unused({made});")
             case "tuple":
                 made = self.fresh()
                 self.lines.append(f"auto {made} = arguments.tuple({value}, {quoted}, {len(spec['items'])});")
                 for i, item in enumerate(spec["items"]):
                     self.take(f"py::object({made}[{i}])", item, f"{name}[{i}]")
             case _:
-                made, keys = self.fresh(), ", ".join(map(c_string, spec["keys"]))
+                made, keys = self.fresh(), ", ".join(map(self.constants.of, spec["keys"]))
                 self.lines.append(f"auto {made} = arguments.dict({value}, {quoted}, {{{keys}}});")
                 for i, (key, item) in enumerate(zip(spec["keys"], spec["items"], strict=True)):
                     self.take(f"{made}[{i}]", item, f"{name}[{key!r}]")
@@ -195,7 +207,7 @@ class _Entry:
                 return f"give(r{next(self.results)[0]}, form)"
             case "dict":
                 pairs = zip(spec["keys"], map(self.give, spec["items"]), strict=True)
-                return f"give_dict({{{', '.join(f'{{{c_string(key)}, {item}}}' for key, item in pairs)}}})"
+                return f"give_dict({{{', '.join(f'{{{self.constants.of(key)}, {item}}}' for key, item in pairs)}}})"
         if spec["class"] == "complex":
             parts = [f"r{next(self.results)[0]}" for _ in range(2)]
             return f"give_complex({', '.join(parts)})"

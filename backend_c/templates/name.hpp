@@ -175,7 +175,7 @@ private:
     std::unique_ptr<@{name}_model, Free> model_;
 };
 
-@{state}// Calls the entries; one for each thread. The model must outlive it.
+@{state}@{results}// Calls the entries; one for each thread. The model must outlive it.
 class Context {
 public:
     explicit Context(const Model &model) : context_(@{name}_context_new(model.get()))

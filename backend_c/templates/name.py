@@ -43,6 +43,8 @@ def _part(name, is_shared=False):
 
 library, signals = _part("library"), _part("signals", is_shared=True).signals
 messages = _part("messages", is_shared=True)
+structs = _part("structs", is_shared=True)
+DLTensor, Managed, Text, NUMBERS = structs.DLTensor, structs.Managed, structs.Text, structs.NUMBERS
 DTYPES = {
     "bool": np.bool_,
     "u8": np.uint8,
@@ -67,75 +69,17 @@ OPAQUE = object()  # stands for a default or value that is no constant
 # ---- the C side ----
 
 
-class DLTensor(c.Structure):
-    _fields_ = [
-        ("data", c.c_void_p),
-        ("device", c.c_int32 * 2),
-        ("ndim", c.c_int32),
-        ("code", c.c_uint8),
-        ("bits", c.c_uint8),
-        ("lanes", c.c_uint16),
-        ("shape", c.POINTER(c.c_int64)),
-        ("strides", c.POINTER(c.c_int64)),
-        ("byte_offset", c.c_uint64),
-    ]
-
-
-class Text(c.Structure):
-    _fields_ = [("data", c.c_void_p), ("n", c.c_int64)]
-
-    def __str__(self):
-        return c.string_at(self.data, self.n).decode(errors="surrogatepass")
-
-
-NUMBERS = {"i64": (int, c.c_int64), "f64": (float, c.c_double), "bool": (bool, c.c_bool), "str": (str, Text)}
-
-
-class Managed(c.Structure):
-    pass
-
-
-Deleter = c.CFUNCTYPE(None, c.POINTER(Managed))
-Managed._fields_ = [
-    ("version", c.c_uint32 * 2),
-    ("manager_ctx", c.c_void_p),
-    ("deleter", Deleter),
-    ("flags", c.c_uint64),
-    ("tensor", DLTensor),
-]
-
-
-class Error(c.Structure):
-    _fields_ = [
-        ("type", c.c_char_p),
-        ("message", c.c_char_p),
-        ("file", c.c_char_p),
-        ("function", c.c_char_p),
-        ("text", c.c_char_p),
-        ("line", c.c_int),
-        ("traceback", c.c_char_p),
-    ]
-
-
-Print = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)
-Warn = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_char_p, c.c_char_p, c.c_int)
-
-
-class Output(c.Structure):
-    _fields_ = [("print", Print), ("warn", Warn), ("user", c.c_void_p)]
-
-
-@Print
+@structs.Print
 def _print(user, text):
     messages.write(text)
 
 
-@Warn
+@structs.Warn
 def _warn(user, category, message, file, line):
     messages.warn(category, message, file, line)
 
 
-_OUTPUT = Output(_print, _warn, None)
+_OUTPUT = structs.Output(_print, _warn, None)
 
 
 def _library(manifest):
@@ -147,7 +91,7 @@ def _library(manifest):
         if hasattr(lib, f"{NAME}_{function}"):
             getattr(lib, f"{NAME}_{function}").restype = c.c_bool
     getattr(lib, f"{NAME}_level").restype = c.c_char_p
-    getattr(lib, f"{NAME}_last_error").restype = c.POINTER(Error)
+    getattr(lib, f"{NAME}_last_error").restype = c.POINTER(structs.Error)
     return lib
 
 
@@ -181,9 +125,17 @@ class Arguments:
                 raise TypeError(f"argument '{name}': expected complex, got {type(value).__name__}")
             for item, of in zip((value.real, value.imag), spec["items"], strict=True):
                 self.add(item, of, name)
+        elif kind == "object":
+            for field, of in zip(spec["fields"], spec["items"], strict=True):
+                if not hasattr(value, field):
+                    what = f"expected an object with the attribute '{field}', got {type(value).__name__}"
+                    raise TypeError(f"argument '{name}': {what}")
+                self.add(getattr(value, field), of, f"{name}.{field}")
         elif kind == "tuple":
-            if not isinstance(value, tuple) or len(value) != len(spec["items"]):
-                raise TypeError(f"argument '{name}': expected a tuple of {len(spec['items'])}")
+            fits = type(value) is list if spec["class"] == "list" else isinstance(value, tuple)
+            if not fits or len(value) != len(spec["items"]):
+                what = "list" if spec["class"] == "list" else "tuple"
+                raise TypeError(f"argument '{name}': expected a {what} of {len(spec['items'])}")
             for i, (item, of) in enumerate(zip(value, spec["items"], strict=True)):
                 self.add(item, of, f"{name}[{i}]")
         else:

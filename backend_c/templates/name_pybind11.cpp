@@ -185,7 +185,7 @@ inline py::object give_complex(double real, double imaginary)
     return py::reinterpret_steal<py::object>(PyComplex_FromDoubles(real, imaginary));
 }
 
-inline py::object give_dict(std::initializer_list<std::pair<const char *, py::object>> items)
+inline py::object give_dict(std::initializer_list<std::pair<py::object, py::object>> items)
 {
     py::dict out;
     for (const auto &[key, value] : items) out[key] = value;

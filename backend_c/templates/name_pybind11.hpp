@@ -375,20 +375,35 @@ public:
         return py::reinterpret_borrow<py::tuple>(value);
     }
     // Return the values of a dict, which has these keys in this order.
-    std::vector<py::object> dict(py::handle value, const char *name, std::initializer_list<std::string> keys)
+    std::vector<py::object> dict(py::handle value, const char *name, std::initializer_list<py::object> keys)
     {
         std::vector<py::object> values;
         bool fits = PyDict_Check(value.ptr()) && PyDict_Size(value.ptr()) == static_cast<py::ssize_t>(keys.size());
         auto key = keys.begin();
         if (fits)
             for (auto item : py::reinterpret_borrow<py::dict>(value)) {
-                fits = fits && PyUnicode_Check(item.first.ptr()) && item.first.cast<std::string>() == *key++;
+                fits = fits && item.first.equal(*key++);
                 values.push_back(py::reinterpret_borrow<py::object>(item.second));
             }
         if (fits) return values;
-        std::string wanted;
-        for (const std::string &each : keys) wanted += (wanted.empty() ? "'" : ", '") + each + "'";
-        throw py::type_error(Name{name}.quoted() + ": expected a dict with the keys [" + wanted + "], in this order");
+        py::list wanted;
+        for (const py::object &each : keys) wanted.append(each);
+        throw py::type_error(Name{name}.quoted() + ": expected a dict with the keys " + py::repr(wanted).cast<std::string>() +
+                             ", in this order");
+    }
+    // Return the items of a list of known length.
+    std::vector<py::object> items(py::handle value, const char *name, size_t n)
+    {
+        if (!PyList_CheckExact(value.ptr()) || PyList_GET_SIZE(value.ptr()) != static_cast<py::ssize_t>(n))
+            throw py::type_error(Name{name}.quoted() + ": expected a list of " + std::to_string(n));
+        std::vector<py::object> out;
+        for (py::handle item : py::reinterpret_borrow<py::list>(value)) out.push_back(py::reinterpret_borrow<py::object>(item));
+        return out;
+    }
+    py::object attribute(py::handle value, const char *name, const char *of)
+    {
+        if (!py::hasattr(value, of)) refuse({name}, std::string("an object with the attribute '") + of + "'", value);
+        return value.attr(of);
     }
     void known(py::handle value, const char *name, const py::object &constant)
     {

@@ -126,6 +126,10 @@ def _linked(name: str, entries: Sequence[Entry]) -> tuple[list[Entry], Module]:
                 name_of[id(tensor)] = names.fresh(late.name)
             params[late.name] = name_of[id(tensor)]
         targets = {slot.target: i for i, slot in enumerate(entry.kept) if slot.target is not None}
+        for op in entry.module.walk():
+            if op.name == "state.set" and op.attrs["target"] not in targets:
+                problem = "the code changes a dict or an object of the caller, which the C API cannot give back"
+                raise CompileError(Diagnostic(op.loc, problem, "return the new values, and let the caller set them"))
         parts.append(Part(entry.module, params, targets))
         tensors = [late._replace(name=params[late.name]) for late in entry.tensors]
         renamed.append(replace(entry, tensors=tensors))

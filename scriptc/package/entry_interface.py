@@ -14,7 +14,16 @@ from scriptc.backend_c.package.reserved import KEYWORDS, MACROS
 from scriptc.driver.target import Target
 from scriptc.frontend.entry import Entry
 from scriptc.frontend.environment import specs as front
-from scriptc.frontend.environment.results import ArrayMaker, Chooser, LeafMaker, NumpyScalarMaker
+from scriptc.frontend.environment.results import (
+    ArrayMaker,
+    Chooser,
+    DequeMaker,
+    DictMaker,
+    LeafMaker,
+    Maker,
+    MappingMaker,
+    NumpyScalarMaker,
+)
 from scriptc.ir.core import Func
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.package.state_leaves import written_arguments
@@ -27,13 +36,11 @@ context_set_read_only context_set_stack context_set_check context_seed seed stat
 state_new state_free state_reset state_copy state_save state_load
 last_error free_tensors free_array model get set_threads entries check copy exceptions
 Context Free context_""".split()
-_FOREIGN: dict[type[front.Spec], tuple[str, str]] = {
+_FOREIGN: dict[type[front.Spec], tuple[str, str]] = {  # what cannot cross, and what to write instead
     front.InstanceSpec: ("an object that exists at run time", "return its numbers and tensors"),
-    front.MapSpec: ("a dict with keys known only at run time", "pass a list of the keys and one of the values"),
-    front.SetSpec: ("a set", "pass a sorted list"),
-    front.ObjectSpec: ("an object", "pass its attributes"),
-    front.ItemsSpec: ("a list of items of different types", "pass a tuple"),
-    front.QueueSpec: ("a deque", "pass a list"),
+    front.MapSpec: ("a dict with keys known only at run time", "use a list of the keys and a list of the values"),
+    front.SetSpec: ("a set", "use a sorted list"),
+    front.QueueSpec: ("a deque", "pass a list, or make the deque part of the state"),
     front.PlaceSpec: ("an object that is also an argument, or a part of one,", "return its attributes"),
 }
 _CONSTANTS = (bool, int, float, str, type(None))
@@ -67,10 +74,9 @@ class _Describer:
         self.baked: list[str] = []
 
     def describe(self, name: str, group: str, target: Target, state: tuple[int, ...]) -> EntryInterface:
-        if any(isinstance(store.owner, front.PlaceSpec) for store in self.entry.write_backs):
-            raise self.refusal("it changes a dict of the caller, which the C API cannot give back", "return a new dict")
         arguments = [leaf for arg in self.entry.args for leaf in self.leaves(arg.spec, arg.name, argument=True)]
         results = self.leaves(self.entry.result, "result", argument=False)
+        fields = self.fields(results) if _is_named(self.entry.result) else None
         tree = {
             "parameters": [self.parameter(target, arg) for arg in self.entry.args],
             "result": self.tree(self.entry.result),
@@ -78,7 +84,7 @@ class _Describer:
         declared = f"{target.func.__qualname__}, {re.split(r'[/]', self.loc.file)[-1]}:{self.loc.line}"
         written = frozenset(written_arguments(self.func, range(len(arguments))))
         return EntryInterface(
-            name, group, declared, tuple(arguments), tuple(results), tuple(self.baked), tree, state, written
+            name, group, declared, tuple(arguments), tuple(results), tuple(self.baked), tree, state, written, fields
         )
 
     def leaves(self, spec: front.Spec, name: str, *, argument: bool) -> list[Leaf]:
@@ -87,7 +93,13 @@ class _Describer:
                 if argument:
                     self.baked.append(f"{name} = {_short(obj)}")
                 return []
-            case front.TupleSpec(items):
+            case front.TupleSpec(items, cls):
+                parts = zip(_field_names(cls, len(items)) or range(len(items)), items, strict=True)
+                return [leaf for key, s in parts for leaf in self.leaves(s, f"{name}_{key}", argument=argument)]
+            case front.ObjectSpec(_, keys, items):
+                parts = zip(keys, items, strict=True)
+                return [leaf for key, s in parts for leaf in self.leaves(s, f"{name}_{key}", argument=argument)]
+            case front.ItemsSpec(items):
                 return [leaf for i, s in enumerate(items) for leaf in self.leaves(s, f"{name}_{i}", argument=argument)]
             case front.DictSpec(keys, items):
                 pairs = zip(keys, items, strict=True)
@@ -107,8 +119,17 @@ class _Describer:
                 return [Leaf(self.fresh(name), "tensor", False, dtype, sizes)]
             case front.ScalarSpec(kind):
                 return [Leaf(self.fresh(name), kind)]
-        what, hint = _FOREIGN.get(type(spec), ("a list of lists, tuples or None", "pass flat lists, or tensors"))
+        what, hint = _FOREIGN.get(type(spec)) or _list_refusal(spec)
         raise self.refusal(f"'{name}' is {what}, which the C API cannot pass", hint)
+
+    def fields(self, results: list[Leaf]) -> tuple[str, ...]:
+        """Return the members of the struct in C++ that holds the results: the names of the leaves without `result_`."""
+        names, found = CNames(), []
+        for leaf in filter(lambda leaf: leaf.in_c, results):
+            wish = leaf.name.removeprefix("result_")
+            wish = f"item_{wish}" if wish[:1].isdigit() else f"{wish}_" if wish in KEYWORDS | MACROS else wish
+            found.append(names.fresh(wish))
+        return tuple(found)
 
     def fresh(self, wish: str) -> str:
         """Return a fresh name for a leaf.
@@ -128,6 +149,8 @@ class _Describer:
         match spec:
             case front.ConstantSpec(obj) if isinstance(obj, _CONSTANTS):
                 return {"is": "known", "value": obj}
+            case front.ConstantSpec(obj) if type(obj) is tuple and all(isinstance(item, _CONSTANTS) for item in obj):
+                return {"is": "tuple", "class": "tuple", "fields": None, "items": [{"is": "known", "value": o} for o in obj]}
             case front.ConstantSpec(obj):
                 if not argument:
                     what = f"the result contains {_short(obj)}, which exists only in Python"
@@ -143,22 +166,36 @@ class _Describer:
                 # loaders give arrays for tensors
                 return self.tree(item)
             case front.TupleSpec(_, Chooser()):
-                raise self.refusal("the result may have one of several types", "return a value of one type")
+                what = "the result may have one of several types, which the C API cannot pass"
+                raise self.refusal(what, "return values of one type, such as a flag beside a tensor in the place of None")
+            case front.TupleSpec((_, content), DequeMaker()):
+                return self.tree(content)  # loaders give a list
+            case front.TupleSpec(items, DictMaker(keys=tuple(keys))):
+                return self.dict_tree(keys, items, argument=argument)
             case front.TupleSpec(items, cls):
-                fields = getattr(cls, "_fields", None) or getattr(cls, "__match_args__", None)
+                fields = _field_names(cls, len(items))
                 parts = [self.tree(item, argument=argument) for item in items]
-                return {
-                    "is": "tuple",
-                    "class": cls.__name__,
-                    "fields": list(fields) if fields else None,
-                    "items": parts,
-                }
+                named = fields is not None and all(re.fullmatch(r"[^\W\d_]\w*", field) for field in fields)
+                return {"is": "tuple", "class": cls.__name__, "fields": list(fields or ()) if named else None, "items": parts}
+            case front.ItemsSpec(items):
+                parts = [self.tree(item, argument=argument) for item in items]
+                return {"is": "tuple", "class": "list", "fields": None, "items": parts}
+            case front.ObjectSpec(cls, names, items):
+                parts = [self.tree(item, argument=argument) for item in items]
+                for name, part in zip(names, parts, strict=True):
+                    if part["is"] == "opaque":
+                        what = f"the attribute '{name}' of the argument is {part['text']}, which the C API cannot pass"
+                        raise self.refusal(what, "use tensors, numbers and strings as attributes")
+                return {"is": "object", "class": cls.__name__, "fields": list(names), "items": parts}
             case front.DictSpec(keys, items):
-                if not all(isinstance(key, str) for key in keys):
-                    raise self.refusal("the C API cannot pass a dict whose keys are not strings", "use strings as keys")
-                parts = [self.tree(item, argument=argument) for item in items]
-                return {"is": "dict", "keys": list(keys), "items": parts}
+                return self.dict_tree(keys, items, argument=argument)
         raise AssertionError(spec)  # refused by `leaves`
+
+    def dict_tree(self, keys: tuple[Any, ...], items: tuple[front.Spec, ...], *, argument: bool) -> dict[str, Any]:
+        if not all(type(key) in (str, int) for key in keys):
+            raise self.refusal("the C API cannot pass a dict whose keys are neither strings nor ints", "use strings as keys")
+        parts = [self.tree(item, argument=argument) for item in items]
+        return {"is": "dict", "keys": list(keys), "items": parts}
 
     def parameter(self, target: Target, arg: front.ArgSpec) -> dict[str, Any]:
         parameter = target.signature.parameters[arg.name]
@@ -170,6 +207,41 @@ class _Describer:
 
     def refusal(self, message: str, hint: str) -> CompileError:
         return CompileError(Diagnostic(self.loc, message, hint))
+
+
+def _field_names(cls: Any, n: int) -> tuple[str, ...] | None:
+    """Return the names of the parts of a named tuple, a dataclass or another object with known attributes."""
+    match cls:
+        case MappingMaker(names=names, keys=keys, places=places):
+            found = dict(reversed([*zip(places, (*names, *keys), strict=True)]))
+            names = tuple(found[place] for place in sorted(found))
+        case Maker(names=names):
+            pass
+        case _:
+            names = getattr(cls, "_fields", None) or getattr(cls, "__match_args__", None) or ()
+    return tuple(names) if len(names) == n and all(isinstance(name, str) and name.isidentifier() for name in names) else None
+
+
+def _is_named(spec: front.Spec) -> bool:
+    """Return whether a result is a dict or has named parts."""
+    match spec:
+        case front.DictSpec() | front.TupleSpec(_, DictMaker()):
+            return True
+        case front.TupleSpec(items, cls):
+            return _field_names(cls, len(items)) is not None
+    return False
+
+
+def _list_refusal(spec: front.Spec) -> tuple[str, str]:
+    """Return what a list that cannot cross is, and what to write instead."""
+    match getattr(spec, "elem", None):
+        case front.ListSpec():
+            return "a list of lists", "use one list of all items and a list of the lengths, or a tensor"
+        case front.TupleSpec() | front.InstanceSpec() | front.DictSpec():
+            return "a list of tuples or objects", "use one list for each part"
+        case front.OptionalSpec():
+            return "a list with items that are None", "use a list of the items and a list of flags"
+    return "a list of containers", "use flat lists, or tensors"
 
 
 def _short(obj: Any) -> str:
