@@ -17,6 +17,7 @@ from scriptc.backend_c.package.reserved import is_taken
 from scriptc.driver.options import Options
 from scriptc.driver.package_pipeline import EntryTarget, translate_package
 from scriptc.driver.source_paths import path_printer, user_rows
+from scriptc.driver.streams import StreamRequest
 from scriptc.driver.target import target_of
 from scriptc.driver.tracebacks import shortened
 from scriptc.inspect.weight_rounding import rounded, rounded_weights
@@ -38,6 +39,7 @@ def build(
     march: str = "",
     source_paths: str = "absolute",
     bindings: str | None = None,
+    stream: str | tuple[str, int] | None = None,
     **options: Any,
 ) -> Path:
     """Compile a model for calls like the example, and write a package to `out`. Return the directory.
@@ -58,6 +60,8 @@ def build(
         topmost package, or "strip" for the file's name alone.
     bindings: "pybind11" adds an extension module of Python, NAME_pybind11, which takes numpy arrays, torch tensors and
         whatever else has `__dlpack__`. CMake and pip build it; it needs neither torch nor numpy to be built.
+    stream: the name of an argument that is a sequence, or (name, dim). The entry then takes the sequence in chunks, and is
+        named "step" if it has no name. The values that its loops along the time carry become the state.
     options: see `CompileOptions`; `freeze` is True by default.
 
     Raises CompileError if the program cannot be compiled or the C API cannot pass a value, FileExistsError if `out`
@@ -69,7 +73,10 @@ def build(
     label = name if name is not None else re.sub(r"\W", "_", folder.resolve().name, flags=re.ASCII)
     _check_name(label)
     directory.check_replaceable(folder)
-    named = _entries(model, example_args)
+    request = None if stream is None else StreamRequest(*((stream, None) if isinstance(stream, str) else stream))
+    named = _entries(model, example_args, request)
+    if request is not None and not any(entry.target.stream for entry in named):
+        raise ValueError(f"stream={request.argument!r}: no entry has such an argument")
     targets = [each.target for each in named]
     if not torch.empty(0).device.type == "cpu":
         raise RuntimeError("scriptc.build needs the CPU as the default device")
@@ -120,12 +127,15 @@ class _NamedEntry(NamedTuple):
     target: EntryTarget
 
 
-def _entries(model: Any, example_args: tuple[Any, ...]) -> list[_NamedEntry]:
-    """Return the entries with their bound example arguments, one for each signature."""
+def _entries(model: Any, example_args: tuple[Any, ...], stream: StreamRequest | None) -> list[_NamedEntry]:
+    """Return the entries with their bound example arguments, one for each signature.
+
+    stream: of each entry that has the argument.
+    """
     if not isinstance(model, dict):
         several = len(example_args) == 1 and isinstance(example_args[0], Signatures)
-        made = _Names()
-        made.add(target_of(model).func.__name__, model, example_args[0] if several else example_args)
+        made = _Names(stream)
+        made.add("step" if stream else target_of(model).func.__name__, model, example_args[0] if several else example_args)
         return made.entries
     if example_args:
         raise TypeError(
@@ -133,7 +143,7 @@ def _entries(model: Any, example_args: tuple[Any, ...]) -> list[_NamedEntry]:
         )
     if not model:
         raise ValueError("the dict of entries is empty: give one entry or more")
-    made = _Names()
+    made = _Names(stream)
     for key, (function, args) in model.items():
         made.add(key, function, args)
     return made.entries
@@ -142,7 +152,8 @@ def _entries(model: Any, example_args: tuple[Any, ...]) -> list[_NamedEntry]:
 class _Names:
     """Collect entries, and give them names."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: StreamRequest | None) -> None:
+        self.stream = stream
         self.entries: list[_NamedEntry] = []
 
     def add(self, key: str, function: Any, args: tuple[Any, ...] | Signatures) -> None:
@@ -156,4 +167,6 @@ class _Names:
             name = entry_name(wish or (key if i == 0 else f"{key}_{i + 1}"))
             if name in (entry.name for entry in self.entries):
                 raise ValueError(f"a signature of {key!r} would be named {name} in C, as another entry is: name it otherwise")
-            self.entries.append(_NamedEntry(name, group, EntryTarget(target, target.bind(call, {}))))
+            streams = self.stream is not None and self.stream.argument in target.signature.parameters
+            bound = EntryTarget(target, target.bind(call, {}), self.stream if streams else None)
+            self.entries.append(_NamedEntry(name, group, bound))

@@ -108,7 +108,7 @@ def build(options: argparse.Namespace) -> int:
     if kwargs:
         raise UserError("build takes the arguments of the call by position")
     _bound(options, model, call)
-    names = ("out", "name", "embed_weights", "march", "source_paths", "bindings")
+    names = ("out", "name", "embed_weights", "march", "source_paths", "bindings", "stream")
     written = {name: getattr(options, name) for name in names}
     try:
         _called(scriptc.build, model, *args, **written, **chosen)

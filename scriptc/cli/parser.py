@@ -69,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument("--name", help="name of the library and prefix of its C functions (default: that of DIR)")
     build.add_argument("--embed-weights", action="store_true", help="compile the weights into the library, not a file")
     build.add_argument("--march", default="", help="the only kind of machine, such as native (default: all kinds)")
+    build.add_argument("--stream", metavar="ARGUMENT", help="take this argument, a sequence, in chunks")
     build.add_argument("--bindings", choices=("pybind11",), help="also write an extension module of Python")
     build.add_argument("--source-paths", choices=("absolute", "relative", "strip"), default="absolute",
                        help="how errors and the C name Python files: relative to the topmost package's folder, or the "

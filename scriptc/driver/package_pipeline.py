@@ -13,6 +13,7 @@ from scriptc.backend_c.emit import CProgram, emit_program
 from scriptc.driver.garbage_collector import collector_paused
 from scriptc.driver.options import Options
 from scriptc.driver.pipeline import differentiate_inside, run_passes
+from scriptc.driver.streams import Streamed, StreamRequest, streamed
 from scriptc.driver.target import Target
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment.shared_state import SharedState
@@ -28,10 +29,11 @@ from scriptc.runtime.bridge import stack_left
 
 @dataclass(frozen=True)
 class EntryTarget:
-    """An entry of a package: its function, and the arguments of an example call."""
+    """An entry of a package: its function, the arguments of an example call, and the argument that comes in chunks."""
 
     target: Target
     arguments: Mapping[str, Any]
+    stream: StreamRequest | None = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class TranslatedPackage:
     module: the IR after the passes. The function of an entry takes its arguments, then the leaves of the slots that it uses.
     slots: the state that some entry uses. The target of a slot that no entry sets is None.
     uses: for each entry the numbers of the slots that it uses, in order.
+    streams: for each entry how it takes chunks, None if it does not.
     """
 
     entries: tuple[Entry, ...]
@@ -49,6 +52,7 @@ class TranslatedPackage:
     program: CProgram
     slots: tuple[Kept, ...]
     uses: tuple[tuple[int, ...], ...]
+    streams: tuple[Streamed | None, ...]
 
     def functions(self) -> list[Func]:
         """Return the IR functions of the entries."""
@@ -64,6 +68,7 @@ def translate_package(
     name: of a package with several entries. names: see `SharedState`. path: see `backend_c.locations.LocTable`.
     """
     entries = _read_all(targets, options, SharedState(names))
+    entries, streams = streamed(entries, [target.stream for target in targets])
     for entry in entries:
         with _faults_at(entry.module):
             verify(entry.module, READ)
@@ -75,7 +80,7 @@ def translate_package(
         program = emit_program(
             module, debug=options.debug, profile=options.profile, flush_denormals=options.flush_denormals, path=path
         )
-    return TranslatedPackage(tuple(entries), module, program, slots, uses)
+    return TranslatedPackage(tuple(entries), module, program, slots, uses, tuple(streams))
 
 
 class _faults_at:

@@ -16,12 +16,14 @@ import torch
 
 from scriptc.backend_c.package.interface import Array, Pair
 from scriptc.driver.package_pipeline import EntryTarget, TranslatedPackage
+from scriptc.driver.streams import Streamed
 from scriptc.frontend.entry import Entry
 from scriptc.frontend.environment import specs
 from scriptc.inspect.resized_arguments import ResizedArguments, SizeLocation, elements_of
 from scriptc.inspect.snapshots import copied_receiver, copied_receivers, forked_generators
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.dtypes import FLOATING, FROM_TORCH
+from scriptc.package.chunked_calls import ChunkedCalls
 
 MIN_PAIRS, MAX_PAIRS = 5, 8
 SECONDS = 15.0  # the most time that calls in other sizes may take
@@ -36,8 +38,8 @@ def record(package: TranslatedPackage, targets: Sequence[EntryTarget]) -> tuple[
     are those of the example, and the calls of several entries alternate.
     """
     draws = draws_random_numbers(package.module)
-    rows = enumerate(zip(targets, package.entries, strict=True))
-    recorders = [_Recorder(each, entry, i, draws=draws) for i, (each, entry) in rows]
+    rows = enumerate(zip(targets, package.entries, package.streams, strict=True))
+    recorders = [_Recorder(each, entry, i, stream, draws=draws) for i, (each, entry, stream) in rows]
     if package.slots:
         return tuple(_Sequence(recorders).run())
     return tuple(pair for recorder in recorders for pair in recorder.run())
@@ -81,6 +83,7 @@ class _Sequence:
         copies = receivers if self.in_place else copied_receivers(receivers)
         for recorder, receiver in zip(self.recorders, copies, strict=True):
             recorder.receiver, recorder.wide = receiver, _widened(recorder.target.receiver)
+            recorder.restart()
             recorder.has_references = not self.in_place and not self.alternates
 
     def while_accepted(self, fresh: bool) -> list[Pair]:
@@ -98,7 +101,7 @@ class _Sequence:
 
 
 class _Recorder:
-    def __init__(self, call: EntryTarget, entry: Entry, index: int, *, draws: bool):
+    def __init__(self, call: EntryTarget, entry: Entry, index: int, stream: Streamed | None, *, draws: bool):
         self.target, self.entry, self.index = call.target, entry, index
         self.example = dict(call.arguments)
         self.resized = ResizedArguments(entry, self.example, lambda varied: bool(self.attempt(varied)))
@@ -106,8 +109,14 @@ class _Recorder:
         self.wide = _widened(self.target.receiver)
         self.has_references = True
         self.in_grad_mode = any(g.kind == "GRAD_MODE_IS" and g.expected for g in entry.guards)
+        self.stream = stream
+        self.chunks: ChunkedCalls | None = None
         self.draws = draws  # in float64 torch draws other numbers
         self.deadline = time.monotonic() + SECONDS
+
+    def restart(self) -> None:
+        """Begin the sequence of chunks anew."""
+        self.chunks = ChunkedCalls(self.stream) if self.stream is not None else None
 
     def run(self) -> list[Pair]:
         pairs = [self.call(self.resized.make({}, fresh=False))]
@@ -140,11 +149,20 @@ class _Recorder:
     # ---- calls ----
 
     def call(self, arguments: dict[str, Any]) -> Pair:
+        if self.chunks is not None:
+            return self.call_of_chunk(self.chunks, arguments)
         # The arguments are recorded first, because the call may write to them.
         given = [_recorded(leaf) for arg in self.entry.args for leaf in specs.values_of(arg.spec, arguments[arg.name])]
         wide = _wide(arguments)
         expected = list(specs.values_of(self.entry.result, self.eager(self.receiver, arguments)))
         return Pair(self.index, given, [_recorded(leaf) for leaf in expected], self.references(wide, expected))
+
+    def call_of_chunk(self, chunks: ChunkedCalls, arguments: dict[str, Any]) -> Pair:
+        chunk = chunks.chunk(arguments)
+        given = [_recorded(leaf) for arg in self.entry.args for leaf in specs.values_of(arg.spec, chunk[arg.name])]
+        results = self.eager(copied_receiver(self.target.receiver), chunks.whole(chunk))
+        expected = chunks.part(list(specs.values_of(self.entry.result, results)))
+        return Pair(self.index, given, [_recorded(leaf) for leaf in expected], [None] * len(expected))
 
     def eager(self, receiver: Any, arguments: dict[str, Any]) -> Any:
         bound = self.target.signature.bind_partial()
