@@ -176,10 +176,10 @@ def test_recorded_calls(folder: Path, tmp_path: Path) -> None:
     assert len(pairs) >= 5 * len(ENTRIES) and not done.returncode, done.stdout + done.stderr
 
 
-def nested(x: Tensor) -> Any:
+def deep(x: Tensor) -> Any:
     out = []
     for i in range(x.size(0)):
-        out.append([x] * i)
+        out.append([[x], [x] * i])
     return out
 
 
@@ -233,7 +233,7 @@ def calls(config: Config) -> Tensor:
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        (nested, (X,), r"'result' is a list of lists, .*\n(.*\n)*.*one list of all items and a list of the lengths"),
+        (deep, (X,), r"'result' is a list of lists of containers.*\n(.*\n)*.*flat lists"),
         (pairs, (X,), r"'result' is a list of tuples or objects, .*\n(.*\n)*.*one list for each part"),
         (keys, (X,), r"'result' is a dict with keys known only at run time, .*\n(.*\n)*.*a list of the keys"),
         (a_set, (5,), r"'result' is a set, .*\n(.*\n)*.*a sorted list"),
@@ -242,7 +242,7 @@ def calls(config: Config) -> Tensor:
         (sets_key, ({"k": X}, X), r"changes a dict or an object of the caller, .*\n.*d\[.k.\] = x"),
         (sets_attribute, (Config(1.0, True, X),), r"changes a dict or an object of the caller, .*\n.*config.scale = "),
         (sets_item, ([X, 2],), r"changes a dict or an object of the caller, .*\n.*items\[1\] = "),
-        (first, ([[X], [X]],), r"'rows' is a list of lists"),
+        (first, ([[(X, 1)], [(X, 2)]],), r"'rows' is a list of lists of containers"),
         (of_key, ({1: X, 2: X}, 1), r"'table' is a dict with keys known only at run time"),
         (calls, (Config(torch.relu, True, X),), r"the attribute 'scale' of the argument is a builtin"),
     ],

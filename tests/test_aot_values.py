@@ -92,14 +92,14 @@ def loaded(function: Callable[..., Any], *args: Any, folder: Path, **options: An
     return scriptc.load(scriptc.build(function, *args, out=folder / "it", optimize=0, march="native", **options))
 
 
-def check_headers(folder: Path) -> None:
+def check_headers(folder: Path, name: str = "it") -> None:
     """They are clean C99 and C++17."""
-    for language, header in (("c", "it.h"), ("c++", "it.hpp")):
+    for language, header in (("c", f"{name}.h"), ("c++", f"{name}.hpp")):
         standard = {"c": "c99", "c++": "c++17"}[language]
         if compiler := shutil.which("cc" if language == "c" else "c++"):
             flags = [f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-x", language]
             done = subprocess.run(
-                [compiler, *flags, folder / "it" / "include" / header], capture_output=True, text=True
+                [compiler, *flags, folder / name / "include" / header], capture_output=True, text=True
             )
             assert not done.returncode, done.stderr
 

@@ -10,6 +10,7 @@ from scriptc.backend_c.writer import wrap
 from scriptc.ir.dtypes import C_ENUM
 
 LEVELS = ("baseline", "avx2", "avx512")  # of x86-64, from the plainest to the fastest
+_ROWS = {kind: f"SC_ROWS_{kind.upper()}S" for kind in ("tensor", "i64", "f64", "bool", "str")}  # of sc_rows
 
 
 def header(package: Package) -> str:
@@ -176,6 +177,8 @@ def _function(package: Package, index: int, entry: EntryInterface) -> str:
     n, results = len(entry.arguments), entry.results
     lines = [_prototype(package, entry), "{"]
     for leaf in entry.arguments:
+        if leaf.is_nested and leaf.kind != "tensor":
+            lines.append(f"    static const sc_param param_{leaf.name} = {{.name = {c_string(leaf.name)}}};")
         if leaf.kind == "tensor":
             sizes = ", ".join("-1" if size is None else str(size) for size in leaf.sizes) or "0"
             row = f"{{{c_string(leaf.name)}, {C_ENUM[leaf.dtype]}, {len(leaf.sizes)}, {{{sizes}}}}}"
@@ -185,7 +188,7 @@ def _function(package: Package, index: int, entry: EntryInterface) -> str:
     room = n + len(entry.state) + len(package.program.params)
     lines.append(f"    sc_value args[{room or 1}], results[{len(results) or 1}];")
     lines.append("    sc_call_begin(caller);")
-    pointers = [(leaf, name) for leaf in results if leaf.in_c for name in (leaf.name, *([leaf.count] if leaf.is_list else []))]
+    pointers = [(leaf, name) for leaf in results if leaf.in_c for name in leaf.parts()]
     lines += [f"    if ({name}) {line}" for leaf, name in pointers for line in _clear(leaf) if line.startswith(f"*{name} ")]
     for leaf, name in pointers:
         lines.append(f'    if (!{name} && sc_raise(caller->cx, "TypeError", "result \'{leaf.name}\': the pointer is NULL"))')
@@ -220,7 +223,8 @@ def _clear(leaf: Leaf) -> list[str]:
     if not leaf.in_c:
         return []
     if leaf.is_list:
-        return [f"*{leaf.name} = NULL;", f"*{leaf.count} = 0;"]
+        rows = [f"*{leaf.lengths} = NULL;"] if leaf.is_nested else []
+        return [f"*{leaf.name} = NULL;", *rows, f"*{leaf.count} = 0;"]
     if leaf.kind == "str":
         return [f"*{leaf.name} = (scriptc_string){{NULL, 0}};"]
     return [f"*{leaf.name} = {'NULL' if leaf.kind == 'tensor' else '0'};"]
@@ -233,6 +237,9 @@ def _take(leaf: Leaf, i: int) -> str:
         return f'sc_take_str(caller, "{leaf.name}", {leaf.name}, &args[{i}])'
     if not leaf.is_list:
         return f"sc_take_tensor(caller, &param_{leaf.name}, {leaf.name}, &args[{i}])"
+    if leaf.is_nested:
+        passed = ", ".join([_ROWS[leaf.kind], f"&param_{leaf.name}", *leaf.parts()])
+        return f"sc_take_rows(caller, {passed}, &args[{i}])"
     what = f"&param_{leaf.name}" if leaf.kind == "tensor" else f'"{leaf.name}"'
     suffix = "tensors" if leaf.kind == "tensor" else f"{leaf.kind}s"
     return f"sc_take_{suffix}(caller, {what}, {leaf.name}, {leaf.count}, &args[{i}])"
@@ -241,13 +248,18 @@ def _take(leaf: Leaf, i: int) -> str:
 def _give(leaf: Leaf, i: int) -> str:
     if not leaf.is_list:
         return f"sc_give_{leaf.kind}(caller, results[{i}], {leaf.name})"
+    if leaf.is_nested:
+        return f"sc_give_rows(caller, {_ROWS[leaf.kind]}, results[{i}], {', '.join(leaf.parts())})"
     suffix = "tensors" if leaf.kind == "tensor" else f"{leaf.kind}s"
     return f"sc_give_{suffix}(caller, results[{i}], {leaf.name}, {leaf.count})"
 
 
 def _drop(leaf: Leaf) -> list[str]:
+    if leaf.is_nested and leaf.kind == "tensor":
+        return [f"sc_drop_rows({', '.join(leaf.parts())});"]
     if leaf.kind == "tensor":
         return [f"sc_drop_tensors({leaf.name}, {leaf.count});" if leaf.is_list else f"sc_drop_tensor({leaf.name});"]
     if leaf.kind == "str" and not leaf.is_list:
         return [f"free((void *){leaf.name}->data);", *_clear(leaf)]
-    return [f"free(*{leaf.name});", *_clear(leaf)] if leaf.is_list and leaf.in_c else []
+    rows = [f"free(*{leaf.lengths});"] if leaf.is_nested else []
+    return [f"free(*{leaf.name});", *rows, *_clear(leaf)] if leaf.is_list and leaf.in_c else []

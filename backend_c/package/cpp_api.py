@@ -22,6 +22,9 @@ def _struct(entry: EntryInterface) -> str:
 
 
 def _parameter(leaf: Leaf) -> str:
+    if leaf.is_nested:
+        item = {"tensor": "const DLTensor *", "str": "std::string"}.get(leaf.kind) or C_NUMBERS[leaf.kind]
+        return f"const std::vector<std::vector<{item}>> &{leaf.name}"
     if leaf.kind == "tensor":
         return f"const std::vector<const DLTensor *> &{leaf.name}" if leaf.is_list else f"const DLTensor &{leaf.name}"
     if leaf.kind == "str":
@@ -33,25 +36,33 @@ def _parameter(leaf: Leaf) -> str:
 def _passed(leaf: Leaf) -> list[str]:
     if not leaf.is_list:
         return [{"tensor": f"&{leaf.name}", "str": f"detail::plain({leaf.name})"}.get(leaf.kind, leaf.name)]
+    if leaf.is_nested:
+        items = f"detail::joined({leaf.name})"
+        items = f"detail::plain({items}).get()" if leaf.kind in ("bool", "str") else f"{items}.data()"
+        return [items, f"detail::lengths({leaf.name}).data()", f"static_cast<int64_t>({leaf.name}.size())"]
     data = f"detail::plain({leaf.name}).get()" if leaf.kind in ("bool", "str") else f"{leaf.name}.data()"
     return [data, f"static_cast<int64_t>({leaf.name}.size())"]
 
 
 def _result_type(leaf: Leaf) -> str:
     item = {"tensor": "Tensor", "str": "std::string"}.get(leaf.kind) or C_NUMBERS[leaf.kind]
-    return f"std::vector<{item}>" if leaf.is_list else item
+    return f"std::vector<std::vector<{item}>>" if leaf.is_nested else f"std::vector<{item}>" if leaf.is_list else item
 
 
 def _locals(leaf: Leaf) -> list[str]:
     item = "DLManagedTensorVersioned *" if leaf.kind == "tensor" else f"{C_NUMBERS[leaf.kind]} "
     if leaf.is_list:
-        return [f"{item}*out_{leaf.name};", f"int64_t out_{leaf.count};"]
+        rows = [f"int64_t *out_{leaf.lengths};"] if leaf.is_nested else []
+        return [f"{item}*out_{leaf.name};", *rows, f"int64_t out_{leaf.count};"]
     return [f"{item}out_{leaf.name};"]
 
 
 def _taken(package: Package, leaf: Leaf) -> str:
     if leaf.is_list:
         function = {"tensor": "take_tensors", "str": "take_strings"}.get(leaf.kind, "take_numbers")
+        if leaf.is_nested:
+            rows = f"out_{leaf.lengths}, out_{leaf.count}"
+            return f"detail::split(detail::{function}(out_{leaf.name}, detail::total({rows})), {rows})"
         return f"detail::{function}(out_{leaf.name}, out_{leaf.count})"
     if leaf.kind == "str":
         return f"detail::take_string(out_{leaf.name})"
@@ -71,7 +82,7 @@ def _method(package: Package, entry: EntryInterface) -> str:
     lines += [f"        {line}" for leaf in results for line in _locals(leaf)]
     passed = ["context_.get()", *(["state.get()"] if stateful else []), *(text for leaf in arguments for text in _passed(leaf))]
     for leaf in results:
-        passed += [f"&out_{leaf.name}", *([f"&out_{leaf.count}"] if leaf.is_list else [])]
+        passed += [f"&out_{part}" for part in leaf.parts()]
     lines.append(f"        check(::{package.name}_{entry.name}({', '.join(passed)}));")
     values = [_taken(package, leaf) for leaf in results]
     if len(values) == 1 and entry.fields is None:

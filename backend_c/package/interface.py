@@ -16,18 +16,24 @@ PYTHON_NUMBERS = {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}
 
 @dataclass(frozen=True)
 class Leaf:
-    """One value that crosses the C boundary: a tensor, a number, a string, or a list of them."""
+    """One value that crosses the C boundary: a tensor, a number, a string, a list of them, or a list of such lists."""
 
     name: str  # unique among the leaves of the entry, and no keyword of C
     kind: str  # "tensor", "i64", "f64", "bool", "str"; "nothing" for the elements of a list that is always empty
     is_list: bool = False
     dtype: str = ""  # of a tensor
     sizes: tuple[int | None, ...] = ()  # of a tensor; None: any
+    is_nested: bool = False  # a list of lists, which C has as one list of all items and one of the lengths of the rows
 
     @property
     def count(self) -> str:
         """Return the name of the length of a list."""
         return f"n_{self.name}"
+
+    @property
+    def lengths(self) -> str:
+        """Return the name of the lengths of the rows of a list of lists."""
+        return f"lengths_{self.name}"
 
     @property
     def is_object(self) -> bool:
@@ -47,7 +53,8 @@ class Leaf:
         if not self.is_list:
             return [f"{item}{self.name}"]
         pointer = "const DLTensor *const *" if self.kind == "tensor" else f"const {item}*"
-        return [f"{pointer}{self.name}", f"int64_t {self.count}"]
+        rows = [f"const int64_t *{self.lengths}"] if self.is_nested else []
+        return [f"{pointer}{self.name}", *rows, f"int64_t {self.count}"]
 
     def outputs(self) -> list[str]:
         """Return the C parameters that the entry returns the leaf through."""
@@ -56,7 +63,12 @@ class Leaf:
         item = "DLManagedTensorVersioned *" if self.kind == "tensor" else f"{C_NUMBERS[self.kind]} "
         if not self.is_list:
             return [f"{item}*{self.name}"]
-        return [f"{item}**{self.name}", f"int64_t *{self.count}"]
+        rows = [f"int64_t **{self.lengths}"] if self.is_nested else []
+        return [f"{item}**{self.name}", *rows, f"int64_t *{self.count}"]
+
+    def parts(self) -> list[str]:
+        """Return the names of the C parameters."""
+        return [self.name, *([self.lengths] if self.is_nested else []), *([self.count] if self.is_list else [])]
 
     def describe(self) -> str:
         if self.kind == "tensor":
@@ -65,7 +77,7 @@ class Leaf:
             text = PYTHON_NUMBERS[self.kind]
         else:
             return "list, empty"
-        return f"list of {text}" if self.is_list else text
+        return f"list of lists of {text}" if self.is_nested else f"list of {text}" if self.is_list else text
 
 
 @dataclass(frozen=True)

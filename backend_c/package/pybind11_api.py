@@ -144,6 +144,10 @@ class _Entry:
             case "list" if spec["of"] is None:
                 self.number += 1
                 self.lines.append(f"arguments.empty({value}, {quoted});")
+            case "list" if spec["of"]["is"] == "list":
+                of = spec["of"]["of"]
+                kind = "tensor" if of["is"] == "tensor" else _TAKES[of["type"]]
+                self.leaf(f"arguments.{kind}_rows({value}, {quoted}{self.written() if kind == 'tensor' else ''})")
             case "list":
                 of_tensors = spec["of"]["is"] == "tensor"
                 kind = "tensor" if of_tensors else _TAKES[spec["of"]["type"]]

@@ -27,7 +27,7 @@ def _argument(leaf: Leaf, i: int) -> list[str]:
         return []
     if leaf.is_list:
         items = {"tensor": "tensors", "i64": "integers", "f64": "doubles", "bool": "bools", "str": "strings"}[leaf.kind]
-        return [f"v[{i}].{items}", f"v[{i}].n"]
+        return [f"v[{i}].{items}", *([f"v[{i}].lengths"] if leaf.is_nested else []), f"v[{i}].n"]
     return [f"v[{i}].{'tensor' if leaf.kind == 'tensor' else MEMBERS[leaf.kind]}"]
 
 
@@ -39,10 +39,11 @@ def _function(package: Package, entry: EntryInterface) -> str:
     for _, leaf in results:
         item = "DLManagedTensorVersioned *" if leaf.kind == "tensor" else f"{C_NUMBERS[leaf.kind]} "
         lines.append(f"    {item}{'*' if leaf.is_list else ''}{leaf.name};")
-        passed.append(f"&{leaf.name}")
+        passed += [f"&{part}" for part in leaf.parts()]
+        if leaf.is_nested:
+            lines.append(f"    int64_t *{leaf.lengths};")
         if leaf.is_list:
             lines.append(f"    int64_t {leaf.count};")
-            passed.append(f"&{leaf.count}")
     lines.append(f"    int code = {package.name}_{entry.name}({', '.join(passed)});")
     lines.append("    if (code) return code;")
     lines += [
@@ -55,6 +56,35 @@ def _function(package: Package, entry: EntryInterface) -> str:
 
 
 def _compare(package: Package, leaf: Leaf, expected: int, reference: int) -> list[str]:
+    if leaf.is_nested:
+        if leaf.kind == "tensor":
+            wide = "other ? &other->items[k] : &none"
+            row = f'compare_tensor(c, "{leaf.name}", &{leaf.name}[at]->dl_tensor, &want->items[k], {wide});'
+            free = f"{package.name}_free_tensors({leaf.name}, at);"
+        else:
+            got = f"{leaf.name}[at]"
+            row = f'compare_number(c, "{leaf.name}", (double){got}, (double)want->items[k].{MEMBERS[leaf.kind]});'
+            if leaf.kind == "str":
+                row = f'compare_string(c, "{leaf.name}", {got}, want->items[k].s);'
+            free = f"{package.name}_free_array({leaf.name});"
+        other = f"v[{reference}].items && v[{reference}].n > row ? &v[{reference}].items[row] : NULL"
+        return [
+            "{",
+            "    int64_t at = 0;",
+            "    static const pair_value none = {.tag = PAIR_NOTHING};",
+            f'    compare_length(c, "{leaf.name}", {leaf.count}, v[{expected}].n);',
+            f"    for (int64_t row = 0; row < {leaf.count}; row++) {{",
+            f"        const pair_value *want = row < v[{expected}].n ? &v[{expected}].items[row] : &none;",
+            f"        const pair_value *other = {other};",
+            "        (void)other;",
+            f'        compare_length(c, "{leaf.name}", {leaf.lengths}[row], want->n);',
+            f"        for (int64_t k = 0; k < {leaf.lengths}[row]; k++, at++)",
+            f"            if (k < want->n) {row}",
+            "    }",
+            f"    {free}",
+            f"    {package.name}_free_array({leaf.lengths});",
+            "}",
+        ]
     if leaf.kind == "tensor" and leaf.is_list:
         return [
             f'compare_length(c, "{leaf.name}", {leaf.count}, v[{expected}].n);',

@@ -153,6 +153,38 @@ inline std::unique_ptr<bool[]> plain(const std::vector<bool> &from)
     for (size_t i = 0; i < from.size(); i++) out[i] = from[i];
     return out;
 }
+
+// Lists of lists: C has the items of all rows, one after the other, and the lengths of the rows.
+template <class T> std::vector<T> joined(const std::vector<std::vector<T>> &rows)
+{
+    std::vector<T> out;
+    for (const auto &row : rows) out.insert(out.end(), row.begin(), row.end());
+    return out;
+}
+
+template <class T> std::vector<int64_t> lengths(const std::vector<std::vector<T>> &rows)
+{
+    std::vector<int64_t> out;
+    for (const auto &row : rows) out.push_back(static_cast<int64_t>(row.size()));
+    return out;
+}
+
+inline int64_t total(const int64_t *lengths, int64_t n)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += lengths[i];
+    return sum;
+}
+
+template <class T> std::vector<std::vector<T>> split(std::vector<T> &&items, int64_t *lengths, int64_t n)
+{
+    std::vector<std::vector<T>> out(static_cast<size_t>(n));
+    size_t at = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < lengths[i]; k++) out[static_cast<size_t>(i)].push_back(std::move(items[at++]));
+    @{name}_free_array(lengths);
+    return out;
+}
 } // namespace detail
 
 // Weights and code; threads may share it.

@@ -13,6 +13,7 @@ import ctypes as c
 import functools
 import hashlib
 import inspect
+import itertools
 import os
 import sys
 import threading
@@ -151,14 +152,33 @@ class Arguments:
             if value:
                 raise TypeError(f"argument '{name}': compiled for an empty list")
             return
+        if of["is"] == "list":
+            self._rows(value, of["of"], name)
+            return
+        self._items(value, of, [f"{name}[{i}]" for i in range(len(value))])
+        self.values.append(c.c_int64(len(value)))
+
+    def _rows(self, rows, of, name):
+        """Pass a list of lists: the items of all rows, the lengths of the rows, and their number."""
+        for i, row in enumerate(rows):
+            if type(row) is not list:
+                raise TypeError(f"argument '{name}[{i}]': expected a list, got {type(row).__name__}")
+        names = [f"{name}[{i}][{k}]" for i, row in enumerate(rows) for k in range(len(row))]
+        self._items([item for row in rows for item in row], of, names)
+        lengths = (c.c_int64 * len(rows))(*map(len, rows))
+        self.kept.append(lengths)
+        self.values += [lengths, c.c_int64(len(rows))]
+
+    def _items(self, values, of, names):
+        """Pass the array of some items."""
         if of["is"] == "tensor":
-            tensors = [self.tensor(item, of, f"{name}[{i}]") for i, item in enumerate(value)]
+            tensors = [self.tensor(item, of, name) for item, name in zip(values, names, strict=True)]
             items = (c.POINTER(DLTensor) * len(tensors))(*map(c.pointer, tensors))
         else:
-            numbers = [self.number(item, of, f"{name}[{i}]") for i, item in enumerate(value)]
+            numbers = [self.number(item, of, name) for item, name in zip(values, names, strict=True)]
             items = (NUMBERS[of["type"]][1] * len(numbers))(*numbers)
         self.kept.append(items)
-        self.values += [items, c.c_int64(len(value))]
+        self.values.append(items)
 
     def number(self, value, spec, name):
         """Pass a number or a string."""
@@ -251,8 +271,10 @@ class Results:
         elif spec["is"] == "number":
             self.places.append(NUMBERS[spec["type"]][1]())
         elif spec["is"] == "list" and spec["of"] is not None:
-            item = c.POINTER(Managed) if spec["of"]["is"] == "tensor" else NUMBERS[spec["of"]["type"]][1]
-            self.places += [c.POINTER(item)(), c.c_int64()]
+            is_nested = spec["of"]["is"] == "list"
+            of = spec["of"]["of"] if is_nested else spec["of"]
+            item = c.POINTER(Managed) if of["is"] == "tensor" else NUMBERS[of["type"]][1]
+            self.places += [c.POINTER(item)(), *([c.POINTER(c.c_int64)()] if is_nested else []), c.c_int64()]
         for item in spec.get("items", ()):
             self._reserve(item)
 
@@ -278,7 +300,17 @@ class Results:
     def _list(self, of, loaded):
         if of is None:
             return []
-        items, n = next(self.rest), next(self.rest).value
+        items = next(self.rest)
+        if of["is"] != "list":
+            return self._values(items, of, next(self.rest).value, loaded)
+        rows, n = next(self.rest), next(self.rest).value
+        lengths = rows[:n]
+        loaded.c("free_array")(rows)
+        rest = iter(self._values(items, of["of"], sum(lengths), loaded))
+        return [list(itertools.islice(rest, length)) for length in lengths]
+
+    def _values(self, items, of, n, loaded):
+        """Return the values of an array, which is freed."""
         if of["is"] == "number":
             values = [str(item) if isinstance(item, Text) else item for item in items[:n]]
             loaded.c("free_array")(items)

@@ -358,6 +358,26 @@ public:
     {
         return list<std::string>(value, name, [this](py::handle item, Name at) { return str(item, at); });
     }
+    std::vector<std::vector<const DLTensor *>> tensor_rows(py::handle value, const char *name, bool is_written = false)
+    {
+        return rows<const DLTensor *>(value, name, [&](py::handle row, const char *at) { return tensors(row, at, is_written); });
+    }
+    std::vector<std::vector<int64_t>> i64_rows(py::handle value, const char *name)
+    {
+        return rows<int64_t>(value, name, [&](py::handle row, const char *at) { return i64s(row, at); });
+    }
+    std::vector<std::vector<double>> f64_rows(py::handle value, const char *name)
+    {
+        return rows<double>(value, name, [&](py::handle row, const char *at) { return f64s(row, at); });
+    }
+    std::vector<std::vector<bool>> boolean_rows(py::handle value, const char *name)
+    {
+        return rows<bool>(value, name, [&](py::handle row, const char *at) { return booleans(row, at); });
+    }
+    std::vector<std::vector<std::string>> str_rows(py::handle value, const char *name)
+    {
+        return rows<std::string>(value, name, [&](py::handle row, const char *at) { return strs(row, at); });
+    }
     void empty(py::handle value, const char *name)
     {
         if (!PyList_CheckExact(value.ptr())) refuse({name}, "a list", value);
@@ -420,6 +440,17 @@ public:
     }
 
 private:
+    template <class T, class Row> std::vector<std::vector<T>> rows(py::handle value, const char *name, Row row)
+    {
+        if (!PyList_CheckExact(value.ptr())) refuse({name}, "a list", value);
+        std::vector<std::vector<T>> out;
+        for (py::ssize_t i = 0; i < PyList_GET_SIZE(value.ptr()); i++) {
+            auto held = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(value.ptr(), i));
+            std::string at = std::string(name) + "[" + std::to_string(i) + "]";
+            out.push_back(row(held, at.c_str()));
+        }
+        return out;
+    }
     template <class T, class Item> std::vector<T> list(py::handle value, const char *name, Item item)
     {
         if (!PyList_CheckExact(value.ptr())) refuse({name}, "a list", value);

@@ -38,6 +38,7 @@ typedef struct pair_value {
     double *doubles;
     bool *bools;
     scriptc_string *strings;
+    int64_t *lengths; /* of the rows of a list of lists, whose arrays above hold the items of all rows */
 } pair_value;
 
 typedef struct pair {
@@ -109,20 +110,31 @@ static void pair_read_value(pair_value *v, char **at);
 static void pair_read_list(pair_value *v, char **at)
 {
     v->n = *pair_word(at);
-    size_t n = (size_t)v->n;
+    size_t n = (size_t)v->n, total = n;
     v->items = pair_alloc(n, sizeof *v->items);
-    v->tensors = pair_alloc(n, sizeof *v->tensors);
-    v->integers = pair_alloc(n, sizeof *v->integers);
-    v->doubles = pair_alloc(n, sizeof *v->doubles);
-    v->bools = pair_alloc(n, sizeof *v->bools);
-    v->strings = pair_alloc(n, sizeof *v->strings);
+    v->lengths = pair_alloc(n, sizeof *v->lengths);
     for (size_t k = 0; k < n; k++) {
         pair_read_value(&v->items[k], at);
-        v->tensors[k] = v->items[k].tensor;
-        v->integers[k] = v->items[k].i;
-        v->doubles[k] = v->items[k].f;
-        v->bools[k] = v->items[k].b;
-        v->strings[k] = v->items[k].s;
+        v->lengths[k] = v->items[k].n;
+        if (v->items[k].tag == PAIR_LIST) total += (size_t)v->items[k].n;
+    }
+    v->tensors = pair_alloc(total, sizeof *v->tensors);
+    v->integers = pair_alloc(total, sizeof *v->integers);
+    v->doubles = pair_alloc(total, sizeof *v->doubles);
+    v->bools = pair_alloc(total, sizeof *v->bools);
+    v->strings = pair_alloc(total, sizeof *v->strings);
+    size_t to = 0;
+    for (size_t k = 0; k < n; k++) {
+        const pair_value *item = &v->items[k];
+        int64_t many = item->tag == PAIR_LIST ? item->n : 1;
+        for (int64_t i = 0; i < many; i++, to++) {
+            const pair_value *leaf = item->tag == PAIR_LIST ? &item->items[i] : item;
+            v->tensors[to] = leaf->tensor;
+            v->integers[to] = leaf->i;
+            v->doubles[to] = leaf->f;
+            v->bools[to] = leaf->b;
+            v->strings[to] = leaf->s;
+        }
     }
 }
 
@@ -168,6 +180,7 @@ static void pair_free_value(pair_value *v)
     free(v->doubles);
     free(v->bools);
     free(v->strings);
+    free(v->lengths);
 }
 
 static void pair_free(pair *p)

@@ -115,6 +115,10 @@ class _Describer:
                 return [Leaf(self.fresh(name), "tensor", True, dtype, sizes)]
             case front.ListSpec(front.ScalarSpec(kind)):
                 return [Leaf(self.fresh(name), kind, True)]
+            case front.ListSpec(front.ListSpec(front.TensorSpec(dtype, sizes), inner)) if inner is list:
+                return [Leaf(self.fresh(name), "tensor", True, dtype, sizes, is_nested=True)]
+            case front.ListSpec(front.ListSpec(front.ScalarSpec(kind), inner)) if inner is list:
+                return [Leaf(self.fresh(name), kind, True, is_nested=True)]
             case front.TensorSpec(dtype, sizes):
                 return [Leaf(self.fresh(name), "tensor", False, dtype, sizes)]
             case front.ScalarSpec(kind):
@@ -138,7 +142,7 @@ class _Describer:
         """
         while True:
             name = self.names.fresh(wish)
-            made = [f"n_{name}", f"param_{name}", f"out_{name}", f"out_n_{name}"]
+            made = [f"n_{name}", f"lengths_{name}", f"param_{name}", *(f"out_{n}{name}" for n in ("", "n_", "lengths_"))]
             if not any(other in self.names.names.used for other in made):
                 break
         for other in made:
@@ -236,7 +240,7 @@ def _list_refusal(spec: front.Spec) -> tuple[str, str]:
     """Return what a list that cannot cross is, and what to write instead."""
     match getattr(spec, "elem", None):
         case front.ListSpec():
-            return "a list of lists", "use one list of all items and a list of the lengths, or a tensor"
+            return "a list of lists of containers, or of lists that are always empty", "use flat lists, or tensors"
         case front.TupleSpec() | front.InstanceSpec() | front.DictSpec():
             return "a list of tuples or objects", "use one list for each part"
         case front.OptionalSpec():

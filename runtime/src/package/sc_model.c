@@ -194,7 +194,8 @@ static int check_lists(sc_ctx *cx) {
     for (const sc_obj *o = cx->live.next; o != &cx->live; o = o->next) {
         const sc_list *l = (const sc_list *)o;
         if (o->kind == SC_LIST && l->owner && l->written)
-            return sc_raise(cx, "NotImplementedError", "the code changes the argument list '%s', which C cannot see",
+            return sc_raise(cx, "NotImplementedError",
+                            "the code changes the argument list '%s', which C cannot give back: return a new list",
                             (const char *)l->owner);
     }
     return 0;

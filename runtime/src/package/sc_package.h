@@ -91,6 +91,9 @@ typedef struct sc_param { /* an argument tensor, or the tensors of an argument l
     int64_t size[SC_MAX_RANK]; /* -1: any */
 } sc_param;
 
+/* the items of lists of lists */
+typedef enum sc_rows { SC_ROWS_TENSORS, SC_ROWS_I64S, SC_ROWS_F64S, SC_ROWS_BOOLS, SC_ROWS_STRS } sc_rows;
+
 typedef struct sc_text { /* a buffer for a message, always terminated */
     char *at;
     size_t n;
@@ -153,6 +156,12 @@ int sc_give_f64s(sc_caller *caller, sc_value from, double **out, int64_t *n);
 int sc_give_bools(sc_caller *caller, sc_value from, bool **out, int64_t *n);
 int sc_give_str(sc_caller *caller, sc_value from, scriptc_string *out);
 int sc_give_strs(sc_caller *caller, sc_value from, scriptc_string **out, int64_t *n); /* one block */
+/* Lists of lists (sc_rows.c): the items of all rows, one after the other, and the lengths of the rows. Of p, the name alone
+ * is read for others than tensors. The items are arrays as above. */
+int sc_take_rows(sc_caller *caller, sc_rows of, const sc_param *p, const void *items, const int64_t *lengths, int64_t n,
+                 sc_value *out);
+int sc_give_rows(sc_caller *caller, sc_rows of, sc_value from, void *items, int64_t **lengths, int64_t *n);
+void sc_drop_rows(DLManagedTensorVersioned ***tensors, int64_t **lengths, int64_t *n); /* and sets them to NULL and 0 */
 void sc_drop_tensor(DLManagedTensorVersioned **tensor);                 /* and sets it to NULL */
 void sc_drop_tensors(DLManagedTensorVersioned ***tensors, int64_t *n);  /* and sets them to NULL and 0 */
 
