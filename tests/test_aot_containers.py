@@ -200,7 +200,7 @@ def length(x: Tensor) -> Any:
 
 
 def maybe(x: Tensor) -> Any:
-    return x if x.sum() > 0 else None
+    return {"tensor": x if x.sum() > 0 else None}
 
 
 def sets_key(d: dict[str, Tensor], x: Tensor) -> Tensor:
@@ -238,7 +238,7 @@ def calls(config: Config) -> Tensor:
         (keys, (X,), r"'result' is a dict with keys known only at run time, .*\n(.*\n)*.*a list of the keys"),
         (a_set, (5,), r"'result' is a set, .*\n(.*\n)*.*a sorted list"),
         (length, (X,), r"'result' is a tuple whose length is known only at run time"),
-        (maybe, (X,), r"result may have one of several types, .*\n(.*\n)*.*a flag beside a tensor"),
+        (maybe, (X,), r"'result_tensor' may have one of several types, .*\n(.*\n)*.*a flag beside a tensor"),
         (sets_key, ({"k": X}, X), r"changes a dict or an object of the caller, .*\n.*d\[.k.\] = x"),
         (sets_attribute, (Config(1.0, True, X),), r"changes a dict or an object of the caller, .*\n.*config.scale = "),
         (sets_item, ([X, 2],), r"changes a dict or an object of the caller, .*\n.*items\[1\] = "),

@@ -93,6 +93,9 @@ class _Describer:
                 if argument:
                     self.baked.append(f"{name} = {_short(obj)}")
                 return []
+            case front.TupleSpec(_, Chooser()):
+                what = f"'{name}' may have one of several types, which the C API cannot pass"
+                raise self.refusal(what, "return values of one type, such as a flag beside a tensor in the place of None")
             case front.TupleSpec(items, cls):
                 parts = zip(_field_names(cls, len(items)) or range(len(items)), items, strict=True)
                 return [leaf for key, s in parts for leaf in self.leaves(s, f"{name}_{key}", argument=argument)]
@@ -169,9 +172,6 @@ class _Describer:
             case front.TupleSpec((item,), ArrayMaker(flips=()) | LeafMaker() | NumpyScalarMaker()):
                 # loaders give arrays for tensors
                 return self.tree(item)
-            case front.TupleSpec(_, Chooser()):
-                what = "the result may have one of several types, which the C API cannot pass"
-                raise self.refusal(what, "return values of one type, such as a flag beside a tensor in the place of None")
             case front.TupleSpec((_, content), DequeMaker()):
                 return self.tree(content)  # loaders give a list
             case front.TupleSpec(items, DictMaker(keys=tuple(keys))):
