@@ -76,13 +76,27 @@ def largest(x: Tensor) -> Any:
     return x.max(0)
 
 
+class Output(OrderedDict):  # type: ignore[type-arg]
+    """A dict whose items are attributes too, as the outputs of transformers are."""
+
+    def __init__(self, logits: Tensor, hidden: tuple[Tensor, Tensor]) -> None:
+        super().__init__()
+        self.logits, self.hidden = logits, hidden
+        self["logits"] = logits
+        self["hidden"] = hidden
+
+
+def output(x: Tensor) -> Any:
+    return Output(x + 1, (x, x * 2))
+
+
 def takes_objects(loss: Loss, config: Config, items: list[Any]) -> Tensor:
     y = loss.mean() * config.scale + config.w
     return y + items[0] * items[1] if config.flag else y
 
 
 ENTRIES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-    function.__name__: (function, (X,)) for function in (named, data, keyed, integers, ordered, queue, largest)
+    function.__name__: (function, (X,)) for function in (named, data, keyed, integers, ordered, queue, output, largest)
 }
 ENTRIES["takes_objects"] = (takes_objects, (Loss(X, 3), Config(2.0, True, X), [X, 2]))
 
@@ -104,6 +118,8 @@ def check(model: Any) -> None:
     assert {key: value.tolist() for key, value in model.integers(x).items()} == {0: [0, 1, 2], -1: [1, 2, 3]}
     found = model.ordered(x)
     assert isinstance(found, dict) and [*found] == ["a", "b"] and found["b"] == 2
+    both = model.output(x)
+    assert both.logits.tolist() == [1, 2, 3] and [h.tolist() for h in both.hidden] == [[0, 1, 2], [0, 2, 4]]
     assert [item.tolist() for item in model.queue(x)] == [[0, 1, 2], [1, 2, 3]]
     assert model.largest(x).values == 2 and model.largest(x).indices == 2
     eager = takes_objects(Loss(X + 1, 2), Config(0.5, True, X), [X, 3])

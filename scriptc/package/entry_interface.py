@@ -217,13 +217,15 @@ def _field_names(cls: Any, n: int) -> tuple[str, ...] | None:
     """Return the names of the parts of a named tuple, a dataclass or another object with known attributes."""
     match cls:
         case MappingMaker(names=names, keys=keys, places=places):
-            found = dict(reversed([*zip(places, (*names, *keys), strict=True)]))
+            items = (f"{key}_item" if key in names else key for key in keys)  # unless the attribute is the same value
+            found = dict(reversed([*zip(places, (*names, *items), strict=True)]))
             names = tuple(found[place] for place in sorted(found))
         case Maker(names=names):
             pass
         case _:
             names = getattr(cls, "_fields", None) or getattr(cls, "__match_args__", None) or ()
-    return tuple(names) if len(names) == n and all(isinstance(name, str) and name.isidentifier() for name in names) else None
+    fits = len({*names}) == n and all(isinstance(name, str) and name.isidentifier() for name in names)
+    return tuple(names) if fits else None
 
 
 def _is_named(spec: front.Spec) -> bool:
