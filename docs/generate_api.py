@@ -14,11 +14,12 @@ from typing import Any
 import scriptc
 
 PAGE = Path(__file__).parent / "guide" / "api.md"
-FUNCTIONS = ("compile", "compare", "explain", "build", "signatures", "load")
+FUNCTIONS = ("compile", "compare", "explain", "build", "signatures", "load", "extension", "create_extension")
 OPTIONS = "CompileOptions"
 # The classes of results that `scriptc` does not export.
-RESULTS = ("Report", "Explanation", "Diagnostic", "Profile", "Memory", "TrainingMemory", "TorchOperator")
-ERRORS = ("CompileError", "ToolchainError", "BuildError", "InternalError")
+RESULTS = ("Report", "Explanation", "Diagnostic", "Profile", "Memory", "TrainingMemory", "TorchOperator", "Extension",
+           "CFunction", "ExtensionBuilder")  # fmt: skip
+ERRORS = ("CompileError", "ToolchainError", "BuildError", "ExtensionError", "InternalError")
 WIDTH = 120
 HEAD = """\
 # API

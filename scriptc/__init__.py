@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from scriptc.api.explain import explain
     from scriptc.api.load import load
     from scriptc.api.signatures import signatures
+    from scriptc.backend_c.extensions.errors import ExtensionError
     from scriptc.backend_c.toolchain import BuildError, ToolchainError
     from scriptc.driver.options import CompileOptions
+    from scriptc.extensions.api import create_extension, extension
     from scriptc.ir.errors import CompileError, InternalError
     from scriptc.version import __version__ as __version__
 
@@ -36,19 +38,22 @@ _DEFINED_IN = {
     "CompileError": "scriptc.ir.errors",
     "CompileOptions": "scriptc.driver.options",
     "Compiled": "scriptc.api.compiled",
+    "ExtensionError": "scriptc.backend_c.extensions.errors",
     "InternalError": "scriptc.ir.errors",
     "ToolchainError": "scriptc.backend_c.toolchain",
     "build": "scriptc.api.build",
     "compare": "scriptc.api.compare",
     "compile": "scriptc.api.compile",
+    "create_extension": "scriptc.extensions.api",
     "explain": "scriptc.api.explain",
+    "extension": "scriptc.extensions.api",
     "load": "scriptc.api.load",
     "signatures": "scriptc.api.signatures",
     "__version__": "scriptc.version",
 }
 __all__ = [
-    "BuildError", "CompileError", "CompileOptions", "Compiled", "InternalError", "ToolchainError",
-    "build", "compare", "compile", "explain", "load", "signatures",
+    "BuildError", "CompileError", "CompileOptions", "Compiled", "ExtensionError", "InternalError", "ToolchainError",
+    "build", "compare", "compile", "create_extension", "explain", "extension", "load", "signatures",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any name

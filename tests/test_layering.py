@@ -27,7 +27,9 @@ MAY_IMPORT = {  # by folder: folders of ours beside itself
     "backend_c": {"ir", "runtime"},
     "scriptc": set(PACKAGES),
 }
-FOLDERS_OF_SCRIPTC = ("driver", "warm_start", "dispatch", "inspect", "operators", "package", "api", "cli")
+FOLDERS_OF_SCRIPTC = (
+    "extensions", "driver", "warm_start", "dispatch", "inspect", "operators", "package", "api", "cli",
+)  # fmt: skip
 CODE = {".py", ".c", ".h", ".hpp", ".inc", ".lark"}
 CODE_FOLDERS = [*PACKAGES, "tests", "benchmarks", "examples"]
 MAX_LINES = 600

@@ -1,0 +1,1 @@
+"""C extensions: prototypes of headers, the functions through which they are called, and their libraries."""
