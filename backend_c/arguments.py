@@ -6,6 +6,7 @@ first item says what the other items are:
     ["text", "abc"]                      a C string
     ["char", "i"]                        a C character
     ["enum", "SC_SUM"]                   a constant of the runtime
+    ["function", "f"]                    a function of C that the program declares
     ["dtype", "f32"]                     the number of a dtype
     ["sizes", "%0", 4]                   an array of integers; NULL where it is empty
     ["tensors", "%0", "%1"]              an array of tensors
@@ -46,6 +47,10 @@ def char(value: str) -> Attr:
 
 def enum(name: str) -> Attr:
     return ("enum", name)
+
+
+def function(name: str) -> Attr:
+    return ("function", name)
 
 
 def dtype(name: str) -> Attr:
@@ -125,7 +130,7 @@ def spelled(entry: Attr) -> str:
             return c_string(value)
         case ("char", value):
             return f"'{value}'"
-        case ("enum", name):
+        case ("enum" | "function", name):
             return str(name)
         case ("dtype", name):
             return C_ENUM[name]

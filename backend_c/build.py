@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from scriptc import runtime
+from scriptc.ir.extern import LIBRARIES
 from scriptc.runtime.kernels import SOURCES
 
 from .cache import cache_key, cached
@@ -60,12 +61,14 @@ def build_runtime() -> int:
 
 
 def build_library(
-    c_source: str, name: str, *, optimize: int, debug: bool, kernels: Iterable[str] = (),
+    c_source: str, name: str, *, optimize: int, debug: bool, kernels: Iterable[str] = (), extensions: Iterable[str] = (),
     building: Callable[[str], object] | None = None,
 ) -> Path:  # fmt: skip
     """Compile a generated file into a library, beside which `<name>.c` is kept, and return its path.
 
     kernels: functions of the runtime that the file calls, whose files are linked in.
+    extensions: keys of the libraries that the file calls. This process has loaded them, and the library finds them by their
+        names, which are in the file.
     building: is called with the library's name where the cache does not have the library.
     """
     stem, flags = _stem(name), program_flags(optimize, debug)
@@ -86,7 +89,7 @@ def build_library(
                 compiled = pool.submit(compile_object, source, given, own)
                 objects = list(pool.map(lambda path: runtime_object(path, optimize, debug, environment), needed))
                 compiled.result()
-            link_shared([own, *objects], directory / f"{stem}.so")
+            link_shared([own, *objects, *(LIBRARIES[key].path for key in extensions)], directory / f"{stem}.so")
         except BuildError as error:
             raise BuildError(error.command, error.stderr, _keep(source)) from None
         own.unlink()

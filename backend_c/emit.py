@@ -17,6 +17,7 @@ from scriptc.backend_c.ownership import insert_counts
 from scriptc.backend_c.program_names import ProgramNames, signature
 from scriptc.backend_c.writer import comment, wrap
 from scriptc.ir.core import Func, Module
+from scriptc.ir.extern import trampoline_name
 from scriptc.ir.loc import Loc
 
 MANY_WEIGHTS = 50  # more are copied one by one: GCC would look for vectors in them
@@ -50,6 +51,7 @@ class CProgram:
     params: the names of the weights.
     sites: the sites that instrumented code counts in.
     kernels: the functions of the runtime that the C calls.
+    extensions: the keys of the libraries of extensions that the C calls.
     """
 
     source: str
@@ -58,6 +60,7 @@ class CProgram:
     params: tuple[str, ...]
     sites: tuple[Site, ...] = ()
     kernels: frozenset[str] = frozenset()
+    extensions: tuple[str, ...] = ()
 
 
 def lower_to_loops(module: Module) -> Module:
@@ -98,9 +101,12 @@ def emit_program(
     )
     headers = [*HEADERS, *(["sc_profile.h"] if profile else []), *(["sc_fp.h"] if flush_denormals else [])]
     retyped = any(op.name == "view_dtype" for op in module.walk())
+    externs = sorted({(op.attrs["library"], op.attrs["function"]) for op in module.walk() if op.name == "extern.call"})
+    headers += ["sc_extern.h"] if externs else []
     parts = [
         _ANY_ALIAS if retyped else "",
         include_lines(headers),
+        "".join(f"sc_extern_function {trampoline_name(*extern)};\n" for extern in externs),
         _weights(loops, names),
         locs.text(),
         "".join(f"static const sc_str {name} = {c_str_object(text)};\n" for text, name in names.texts.items()),
@@ -110,7 +116,8 @@ def emit_program(
         _program(loops, names, entries, len(locs.rows)),
     ]
     source = "\n".join(part for part in parts if part)
-    return CProgram(source, entries, tuple(locs.rows), tuple(loops.params), sites, kernels)
+    extensions = tuple(sorted({key for key, _ in externs}))
+    return CProgram(source, entries, tuple(locs.rows), tuple(loops.params), sites, kernels, extensions)
 
 
 def _keep_reachable(module: Module) -> None:

@@ -29,7 +29,8 @@ _NUMBERS: dict[Type, tuple[str, ...]] = {  # C types to which C converts without
 }
 _WHOLE = ("int", "int64_t", "uint32_t", "unsigned", "sc_items")
 _TAGGED = {
-    "text": ("const char *",), "char": ("char",), "enum": _WHOLE, "dtype": ("int", "int64_t"), "sizes": ("const int64_t *",),
+    "text": ("const char *",), "char": ("char",), "function": ("sc_extern_function *",), "enum": _WHOLE,
+    "dtype": ("int", "int64_t"), "sizes": ("const int64_t *",),
     "tensors": ("sc_tensor *const *", "const sc_tensor *const *"), "value": ("sc_value",), "leaves": ("const sc_value *",),
     "key": ("const sc_value *",), "loc": ("int",), "reuse": ("bool",),
 }  # fmt: skip

@@ -8,6 +8,11 @@ from pathlib import Path
 from typing import Any
 
 KINDS = ("tensor", "int", "float", "bool", "str", "status", "none")
+REQUIRES_GRAD = (
+    "requires grad, and autograd does not see what C code does; call the function in torch.no_grad(), in the forward of "
+    "a torch.autograd.Function, or pass x.detach()"
+)
+MOST_PARAMETERS = 64
 _NEEDED = {"tensor": "a tensor", "int": "an int", "float": "a number", "bool": "a bool", "str": "a str"}
 
 
@@ -84,6 +89,15 @@ class ExternLibrary:
     prototypes: tuple[ExternPrototype, ...]
     built_from: ExternSources = field(default_factory=ExternSources, repr=False, compare=False)
 
+    def prototype(self, name: str) -> ExternPrototype:
+        (found,) = (p for p in self.prototypes if p.name == name)
+        return found
+
+
+def trampoline_name(key: str, function: str) -> str:
+    """Return the name of the C function through which a function of the library with a key is called."""
+    return f"scriptc_call_{key[:16]}_{function}"
+
 
 class ExternFunction:
     """A C function as a Python object. scriptc/extensions has the subclass that Python calls.
@@ -103,4 +117,5 @@ class ExternFunction:
         raise NotImplementedError
 
 
-EXTERN_LIBRARIES: dict[str, ExternLibrary] = {}  # those that this process has loaded, by key
+LIBRARIES: dict[str, ExternLibrary] = {}  # those that this process has loaded, by key
+FUNCTIONS: dict[tuple[str, str], ExternFunction] = {}  # their functions, by key and name

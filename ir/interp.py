@@ -13,6 +13,7 @@ from typing import Any
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.exceptions import argument, classes, own_class
+from scriptc.ir.extern import FUNCTIONS
 from scriptc.ir.handlers import handlers
 from scriptc.ir.op_references import reference
 from scriptc.ir.text_formats import formatted
@@ -284,6 +285,19 @@ class Interpreter:
 
     @runs("user_gradient", "checkpoint.begin", "checkpoint.end")
     def do_mark(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return ()
+
+    @runs("extern.call")
+    def do_extern_call(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        key, name = op.attrs["library"], op.attrs["function"]
+        if (key, name) not in FUNCTIONS:
+            raise RuntimeError(f"the interpreter cannot call {name}, since this process has not loaded its extension")
+        with self.torch.no_grad():
+            result = FUNCTIONS[key, name](*operands)
+        return tuple(int(result) for _ in op.results) if isinstance(result, bool) else (result,) * len(op.results)
+
+    @runs("extern.written")
+    def do_extern_written(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return ()
 
     @runs("check")

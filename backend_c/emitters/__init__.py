@@ -9,6 +9,7 @@ from scriptc.backend_c.emitters import (
     dicts,
     elementwise,
     exceptions,
+    extern,
     numbers,
     objects,
     strings,
@@ -18,6 +19,6 @@ from scriptc.backend_c.emitters.registry import Emitter
 
 EMITTERS: dict[str, Emitter] = {
     name: emitter
-    for module in (control, exceptions, numbers, containers, dicts, objects, strings, checks, elementwise, tensors)
+    for module in (control, exceptions, numbers, containers, dicts, objects, strings, checks, elementwise, tensors, extern)
     for name, emitter in module.EMITTERS.items()
 }

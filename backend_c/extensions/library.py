@@ -101,16 +101,17 @@ def build_extension(given: Description) -> ExternLibrary:
     prototypes = read_prototypes(declarations, headers)
     if not prototypes:
         raise ExtensionError(f"the headers of the extension {given.name} declare no function")
-    calls = trampolines(prototypes, [str(header) for header in headers])
+    names = [str(header) for header in headers]
     support = [path.read_text(encoding="utf-8") for path in (*SUPPORT, *sorted(INCLUDE_DIR.glob("*.h")))]
     linked = [_state_of(path) for path in _library_files(given)]
+    calls = trampolines(prototypes, names, "")
     key = cache_key("extension", _LAYOUT, given.name, texts, declarations, calls, support, flags, given.link_flags, linked,
                     find_compiler().identity)  # fmt: skip
     file = f"{library_stem(given.name)}-{key[:16]}.so"
 
     def produce(directory: Path) -> None:
         with _refused(given.name):
-            _compile(directory, file, sources, calls, flags, given.link_flags)
+            _compile(directory, file, sources, trampolines(prototypes, names, key), flags, given.link_flags)
 
     path = cached(key, produce) / file
     files = _files(given, headers, sources, [declarations, *texts])

@@ -15,7 +15,7 @@ from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
 
 from scriptc.backend_c.extensions.errors import ExtensionError
-from scriptc.ir.extern import ExternPrototype, ExternType
+from scriptc.ir.extern import MOST_PARAMETERS, ExternPrototype, ExternType
 
 TH_DTYPES = {
     "THFloatTensor": "f32", "THDoubleTensor": "f64", "THLongTensor": "i64", "THIntTensor": "i32", "THShortTensor": "i16",
@@ -99,6 +99,8 @@ class _Reader:
             self.refuse(f"{name} returns a pointer ({result.text}); return a number, an sc_status or nothing, and write "
                         "tensors that the function is given")  # fmt: skip
         parameters = dict[str, ExternType]()
+        if function.args is not None and len(function.args.params) > MOST_PARAMETERS:
+            self.refuse(f"{name} has more than {MOST_PARAMETERS} parameters")
         for number, parameter in enumerate(self.parameters(function), 1):
             known = parameter.name or f"argument {number}"
             label = parameter.name or f"argument{number}"

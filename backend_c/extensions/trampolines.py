@@ -11,28 +11,23 @@ from collections.abc import Iterator, Sequence
 from scriptc.backend_c.extensions.prototypes import CUDA_DTYPES
 from scriptc.backend_c.literals import c_string
 from scriptc.ir.dtypes import TORCH_NAMES
-from scriptc.ir.extern import ExternPrototype, ExternType
+from scriptc.ir.extern import ExternPrototype, ExternType, trampoline_name
 
 _MEMBERS = {"tensor": "t", "int": "i", "bool": "i", "float": "f", "str": "s"}
 
 
-def trampoline_name(prototype: ExternPrototype) -> str:
-    return f"scriptc_call_{prototype.name}"
-
-
-def trampolines(prototypes: Sequence[ExternPrototype], headers: Sequence[str]) -> str:
-    """Return the C file. headers: the names by which the file includes the extension's headers."""
+def trampolines(prototypes: Sequence[ExternPrototype], headers: Sequence[str], key: str) -> str:
+    """Return the C file. headers: the names by which the file includes the extension's headers. key: of the library."""
     includes = ['#include "sc_extension.h"\n', *(f'#include "{header}"\n' for header in headers), "\n"]
-    return "".join([*includes, *map(_trampoline, prototypes)])
+    return "".join([*includes, *(_trampoline(p, trampoline_name(key, p.name)) for p in prototypes)])
 
 
-def _trampoline(prototype: ExternPrototype) -> str:
+def _trampoline(prototype: ExternPrototype, name: str) -> str:
     arguments = ", ".join(_argument(i, t) for i, (_, t) in enumerate(prototype.parameters))
     call, result = f"{prototype.name}({arguments})", prototype.result
     lines = [
-        f"sc_extension_function {trampoline_name(prototype)};",
-        '__attribute__((visibility("default")))',
-        f"int {trampoline_name(prototype)}("
+        f"sc_extension_function {name};",
+        f"SC_EXTENSION_EXPORT int {name}("
         "sc_extension_error *error, const sc_extension_value *args, sc_extension_value *result) {",
         "    sc_extension_call call;",
         *(["    volatile int status = 0;"] if result.kind == "status" else []),

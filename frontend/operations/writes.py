@@ -24,6 +24,7 @@ from scriptc.frontend.values.predicates import (
     tensor_type,
 )
 from scriptc.frontend.values.verbs import materialize, type_of
+from scriptc.ir.analysis import only_raises
 from scriptc.ir.core import Op, Value
 from scriptc.ir.dtypes import COMPLEX, INTEGRAL, SCALAR_TYPES, category
 from scriptc.ir.ops import OPS
@@ -173,7 +174,7 @@ def check_overlap(reader: Reader, dst: AbstractValue, *operands: AbstractValue, 
 
 def is_untouched(reader: Reader, value: Value) -> bool:
     """Return whether a tensor is new and has only been computed with, so that no value aliases it."""
-    fresh = value.op is not None and _makes_new(value.op) and all(map(_makes_new, value.users()))
+    fresh = value.op is not None and _makes_new(value.op) and all(_makes_new(op) or only_raises(op) for op in value.users())
     return fresh and value.block is reader.emit.builder.block
 
 

@@ -41,6 +41,7 @@ from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.comparison import is_new_and_held
 from scriptc.frontend.operations.construction import construct
 from scriptc.frontend.operations.dataclass_init import dataclass_of_init, run_dataclass_init
+from scriptc.frontend.operations.extern_calls import call_extern
 from scriptc.frontend.operations.logic import check_that, is_one_of
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.number_arguments import as_arguments, takes_numbers
@@ -93,6 +94,7 @@ from scriptc.frontend.values.predicates import (
     tensor_type,
 )
 from scriptc.frontend.values.verbs import class_name_of, demand, describe, is_run_time
+from scriptc.ir.extern import ExternFunction
 
 
 @contextlib.contextmanager
@@ -278,6 +280,8 @@ def call_known(
         return call_module(reader, obj, args, kwargs)
     if is_call_of_modules(obj) and args and is_known(args[0]):  # as in super().__call__(...)
         return call_module(reader, args[0].obj, args[1:], kwargs)
+    if isinstance(obj, ExternFunction):
+        return call_extern(reader, obj, args, kwargs)
     if isinstance(obj, torch.jit.ScriptFunction):
         return call_known(reader, python_behind(reader, obj), args, kwargs)
     if isinstance(obj, _WrappedCall) and obj.cls_call is None and args and is_known(args[0]):

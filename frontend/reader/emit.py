@@ -122,14 +122,14 @@ class Emitter:
             what = "a view of a" if view else "a"
             self.raise_error("RuntimeError", f"{what} leaf Variable that requires grad is being used in an in-place operation.")
 
-    def check_detached(self, tensor: Value) -> None:
-        """Raise if a tensor that becomes a NumPy array requires grad. A detached tensor does not."""
+    def check_detached(self, tensor: Value, message: str) -> None:
+        """Raise RuntimeError if a tensor requires grad. A detached tensor does not."""
         root = tensor
         while (op := root.op) is not None and shares_memory(root):
             if op.name == "alias":
                 return
             root = op.operands[0]
-        self.builder.op("check.detached", [tensor], self.position.loc)
+        self.builder.op("check.detached", [tensor], self.position.loc, message=message)
 
     @contextmanager
     def grad_mode(self, enabled: bool) -> Iterator[None]:

@@ -11,6 +11,7 @@ from scriptc.ir.ops import (
     creation,
     dicts,
     exceptions,
+    extern,
     images,
     indexing,
     linalg,
@@ -33,7 +34,7 @@ OPS: dict[str, OpDef] = {}
 for _family in (
     structure, exceptions, scalars, strings, containers, dicts, objects, checks, memory, creation, pointwise,
     special, reductions, normalization, scans, indexing, views, contractions, linalg, images,
-    boxes, loops, random,
+    boxes, loops, random, extern,
 ):  # fmt: skip
     for _row in _family.ROWS:
         if _row.name in OPS:

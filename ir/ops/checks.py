@@ -133,9 +133,10 @@ ROWS = [
     OpDef("check.leaf", "(Tensor dst, *, bool view) -> ()", fixed(), raises=True, kernel="sc_check_leaf",
           samples=Samples((((2,),),), dtypes=("f32",), extra=((True,), (False,))),
           errors=(Raises("RuntimeError", _LEAF), Raises("RuntimeError", f"a view of {_LEAF}"))),
-    # A tensor becomes a NumPy array: it does not require grad. Where gradients would flow to it, autograd's side raises.
-    OpDef("check.detached", "(Tensor self) -> ()", fixed(), raises=True, kernel="sc_check_detached",
-          samples=Samples((((2,),),), dtypes=("f32",)), errors=(Raises("RuntimeError", _NO_ARRAY),)),
+    # A tensor that becomes a NumPy array or that a C function gets does not require grad. Where gradients would flow to it,
+    # autograd's side raises.
+    OpDef("check.detached", "(Tensor self, *, str message) -> ()", fixed(), raises=True, kernel="sc_check_detached",
+          samples=Samples((((2,),),), dtypes=("f32",), extra=((_NO_ARRAY,),)), errors=(Raises("RuntimeError", _NO_ARRAY),)),
     # In-place writes, where both tensors are dense: src and dst share no memory or, unless they must be apart, all elements.
     OpDef("check.overlap", "(Tensor dst, Tensor src, *, bool apart) -> ()", fixed(), raises=True, kernel="sc_check_overlap",
           samples=Samples((((3, 4), (3, 4)),), dtypes=("f32",), extra=((True,), (False,))),

@@ -16,6 +16,17 @@ SOURCES: tuple[Source, ...] = (
         kernel("bool", "sc_is_contiguous", "const sc_tensor *t", header="sc.h"),
         kernel("sc_list *", "sc_list_new", "sc_ctx *cx, sc_items holds, int64_t capacity", header="sc.h"),
     ),
+    source(
+        "sc_extern",
+        *(
+            kernel("int", f"sc_extern_call{kind}",
+                   "sc_ctx *cx, sc_extern_function *function, const char *name, const char *kinds, int n, "
+                   f"const sc_value *leaves{out}",
+                   header="sc_extern.h")
+            for kind, out in (("", ""), ("_i64", ", int64_t *out"), ("_f64", ", double *out"))
+        ),
+        needs="sc_core",
+    ),
     source("sc_signal"),
     source(
         "sc_slots",

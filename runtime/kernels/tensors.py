@@ -39,7 +39,7 @@ SOURCES: tuple[Source, ...] = (
                "for in-place ops"),
         kernel("int", "sc_check_leaf", "sc_ctx *cx, const sc_tensor *dst, bool view",
                "for in-place ops: raises if dst is a leaf that requires grad"),
-        kernel("int", "sc_check_detached", "sc_ctx *cx, const sc_tensor *t", "raises if t requires grad"),
+        kernel("int", "sc_check_detached", "sc_ctx *cx, const sc_tensor *t, const char *message", "raises if t requires grad"),
         kernel("int", "sc_check_matmul", "sc_ctx *cx, const sc_tensor *a, const sc_tensor *b"),
         kernel("int", "sc_check_linear", "sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias",
                "bias may be NULL"),

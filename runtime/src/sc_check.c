@@ -32,10 +32,9 @@ SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view) {
                     view || dst->leaf == SC_VIEW_OF_LEAF ? "a view of a" : "a");
 }
 
-/* Raise if a tensor that becomes a NumPy array requires grad. */
-SC_KERNEL int sc_check_detached(sc_ctx *cx, const sc_tensor *t) {
-    if (t->leaf == SC_NO_LEAF) return 0;
-    return sc_raise(cx, "RuntimeError", "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+/* Raise if a tensor requires grad. */
+SC_KERNEL int sc_check_detached(sc_ctx *cx, const sc_tensor *t, const char *message) {
+    return t->leaf == SC_NO_LEAF ? 0 : sc_raise(cx, "RuntimeError", "%s", message);
 }
 
 /* ---- products ---- */

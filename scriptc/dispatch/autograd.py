@@ -151,8 +151,9 @@ def call_with_grad(
     inputs = inputs_of(contract, arguments)
     tensors = tensors_by_input(inputs)
     required = requires_grad(tensors)
-    if required & gradients.arrays:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    for message, behind in gradients.detached.items():
+        if required & behind:
+            raise RuntimeError(message)
     plan = plan_of(target, gradients, calls, required, len(inputs))
     if plan.call is None:
         return run(*args, **kwargs)

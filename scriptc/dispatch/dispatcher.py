@@ -146,7 +146,7 @@ class Dispatcher:
         with stages.stage("C compiler"):
             library = build_library(
                 source, name, optimize=self.options.optimize, debug=self.options.debug, kernels=made.program.kernels,
-                building=built.append,
+                extensions=made.program.extensions, building=built.append,
             )  # fmt: skip
         if not built:
             stages.rename("C compiler", "library from the disk cache")

@@ -12,14 +12,15 @@ class Dependencies(NamedTuple):
 
     results: by result. targets: by the number of a state target that the entry sets. lists: by the number of the
     argument leaf that is a list to which the entry appends. writes: the entry may write in place to a tensor that
-    autograd protects. arrays: the inputs from which gradients would flow to a tensor that becomes a NumPy array.
+    autograd protects. detached: the inputs from which gradients would flow to a tensor that must require none, by the message
+    of the error: to one that becomes a NumPy array, or that a C function gets.
     """
 
     results: list[Inputs]
     targets: dict[int, Inputs]
     lists: dict[int, Inputs]
     writes: bool = False
-    arrays: Inputs = frozenset()
+    detached: dict[str, Inputs] = {}
 
     def inputs(self) -> Inputs:
         """Return the inputs from which gradients would flow to any output."""
@@ -27,4 +28,4 @@ class Dependencies(NamedTuple):
 
     def any(self) -> bool:
         """Return whether autograd must see a call to which a tensor that requires grad is passed."""
-        return self.writes or bool(self.arrays or self.inputs())
+        return self.writes or bool(any(self.detached.values()) or self.inputs())

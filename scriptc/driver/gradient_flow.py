@@ -38,7 +38,7 @@ class _Flow:
         self.of: dict[Value, Inputs] = {a: frozenset({i}) for i, a in enumerate(entry.body.args) if _carries(a.type)}
         self.results: list[Inputs] = [_NONE] * len(entry.results)
         self.targets: dict[int, Inputs] = defaultdict(frozenset)
-        self.arrays = _NONE
+        self.detached: dict[str, Inputs] = defaultdict(frozenset)
         self.changed = True
 
     def run(self) -> Dependencies:
@@ -48,7 +48,7 @@ class _Flow:
         lists = {i: self.get(a) - {i} for i, a in enumerate(self.body.args) if isinstance(a.type, Container)}
         checks = (op for op in self.module.walk() if op.name in ("check.leaf", "requires_grad"))
         writes = any(may_be_leaf(op.operands[0]) for op in checks)
-        return Dependencies(self.results, dict(self.targets), lists, writes, self.arrays)
+        return Dependencies(self.results, dict(self.targets), lists, writes, dict(self.detached))
 
     def get(self, value: Value) -> Inputs:
         return self.of.get(value, _NONE)
@@ -70,7 +70,7 @@ class _Flow:
             for i, v in enumerate(op.operands):
                 self.results[i] |= self.leaving(v)
         elif op.name == "check.detached":
-            self.arrays |= _NONE if op.no_grad else self.get(op.operands[0])
+            self.detached[op.attrs["message"]] |= _NONE if op.no_grad else self.get(op.operands[0])
         elif op.name == "state.set":
             self.targets[op.attrs["target"]] |= frozenset().union(*map(self.leaving, op.operands))
         elif op.name == "loop":

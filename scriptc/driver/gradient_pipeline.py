@@ -81,7 +81,8 @@ def compile_gradients(variant: Variant, arguments: Sequence[int], params: Sequen
     except Exception as e:
         raise InternalError(f"{type(e).__name__}: {e}", module.funcs[module.entries[FORWARD]].loc) from e
     library = build_library(
-        program.source, f"{module.name}.gradients", optimize=options.optimize, debug=options.debug, kernels=program.kernels
+        program.source, f"{module.name}.gradients", optimize=options.optimize, debug=options.debug, kernels=program.kernels,
+        extensions=program.extensions,
     )
     return replace(code, library=library)
 

@@ -13,9 +13,16 @@ import cffi
 import torch
 
 from scriptc.backend_c.extensions.errors import ExtensionError
-from scriptc.backend_c.extensions.trampolines import trampoline_name
 from scriptc.extensions.handles import Handle, ffi, refusal
-from scriptc.ir.extern import EXTERN_LIBRARIES, ExternFunction, ExternLibrary, ExternPrototype, ExternType
+from scriptc.ir.extern import (
+    FUNCTIONS,
+    LIBRARIES,
+    ExternFunction,
+    ExternLibrary,
+    ExternPrototype,
+    ExternType,
+    trampoline_name,
+)
 
 _loaded: dict[str, Any] = {}  # by key: a process loads a library once, and so has its variables once
 _lock = threading.Lock()
@@ -43,8 +50,8 @@ class CFunction(ExternFunction):
     def meta(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Let a Python function say what sizes the outputs get: a decorator.
 
-        function: is called with the same arguments, and resizes those that the C function resizes. Compiled code runs
-            it ahead of the C function.
+        function: takes the arguments of the C function, and returns a dict of the new sizes of its outputs by the names of
+            the parameters, such as {"out": a.shape}. Compiled code resizes the outputs so ahead of the C function.
         """
         self._change()
         if self.shape_function is not None:
@@ -168,15 +175,19 @@ def load_functions(library: ExternLibrary) -> dict[str, CFunction]:
         if library.key not in _loaded:
             _loaded[library.key] = _load(library)
         loaded = _loaded[library.key]
-    EXTERN_LIBRARIES[library.key] = library
-    return {p.name: CFunction(p, library, getattr(loaded, trampoline_name(p))) for p in library.prototypes}
+    LIBRARIES.setdefault(library.key, library)
+    found = {}
+    for p in library.prototypes:
+        found[p.name] = CFunction(p, library, getattr(loaded, trampoline_name(library.key, p.name)))
+        FUNCTIONS.setdefault((library.key, p.name), found[p.name])
+    return found
 
 
 def _load(library: ExternLibrary) -> Any:
     declarations = cffi.FFI()
     declarations.include(ffi)
     arguments = "sc_extension_error *, const sc_extension_value *, sc_extension_value *"
-    declarations.cdef("".join(f"int {trampoline_name(p)}({arguments});\n" for p in library.prototypes))
+    declarations.cdef("".join(f"int {trampoline_name(library.key, p.name)}({arguments});\n" for p in library.prototypes))
     try:
         return declarations.dlopen(str(library.path))
     except OSError as e:

@@ -8,6 +8,8 @@ from typing import Any
 import cffi
 import torch
 
+from scriptc.ir.extern import REQUIRES_GRAD
+
 ffi = cffi.FFI()
 ffi.cdef("""
     typedef struct { int device_type; int32_t device_id; } DLDevice;
@@ -113,8 +115,3 @@ def refusal(tensor: torch.Tensor) -> tuple[type[Exception], str] | None:
         return RuntimeError, REQUIRES_GRAD
     return None
 
-
-REQUIRES_GRAD = (
-    "requires grad, and autograd does not see what C code does; call the function in torch.no_grad(), in the forward of "
-    "a torch.autograd.Function, or pass x.detach()"
-)

@@ -12,10 +12,9 @@ class Function:
 
     A subclass has `forward(self, *inputs)` and `backward(self, *grad_outputs)`, which returns a gradient for each input.
     `self.save_for_backward`, `self.saved_tensors`, `self.needs_input_grad`, `self.mark_dirty` and
-    `self.mark_non_differentiable` are those of the `ctx` of torch.autograd.Function.
+    `self.mark_non_differentiable` are those of the `ctx` of torch.autograd.Function. `backward` is called on a copy of
+    the instance, with the attributes that `forward` left.
     """
-
-    _ctx: Any = None
 
     def __call__(self, *inputs: Any) -> Any:
         return _Applied.apply(self, *inputs)
@@ -27,41 +26,33 @@ class Function:
         raise NotImplementedError
 
     def save_for_backward(self, *tensors: torch.Tensor | None) -> None:
-        self._ctx.save_for_backward(*tensors)
+        self._to_save = tensors
 
     def mark_dirty(self, *tensors: torch.Tensor) -> None:
-        self._ctx.mark_dirty(*tensors)
+        self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: torch.Tensor) -> None:
-        self._ctx.mark_non_differentiable(*tensors)
-
-    @property
-    def saved_tensors(self) -> tuple[torch.Tensor | None, ...]:
-        saved: tuple[torch.Tensor | None, ...] = self._ctx.saved_tensors
-        return saved
-
-    @property
-    def needs_input_grad(self) -> tuple[bool, ...]:
-        needs: tuple[bool, ...] = self._ctx.needs_input_grad
-        return needs[1:]
+        self._non_differentiable = tensors
 
 
 class _Applied(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, function: Function, *inputs: Any) -> Any:
-        function._ctx = ctx
-        ctx.function = function
-        try:
-            return function.forward(*inputs)
-        finally:
-            function._ctx = None
+        function._to_save = function._dirty = function._non_differentiable = ()
+        result = function.forward(*inputs)
+        ctx.save_for_backward(*function._to_save)
+        ctx.mark_dirty(*function._dirty)
+        ctx.mark_non_differentiable(*function._non_differentiable)
+        del function._to_save, function._dirty, function._non_differentiable
+        ctx.kind, ctx.attributes = type(function), dict(vars(function))
+        return result
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        function = ctx.function
-        function._ctx = ctx
-        try:
-            found = function.backward(*grad_outputs)
-        finally:
-            function._ctx = None
+        function = object.__new__(ctx.kind)
+        for name, value in ctx.attributes.items():
+            setattr(function, name, value)
+        function.saved_tensors = ctx.saved_tensors
+        function.needs_input_grad = ctx.needs_input_grad[1:]
+        found = function.backward(*grad_outputs)
         return (None, *found) if isinstance(found, tuple) else (None, found)

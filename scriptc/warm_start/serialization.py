@@ -109,6 +109,10 @@ def _by_number(check: Check) -> Check:
     return lambda value: type(value) is dict and all(map(_number, value)) and all(map(check, value.values()))
 
 
+def _by_text(check: Check) -> Check:
+    return lambda value: type(value) is dict and all(map(_name, value)) and all(map(check, value.values()))
+
+
 def _is_library(value: Any) -> bool:
     if not _names(value) or len(value) != 2:
         return False
@@ -158,7 +162,7 @@ _RECORDS: dict[type, tuple[Check, ...]] = {
         _each(_is(specs.WriteBack), list),
         lambda value: type(value) is dict and all(map(_name, value)) and all(map(_subclass(BaseException), value.values())),
     ),
-    Dependencies: (_each(_inputs, list), _by_number(_inputs), _by_number(_inputs), _is(bool), _inputs),
+    Dependencies: (_each(_inputs, list), _by_number(_inputs), _by_number(_inputs), _is(bool), _by_text(_inputs)),
     Record: (
         _is(specs.Contract), _each(_is_summary, list), _is(Dependencies), _is(bool), _name, _is_library,
         lambda value: type(value) is dict and all(map(_name, (*value, *value.values()))), _each(_is_watched, list),

@@ -171,7 +171,7 @@ def array_from_tensor(r: Reader, tensor: AbstractValue) -> ArrayValue:
         if (at := lasting_tensor(r, tensor)) is not None and isinstance(at.container, dict):
             requires = r.attribute(tensor, "requires_grad")
         else:
-            r.emit.check_detached(materialize(r, tensor))
+            r.emit.check_detached(materialize(r, tensor), _REQUIRES_GRAD)
             requires = _FALSE
         check_that(r, negated(r, requires), "RuntimeError", _REQUIRES_GRAD)
     return ArrayValue(apply_op(r, "alias", tensor))

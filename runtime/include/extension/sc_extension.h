@@ -25,6 +25,10 @@ typedef union sc_extension_value { /* an argument or a result; bools are ints */
     DLTensor *t;
 } sc_extension_value;
 
+#ifndef SC_EXTENSION_EXPORT
+#define SC_EXTENSION_EXPORT __attribute__((visibility("default")))
+#endif
+
 /* The type of each function that scriptc writes for a function of an extension: 0, or -1 with an error. */
 typedef int sc_extension_function(sc_extension_error *error, const sc_extension_value *args, sc_extension_value *result);
 
