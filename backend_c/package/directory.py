@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from scriptc.backend_c.package import c_api, cpp_api, pairs, pybind11_api, runtime_files, test_driver
+from scriptc.backend_c.package import c_api, cpp_api, extensions, pairs, pybind11_api, runtime_files, test_driver
 from scriptc.backend_c.package.interface import EntryInterface, Package
 from scriptc.backend_c.package.manifest import FILE, build_id, files_of, manifest, read
 from scriptc.backend_c.package.templates import fill
@@ -47,6 +47,7 @@ def _files(package: Package) -> dict[str, str | bytes]:
         f"include/{runtime_files.PUBLIC_HEADER}": runtime_files.public_header(),
     }
     files |= runtime_files.files(name)
+    files |= extensions.files(package)
     identity = build_id(files, package)
     files |= {f"tests/pairs/{i:03}.pair": pairs.encode(pair) for i, pair in enumerate(package.pairs)}
     files |= {
@@ -61,7 +62,9 @@ def _files(package: Package) -> dict[str, str | bytes]:
         "pip/__init__.py": fill("pip_module.py", name=name),
         "CMakeLists.txt": _cmake(package),
         "pyproject.toml": _pyproject(package),
-        f"{name}.pc.in": fill("name.pc.in", name=name),
+        f"{name}.pc.in": fill(
+            "name.pc.in", name=name, libraries="".join(f" {flag}" for flag in extensions.linked(package))
+        ),
         "README.md": _readme(package),
     }
     if package.bindings:
@@ -81,6 +84,7 @@ def _cmake(package: Package) -> str:
         debug_flags=_debug_flags(package),
         common_sources=" ".join(runtime_files.common_sources()),
         bindings=fill("pybind11.cmake", name=package.name, debug_flags=_debug_flags(package)) if package.bindings else "",
+        extensions=extensions.cmake(package),
     )
 
 

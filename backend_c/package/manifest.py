@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from scriptc.backend_c.package import runtime_files
+from scriptc.backend_c.package import extensions, runtime_files
 from scriptc.backend_c.package.interface import Package
 from scriptc.backend_c.package.weights import checksum
 from scriptc.backend_c.toolchain import BASE_FLAGS
@@ -102,7 +102,9 @@ def exception_rows(package: Package) -> list[dict[str, Any]]:
 def _recipe(package: Package) -> dict[str, Any]:
     flags = [flag for flag in BASE_FLAGS if flag not in ("-Wall", "-Wextra")]
     native = {"native": [f"-march={package.march}", "-mprefer-vector-width=512"]}
+    called: dict[str, Any] = {"extensions": extensions.recipe(package), "libraries": extensions.linked(package)}
     return {
+        **(called if package.program.extensions else {}),
         "flags": [*flags, f"-O{package.opt_level}", *(["-g"] if package.debug else [])],
         "hides_folders": package.debug and package.source_paths != "absolute",
         "include": ["include", "runtime/include", "runtime/src", "runtime/src/package"],

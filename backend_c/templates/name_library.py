@@ -72,10 +72,17 @@ def build(manifest, library):
         for level, more in levels.items():
             jobs.append((FOLDER / recipe["level"], [*more, f"-DSC_LEVEL_NAME={level}"], Path(folder, f"{level}.o")))
         commands = [[*flags, *more, "-c", str(source), "-o", str(out)] for source, more, out in jobs]
+        objects = [out for *_, out in jobs]
+        for row in recipe.get("extensions", ()):  # C functions of the user
+            own = [*compiler, *row["flags"], *(f"-I{FOLDER / folder}" for folder in row["include"])]
+            for source in row["sources"]:
+                objects.append(Path(folder, f"extension{len(objects)}.o"))
+                commands.append([*own, "-c", str(FOLDER / source), "-o", str(objects[-1])])
         with ThreadPoolExecutor(2) as pool, _ended_on_interrupt():
             list(pool.map(_run, commands))
         made = Path(folder, library.name)
-        _run([*compiler, "-shared", *(str(out) for *_, out in jobs), "-o", str(made), "-lm", "-pthread"])
+        linked = [*map(str, objects), "-o", str(made), *recipe.get("libraries", ())]
+        _run([*compiler, "-shared", *linked, "-lm", "-pthread"])
         data = made.read_bytes()
         if data.startswith(ELF):  # the loader ignores what follows the end
             made.write_bytes(data + SEAL + hashlib.sha256(data).hexdigest().encode())
