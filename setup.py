@@ -21,7 +21,7 @@ PACKAGE_DATA = {
     "scriptc": ["py.typed"],
     "scriptc.ir": ["grammar.lark"],
     "scriptc.backend_c": ["templates/*"],
-    "scriptc.runtime": ["include/**/*.h", "include/*.inc", "src/**/*.c", "src/**/*.h", "src/**/*.inc"],
+    "scriptc.runtime": ["include/**/*.h", "include/*.inc", "src/**/*.c", "src/**/*.h", "src/**/*.inc", "src/**/*.cu"],
 }
 BRIDGE = "runtime/build_bridge.py"
 

@@ -129,20 +129,20 @@ def sanitizing() -> bool:
 
 
 def compile_object(source: Path, flags: Sequence[str], out: Path) -> None:
-    _run([*find_compiler().command, *flags, "-c", str(source), "-o", str(out)], source)
+    run_compiler([*find_compiler().command, *flags, "-c", str(source), "-o", str(out)], source)
 
 
 def preprocess(source: Path, flags: Sequence[str], text: str | None = None) -> str:
     """Return what the preprocessor makes of a C file. text: what is read in place of the file, which need not exist."""
     command = [*find_compiler().command, *flags, "-E", "-x", "c", "-" if text is not None else str(source)]
-    return _run(command, source, text)
+    return run_compiler(command, source, text)
 
 
 def link_shared(objects: Sequence[Path], out: Path, flags: Sequence[str] = ()) -> Path:
     """Link a shared library. Undefined symbols are an error here, not at load."""
     sanitize = SANITIZE_FLAGS if sanitizing() else ()
     command = [*find_compiler().command, "-shared", *sanitize, *LINK_FLAGS, *map(str, objects), *flags, "-o", str(out)]
-    _run([*command, "-lm", "-pthread"], out)
+    run_compiler([*command, "-lm", "-pthread"], out)
     return out
 
 
@@ -211,8 +211,11 @@ def _accepts(command: Sequence[str], flag: str) -> bool:
     return done.returncode == 0
 
 
-def _run(command: Sequence[str], source: Path, text: str | None = None) -> str:
-    """Run a compiler and return its output. text: the input. source: the file that errors name."""
+def run_compiler(command: Sequence[str], source: Path, text: str | None = None, *, errors: bool = False) -> str:
+    """Run a compiler and return its output. Raise BuildError if it fails.
+
+    text: the input. source: the file that errors name. errors: return what the compiler writes to stderr instead.
+    """
     _logger.debug("running %s", shlex.join(command))
     try:
         done = processes.run(command, _environment(), text)
@@ -221,7 +224,7 @@ def _run(command: Sequence[str], source: Path, text: str | None = None) -> str:
     except FileNotFoundError as error:
         raise ToolchainError(f"{command[0]} has gone: {INSTALL_ADVICE}") from error
     if done.returncode == 0:
-        return done.stdout
+        return done.stderr if errors else done.stdout
     if os.strerror(errno.ENOSPC) in done.stderr:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source))
     raise BuildError(command, done.stderr, source)

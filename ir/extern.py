@@ -81,12 +81,16 @@ class ExternSources:
 
 @dataclass(frozen=True)
 class ExternLibrary:
-    """An extension that is built. `key` is a hash of everything that its code depends on."""
+    """An extension that is built. `key` is a hash of everything that its code depends on.
+
+    with_cuda: whether its functions take tensors on CUDA devices.
+    """
 
     name: str
     key: str
     path: Path
     prototypes: tuple[ExternPrototype, ...]
+    with_cuda: bool = False
     built_from: ExternSources = field(default_factory=ExternSources, repr=False, compare=False)
 
     def prototype(self, name: str) -> ExternPrototype:

@@ -18,6 +18,7 @@ from torch import Tensor
 
 import scriptc
 from scriptc.backend_c import toolchain
+from scriptc.backend_c.extensions import cuda
 from scriptc.backend_c.extensions import library as extension_library
 from scriptc.extensions.functions import Extension
 from scriptc.runtime import INCLUDE_DIR, SOURCE_DIR
@@ -181,10 +182,38 @@ print(my_lib.__all__, my_lib.my_lib_add_backward)
 
 
 def test_with_cuda_needs_nvcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extension_library, "find_nvcc", lambda: None)
+    monkeypatch.setattr(cuda, "find_nvcc", lambda: None)
     given = {"headers": "src/my_lib.h", "sources": ["src/my_lib.c"], "relative_to": TUTORIAL / "build.py"}
     with pytest.raises(scriptc.ExtensionError, match="with_cuda needs nvcc"):
         scriptc.create_extension("_ext.my_lib", define_macros=[("WITH_CUDA", None)], with_cuda=True, **given).build()
+
+
+@pytest.mark.skipif(cuda.find_nvcc() is None, reason="no nvcc")
+def test_cuda_code_compiles(tmp_path: Path) -> None:
+    """The tutorial's functions for CUDA refuse tensors on the CPU. This torch may have no CUDA device to call them on."""
+    names = {"headers": ["src/my_lib.h", "src/my_lib_cuda.h"], "sources": ["src/my_lib.c", "src/my_lib_cuda.c"]}
+    macros = [("WITH_CUDA", None)]
+    made: Any = scriptc.extension("my_lib", define_macros=macros, relative_to=TUTORIAL, with_cuda=True, **names)
+    x = torch.ones(2)
+    assert made.my_lib_add_backward(x + 1, x) == 1
+    with pytest.raises(TypeError, match=r"grad_output must be a tensor on a CUDA device \(THCudaTensor \*\), but"):
+        made.my_lib_add_backward_cuda(x, x)
+    source = """
+    #include <scriptc_extension.h>
+    __global__ void kernel(float *x) { x[threadIdx.x] = 1; }
+    extern "C" int ones(DLTensor *x) { kernel<<<1, 2>>>(SC_DATA(float, x)); return cudaGetLastError(); }
+    """
+    given = write_sources(tmp_path, "", "int ones(DLTensor *x);\n")
+    (tmp_path / "kernel.cu").write_text(source)
+    ones: Any = scriptc.extension("ones", **{**given, "sources": "kernel.cu"}, with_cuda=True)
+    assert "DLTensor * x" in str(ones.ones.prototype)
+    if Path("/dev/nvidia0").exists():
+        program, library = tmp_path / "program", made.my_lib_add_forward.library
+        source = ROOT / "tests" / "data" / "extension_cuda.cu"
+        nvcc = [str(cuda.find_nvcc()), f"-I{INCLUDE_DIR / 'extension'}", str(source), "-o", str(program), "-ldl"]
+        subprocess.run(nvcc, check=True)
+        done = subprocess.run([program, library.path, library.key], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
 
 
 # ---- calls ----
@@ -416,6 +445,9 @@ def test_wrong_descriptions(tmp_path: Path) -> None:
     given = write_sources(tmp_path, "int f(void) { return 1; }\n", "int f(void);\n")
     with pytest.raises(scriptc.ExtensionError, match="names gone.c, but there is no file"):
         scriptc.extension("x", **{**given, "sources": "gone.c"})
+    (tmp_path / "kernel.cu").write_text("")
+    with pytest.raises(scriptc.ExtensionError, match="is CUDA: give with_cuda=True"):
+        scriptc.extension("x", **{**given, "sources": "kernel.cu"})
     with pytest.raises(scriptc.ExtensionError, match="is no C file"):
         scriptc.extension("x", **{**given, "sources": "more.h"})
     with pytest.raises(scriptc.ExtensionError, match="needs a header and a source"):

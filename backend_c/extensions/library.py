@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from scriptc import runtime
 from scriptc.backend_c.cache import cache_key, cached
+from scriptc.backend_c.extensions import cuda
 from scriptc.backend_c.extensions.errors import ExtensionError
 from scriptc.backend_c.extensions.prototypes import PARSER_MACROS, read_prototypes, unescaped
 from scriptc.backend_c.extensions.trampolines import trampolines
@@ -79,55 +79,89 @@ class Description:
 def build_extension(given: Description) -> ExternLibrary:
     """Build an extension, unless the cache has it. Raise ExtensionError if that is not possible."""
     headers, sources = [_existing(given, h) for h in given.headers], [_existing(given, s) for s in given.sources]
-    for source in sources:
-        if source.suffix != ".c":
-            raise ExtensionError(f"the source {source} of the extension {given.name} is no C file, whose name ends in .c")
     if not sources or not headers:
         raise ExtensionError(f"the extension {given.name} needs a header and a source at least")
-    if given.with_cuda:
-        _require_nvcc(given)
-    flags = [*_FLAGS, *given.macros, f"-I{INCLUDE_DIR}", *(f"-I{given.path(d)}" for d in given.include_dirs)]
-    flags += [*(SANITIZE_FLAGS if sanitizing() else ()), *given.extra_compile_args]
+    compiler = _Compiler(given)
+    for source in sources:
+        compiler.check_kind(source)
 
     def read_header() -> str:
         includes = "".join(f'#include "{header}"\n' for header in headers)
         macros = [*given.macros, *PARSER_MACROS, f"-isystem{INCLUDE_DIR}"]
-        return preprocess(headers[0], [*macros, *(f"-I{given.path(d)}" for d in given.include_dirs)], includes)
+        return preprocess(headers[0], [*macros, *compiler.folders], includes)
 
     with _refused(given.name), ThreadPoolExecutor(JOBS) as pool, ended_on_interrupt():
         declared = pool.submit(read_header)
-        texts = list(pool.map(lambda path: preprocess(path, flags), sources))
+        texts = list(pool.map(compiler.preprocess, sources))
         declarations = declared.result()
     prototypes = read_prototypes(declarations, headers)
     if not prototypes:
         raise ExtensionError(f"the headers of the extension {given.name} declare no function")
     names = [str(header) for header in headers]
-    support = [path.read_text(encoding="utf-8") for path in (*SUPPORT, *sorted(INCLUDE_DIR.glob("*.h")))]
+    calls = trampolines(prototypes, names, "", with_cuda=given.with_cuda)
+    support = [path.read_text(encoding="utf-8") for path in (*compiler.support, *sorted(INCLUDE_DIR.glob("*.h")))]
     linked = [_state_of(path) for path in _library_files(given)]
-    calls = trampolines(prototypes, names, "")
-    key = cache_key("extension", _LAYOUT, given.name, texts, declarations, calls, support, flags, given.link_flags, linked,
-                    find_compiler().identity)  # fmt: skip
+    key = cache_key("extension", _LAYOUT, given.name, texts, declarations, calls, support, compiler.flags, given.link_flags,
+                    linked, compiler.identity)  # fmt: skip
     file = f"{library_stem(given.name)}-{key[:16]}.so"
 
     def produce(directory: Path) -> None:
+        text = trampolines(prototypes, names, key, with_cuda=given.with_cuda)
         with _refused(given.name):
-            _compile(directory, file, sources, trampolines(prototypes, names, key), flags, given.link_flags)
+            _compile(directory, file, sources, text, compiler)
 
     path = cached(key, produce) / file
     files = _files(given, headers, sources, [declarations, *texts])
-    return ExternLibrary(given.name, key, path, prototypes, files)
+    return ExternLibrary(given.name, key, path, prototypes, given.with_cuda, files)
 
 
-def find_nvcc() -> str | None:
-    return shutil.which("nvcc")
+class _Compiler:
+    """The compilers of an extension, and their flags."""
 
+    def __init__(self, given: Description) -> None:
+        self.given = given
+        self.cuda = cuda.toolkit(given.name) if given.with_cuda else None
+        self.folders = [f"-I{given.path(folder)}" for folder in given.include_dirs]
+        self.flags = [*_FLAGS, *given.macros, f"-I{INCLUDE_DIR}", *self.folders]
+        self.flags += [*(SANITIZE_FLAGS if sanitizing() else ()), *given.extra_compile_args]
+        if self.cuda is not None:
+            self.flags += [cuda.MACRO, *self.cuda.include]
+        self.cuda_flags = [*given.macros, f"-I{INCLUDE_DIR}", *self.folders]
+        self.identity = find_compiler().identity + (self.cuda.version if self.cuda is not None else "")
+        self.support = [*SUPPORT, *([cuda.SUPPORT] if self.cuda is not None else [])]
+        self.link_flags = [*given.link_flags, *(self.cuda.link if self.cuda is not None else ())]
 
-def _require_nvcc(given: Description) -> None:
-    if find_nvcc() is None:
-        raise ExtensionError(
-            f"the extension {given.name} cannot be built: with_cuda needs nvcc, the compiler of NVIDIA's CUDA toolkit, which "
-            "is not on the path. Install the toolkit, or leave with_cuda and the sources for CUDA out"
-        )
+    def check_kind(self, source: Path) -> None:
+        if source.suffix == ".cu" and self.cuda is None:
+            raise ExtensionError(f"the source {source} of the extension {self.given.name} is CUDA: give with_cuda=True")
+        if source.suffix not in (".c", ".cu"):
+            raise ExtensionError(f"the source {source} of the extension {self.given.name} is no C file, whose name ends in .c")
+
+    def preprocess(self, source: Path) -> str:
+        if source.suffix == ".cu" and self.cuda is not None:
+            return self.cuda.preprocess(source, self.cuda_flags)
+        return preprocess(source, self.flags)
+
+    def compile(self, source: Path, out: Path) -> None:
+        if source.suffix == ".cu" and self.cuda is not None:
+            self.cuda.compile(source, self.cuda_flags, out)
+        else:
+            compile_object(source, self.flags, out)
+
+    def support_object(self, source: Path) -> Path:
+        """Return the object file of one of scriptc's own sources."""
+        flags = [*_FLAGS, *_SUPPORT_FLAGS, f"-I{INCLUDE_DIR}", *(SANITIZE_FLAGS if sanitizing() else ())]
+        files = sorted({source, *INCLUDE_DIR.glob("*.h"), *source.parent.glob("*.inc")})
+        texts = [path.read_text(encoding="utf-8") for path in files]
+        key, name = cache_key("extension support", texts, flags, self.identity), f"{source.stem}.o"
+
+        def produce(directory: Path) -> None:
+            if source.suffix == ".cu" and self.cuda is not None:
+                self.cuda.compile(source, [f"-I{INCLUDE_DIR}"], directory / name)
+            else:
+                compile_object(source, flags, directory / name)
+
+        return cached(key, produce) / name
 
 
 def library_stem(name: str) -> str:
@@ -158,31 +192,17 @@ class _refused:
             raise ExtensionError(f"the extension {self.name} does not compile:\n{told}") from None
 
 
-def _compile(
-    directory: Path, file: str, sources: Sequence[Path], calls: str, flags: Sequence[str], link_flags: Sequence[str]
-) -> None:
+def _compile(directory: Path, file: str, sources: Sequence[Path], calls: str, compiler: _Compiler) -> None:
     own = directory / "calls.c"
     own.write_text(calls, encoding="utf-8", errors="surrogateescape")
     objects = [directory / f"{i}.o" for i in range(len(sources) + 1)]
-
-    def compile_one(source: Path, out: Path) -> None:
-        compile_object(source, flags, out)
-
     with ThreadPoolExecutor(JOBS) as pool, ended_on_interrupt():
-        list(pool.map(compile_one, [*sources, own], objects))
-        support = list(pool.map(_support_object, SUPPORT))
+        list(pool.map(compiler.compile, [*sources, own], objects))
+        support = list(pool.map(compiler.support_object, compiler.support))
     # The name by which libraries of compiled code, which are linked with this one, find it in the process.
-    link_shared([*objects, *support], directory / file, [f"-Wl,-soname,{file}", *link_flags])
+    link_shared([*objects, *support], directory / file, [f"-Wl,-soname,{file}", *compiler.link_flags])
     for path in (*objects, own):
         path.unlink()
-
-
-def _support_object(source: Path) -> Path:
-    flags = [*_FLAGS, *_SUPPORT_FLAGS, f"-I{INCLUDE_DIR}", *(SANITIZE_FLAGS if sanitizing() else ())]
-    files = sorted({source, *INCLUDE_DIR.glob("*.h"), *source.parent.glob("*.inc")})
-    texts = [path.read_text(encoding="utf-8") for path in files]
-    key, name = cache_key("extension support", texts, flags, find_compiler().identity), f"{source.stem}.o"
-    return cached(key, lambda directory: compile_object(source, flags, directory / name)) / name
 
 
 def _library_files(given: Description) -> list[Path]:

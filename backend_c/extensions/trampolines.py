@@ -16,13 +16,15 @@ from scriptc.ir.extern import ExternPrototype, ExternType, trampoline_name
 _MEMBERS = {"tensor": "t", "int": "i", "bool": "i", "float": "f", "str": "s"}
 
 
-def trampolines(prototypes: Sequence[ExternPrototype], headers: Sequence[str], key: str) -> str:
+def trampolines(
+    prototypes: Sequence[ExternPrototype], headers: Sequence[str], key: str, *, with_cuda: bool = False
+) -> str:
     """Return the C file. headers: the names by which the file includes the extension's headers. key: of the library."""
     includes = ['#include "sc_extension.h"\n', *(f'#include "{header}"\n' for header in headers), "\n"]
-    return "".join([*includes, *(_trampoline(p, trampoline_name(key, p.name)) for p in prototypes)])
+    return "".join([*includes, *(_trampoline(p, trampoline_name(key, p.name), with_cuda) for p in prototypes)])
 
 
-def _trampoline(prototype: ExternPrototype, name: str) -> str:
+def _trampoline(prototype: ExternPrototype, name: str, with_cuda: bool) -> str:
     arguments = ", ".join(_argument(i, t) for i, (_, t) in enumerate(prototype.parameters))
     call, result = f"{prototype.name}({arguments})", prototype.result
     lines = [
@@ -34,6 +36,7 @@ def _trampoline(prototype: ExternPrototype, name: str) -> str:
         *([] if prototype.parameters else ["    (void)args;"]),
         *([] if result.kind not in ("none", "status") else ["    (void)result;"]),
         "    sc_extension_begin(&call, error);",
+        *(f"    sc_extension_use_stream(args[{i}].t);" for i in _tensors(prototype) if with_cuda),
         "    if (!_setjmp(call.leave)) {",
     ]
     if checks := [*_checks(prototype)]:
@@ -57,6 +60,10 @@ def _trampoline(prototype: ExternPrototype, name: str) -> str:
     else:
         lines.append("    return sc_extension_end(&call);")
     return "\n".join([*lines, "}", "", ""])
+
+
+def _tensors(prototype: ExternPrototype) -> list[int]:
+    return [i for i, (_, t) in enumerate(prototype.parameters) if t.kind == "tensor"]
 
 
 def _argument(index: int, t: ExternType) -> str:

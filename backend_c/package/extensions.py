@@ -19,6 +19,8 @@ def libraries(package: Package) -> list[ExternLibrary]:
     found = [LIBRARIES[key] for key in package.program.extensions]
     homes: dict[str, str] = {}
     for library in found:
+        if library.with_cuda:
+            raise ValueError(f"the extension {library.name} is built with_cuda, and packages run on the CPU alone")
         for name in (f"an extension {library.name}", *(f"a function {p.name}" for p in library.prototypes)):
             if name in homes:
                 raise ValueError(f"the package calls two extensions that have {name}, which one library cannot hold")
@@ -38,9 +40,9 @@ def files(package: Package) -> dict[str, str | bytes]:
         found |= {f"{_folder(library)}/{name}": text.encode(errors="surrogateescape") for name, text in given.files}
         found[f"{_folder(library)}/scriptc_calls.c"] = trampolines(library.prototypes, given.headers, library.key)
     if found:
-        support = runtime.SOURCE_DIR / "extension"
+        support = [path for path in sorted((runtime.SOURCE_DIR / "extension").glob("*.*")) if path.suffix in (".c", ".inc")]
         found |= {f"{_HEADERS}/{path.name}": path.read_text(encoding="utf-8") for path in sorted(INCLUDE_DIR.glob("*.h"))}
-        found |= {f"{_SUPPORT}/{path.name}": path.read_text(encoding="utf-8") for path in sorted(support.glob("*.*"))}
+        found |= {f"{_SUPPORT}/{path.name}": path.read_text(encoding="utf-8") for path in support}
     return found
 
 

@@ -18,6 +18,7 @@ typedef struct sc_extern_handle { /* sc_tensor_handle */
     int (*resize)(struct sc_extern_handle *self, int32_t ndim, const int64_t *sizes);
     void *owner;
     int32_t references;
+    void *stream;
 } sc_extern_handle;
 
 typedef struct sc_extern_error { /* sc_extension_error */

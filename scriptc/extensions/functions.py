@@ -5,7 +5,8 @@ from __future__ import annotations
 import builtins
 import operator
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -91,7 +92,8 @@ class CFunction(ExternFunction):
                         written.append(given)
                 else:
                     self._pass_value(values[index], index, given, kept)
-            failed = self._code(error, values, result)
+            with _device_of(handles.values()):
+                failed = self._code(error, values, result)
         finally:
             for handle in handles.values():
                 handle.release()
@@ -109,7 +111,7 @@ class CFunction(ExternFunction):
         if not isinstance(given, torch.Tensor):
             raise TypeError(self.prototype.wrong_kind(index, type(given).__name__))
         if id(given) not in handles:
-            refused = refusal(given)
+            refused = refusal(given, with_cuda=self.library.with_cuda)
             if refused is not None:
                 kind, reason = refused
                 raise kind(f"{self.prototype.name}: {self.prototype.parameters[index][0]} {reason}")
@@ -139,6 +141,12 @@ class CFunction(ExternFunction):
             value.f = float(given)
         else:
             raise TypeError(self.prototype.wrong_kind(index, type(given).__name__))
+
+
+def _device_of(handles: Iterable[Handle]) -> AbstractContextManager[Any]:
+    """Return a context in which the device of the first CUDA tensor is the current one."""
+    device = next((handle.tensor.device for handle in handles if handle.tensor.is_cuda), None)
+    return nullcontext() if device is None else torch.cuda.device(device)
 
 
 def _result(t: ExternType, value: Any) -> Any:

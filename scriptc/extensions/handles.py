@@ -28,6 +28,7 @@ ffi.cdef("""
         int (*resize)(struct sc_tensor_handle *self, int32_t ndim, const int64_t *sizes);
         void *owner;
         int32_t references;
+        void *stream;
     } sc_tensor_handle;
     typedef struct { char type[48]; char message[1024]; } sc_extension_error;
     typedef union { int64_t i; uint64_t u; double f; const char *s; DLTensor *t; } sc_extension_value;
@@ -55,6 +56,8 @@ class Handle:
         self.struct.owner = ffi.cast("void *", self.number)
         self.struct.resize = ffi.NULL
         self.struct.references = 1
+        stream = torch.cuda.current_stream(tensor.device).cuda_stream if tensor.is_cuda else 0
+        self.struct.stream = ffi.cast("void *", stream)
         described = self.struct.tensor
         described.device.device_type = _DEVICES[tensor.device.type]
         described.device.device_id = tensor.device.index or 0
@@ -94,7 +97,7 @@ def _resize(struct: Any, ndim: int, sizes: Any) -> int:
     return _in_use[int(ffi.cast("uintptr_t", struct.owner))].resize(ffi.unpack(sizes, ndim) if ndim else [])
 
 
-def refusal(tensor: torch.Tensor) -> tuple[type[Exception], str] | None:
+def refusal(tensor: torch.Tensor, *, with_cuda: bool) -> tuple[type[Exception], str] | None:
     """Return why no C function may get a tensor: the exception, and the words behind the tensor's name."""
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor) or torch._is_functional_tensor(tensor):
         return RuntimeError, "is a tensor of torch.func or torch.compile, whose elements are elsewhere"
@@ -104,8 +107,8 @@ def refusal(tensor: torch.Tensor) -> tuple[type[Exception], str] | None:
         return TypeError, f"is a tensor of the layout {tensor.layout}; pass x.to_dense()"
     if tensor.is_quantized:
         return TypeError, "is quantized; pass x.dequantize() or x.int_repr()"
-    if tensor.device.type not in _DEVICES:
-        return RuntimeError, f"is on the device {tensor.device}, whose memory C code cannot use"
+    if tensor.device.type != "cpu" and not (with_cuda and tensor.is_cuda):
+        return RuntimeError, f"is on the device {tensor.device}, whose memory the C code cannot use"
     if tensor.dtype not in _DTYPES:
         return TypeError, f"is of {tensor.dtype}, which C functions do not get"
     if tensor.is_conj() or tensor.is_neg():

@@ -71,7 +71,8 @@ def functions_beside(init: str) -> dict[str, CFunction]:
             raise ValueError(f"it has the format {described['format']}")
         library = ExternLibrary(
             described["name"], described["key"], folder / described["library"],
-            tuple(_prototype(row) for row in described["prototypes"]), _sources(described["built_from"]),
+            tuple(_prototype(row) for row in described["prototypes"]), bool(described["with_cuda"]),
+            _sources(described["built_from"]),
         )  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise ExtensionError(f"{path} cannot be used ({e}): build the extension again") from e

@@ -1,4 +1,4 @@
-#include <scriptc_extension_cuda.h>
+#include <scriptc_extension.h>
 
 // this symbol will be resolved automatically from PyTorch libs
 extern THCState *state;

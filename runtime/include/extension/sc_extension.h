@@ -7,6 +7,10 @@
 
 #include "scriptc_extension.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct sc_extension_error {
     char type[48]; /* the name of the Python exception, "" if there is none */
     char message[1024];
@@ -15,6 +19,7 @@ typedef struct sc_extension_error {
 typedef struct sc_extension_call { /* one call that is under way on this thread */
     struct sc_extension_call *outer;
     sc_extension_error *error;
+    void *stream; /* of CUDA */
     jmp_buf leave;
 } sc_extension_call;
 
@@ -45,6 +50,13 @@ void sc_extension_begin(sc_extension_call *call, sc_extension_error *error);
 int sc_extension_end(sc_extension_call *call);
 /* End the call with an error if `status` is not 0 and the function left no message. */
 int sc_extension_end_status(sc_extension_call *call, const char *function, long status);
+/* Let CUDA code of the call run on the stream of a tensor, if the tensor is on a CUDA device. */
+void sc_extension_use_stream(const DLTensor *t);
+void *sc_extension_stream(void);
 /* Leave the running function for the end of its call, after sc_fail(). */
-_Noreturn void sc_extension_abandon(void);
+void sc_extension_abandon(void) __attribute__((noreturn));
+
+#ifdef __cplusplus
+}
+#endif
 #endif

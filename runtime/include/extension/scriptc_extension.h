@@ -43,6 +43,7 @@ typedef struct sc_tensor_handle {
     int (*resize)(struct sc_tensor_handle *self, int32_t ndim, const int64_t *sizes); /* NULL: may not be resized */
     void *owner;
     int32_t references; /* of newContiguous and free in scriptc_th.h */
+    void *stream;       /* of a tensor on a CUDA device: the current stream of torch */
 } sc_tensor_handle;
 
 /* ---- results ---- */
@@ -100,4 +101,7 @@ static inline void *sc_data(const DLTensor *t) {
 #endif
 
 #include "scriptc_th.h"
+#ifdef SC_WITH_CUDA
+#include "scriptc_thc.h"
+#endif
 #endif

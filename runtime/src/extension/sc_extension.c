@@ -9,6 +9,7 @@ void sc_extension_begin(sc_extension_call *call, sc_extension_error *error) {
     error->type[0] = error->message[0] = 0;
     call->outer = current;
     call->error = error;
+    call->stream = NULL;
     current = call;
 }
 
@@ -22,7 +23,15 @@ int sc_extension_end_status(sc_extension_call *call, const char *function, long 
     return sc_extension_end(call);
 }
 
-_Noreturn void sc_extension_abandon(void) {
+void sc_extension_use_stream(const DLTensor *t) {
+    if (t->device.device_type == kDLCUDA) current->stream = ((const sc_tensor_handle *)t)->stream;
+}
+
+void *sc_extension_stream(void) {
+    return current ? current->stream : NULL;
+}
+
+void sc_extension_abandon(void) {
     if (!current) {
         fputs("scriptc: an extension failed on a thread that no call of it runs on\n", stderr);
         abort();
@@ -201,5 +210,7 @@ int sc_extension_check_tensor(const DLTensor *t, const char *dtype, bool is_cuda
         return sc_fail_as("TypeError", "%s: %s must be a tensor of %s (%s), but is one of %s", function, name, dtype, type, own);
     if (is_cuda && t->device.device_type != kDLCUDA)
         return sc_fail_as("TypeError", "%s: %s must be a tensor on a CUDA device (%s), but is on the CPU", function, name, type);
+    if (*dtype && !is_cuda && t->device.device_type != kDLCPU)
+        return sc_fail_as("TypeError", "%s: %s must be a tensor on the CPU (%s), but is on a CUDA device", function, name, type);
     return 0;
 }
