@@ -32,6 +32,7 @@ from scriptc.frontend.environment.host_objects import is_instance, is_library, i
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.caller_signature import signed_function
 from scriptc.frontend.values.abstract import AbstractValue, Known
+from scriptc.ir.extern import ExternFunction
 
 MOST_BYTES = 4096  # larger arrays outside are refused, since each call compares the bytes
 
@@ -46,7 +47,7 @@ _MAYBE_NOT_LOADED = (("numpy", "generic"), ("numpy", "dtype"), ("decimal", "Deci
 # Reads from these objects have guards of their own, so their content needs none.
 _WATCHED_OTHERWISE = (
     ModuleType, FunctionType, BuiltinFunctionType, MethodType, enum.Enum, ReferenceType, pathlib.PurePath, super,
-    typing.TypeVar, inspect.Signature, inspect.Parameter, property, staticmethod, classmethod,
+    ExternFunction, typing.TypeVar, inspect.Signature, inspect.Parameter, property, staticmethod, classmethod,
     torch.Generator, torch.nn.Module, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType,
 )  # fmt: skip
 _BUFFERS = (bytearray, array, memoryview)

@@ -73,7 +73,8 @@ def _resize_outputs(reader: Reader, function: ExternFunction, args: Sequence[Abs
         why = f"its meta function must return a dict of sizes by the names of outputs, of {sorted(function.written)}"
         reader.reject("form_of_call", name=name, why=why)
     for output, sizes in items.items():
-        resize(reader, by_name[output], reader.iterate(sizes))
+        why = f"{name} gives {output} other sizes, which may have other names; make it with these sizes: torch.empty(...)"
+        resize(reader, by_name[output], reader.iterate(sizes), name, why)
 
 
 def _mark(reader: Reader, tensors: Sequence[Value]) -> None:

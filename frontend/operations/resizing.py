@@ -22,17 +22,22 @@ def resize_as_called(reader: Reader, tensor: AbstractValue, sizes: Sequence[Abst
     """Execute `tensor.resize_(*sizes)`, which refuses a tensor that requires grad in any case."""
     with reader.emit.grad_mode(True):
         reader.emit.check_detached(materialize(reader, tensor), _GRAD)
-    return resize(reader, tensor, sizes)
+    why = "resize_() would change the sizes of a tensor that may have other names"
+    return resize(reader, tensor, sizes, "Tensor.resize_", why)
 
 
-def resize(reader: Reader, tensor: AbstractValue, sizes: Sequence[AbstractValue]) -> AbstractValue:
+def resize(
+    reader: Reader, tensor: AbstractValue, sizes: Sequence[AbstractValue], function: str, why: str
+) -> AbstractValue:
     """Give a tensor other sizes, as `resize_` does. Return the tensor.
 
     All names of a tensor that was just made see its new sizes. The sizes of another tensor must be these already.
+
+    function, why: the error if they are not.
     """
     t, value = tensor_type(tensor), ssa_value(tensor)
     if t.dims is None:
-        reader.reject("reshape_in_place", name="resize")
+        reader.reject("form_of_call", name=function, why=why)
     own = [size_av(reader, tensor, dim) for dim in range(t.rank)]
     pairs = list(zip(own, sizes, strict=False))
     if len(own) == len(sizes) and all(is_known(a) and is_known(b) and a.obj == b.obj for a, b in pairs):
@@ -41,10 +46,9 @@ def resize(reader: Reader, tensor: AbstractValue, sizes: Sequence[AbstractValue]
         _replace(reader, value, sizes, is_empty=0 in t.dims)
         return tensor
     if len(own) != len(sizes):
-        reader.reject("reshape_in_place", name="resize")
+        reader.reject("form_of_call", name=function, why=why)
     for a, b in pairs:
-        check_that(reader, reader.compare("Eq", a, b), "RuntimeError",
-                   "scriptc: resize_() would change the sizes of a tensor that may have other names")  # fmt: skip
+        check_that(reader, reader.compare("Eq", a, b), "RuntimeError", f"scriptc: {why}")
     return tensor
 
 

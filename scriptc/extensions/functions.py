@@ -48,6 +48,13 @@ class CFunction(ExternFunction):
     def __repr__(self) -> str:
         return f"<C function {self.prototype}>"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> CFunction:
+        """Return the function itself, as copies of Python's functions are."""
+        return self
+
+    def __copy__(self) -> CFunction:
+        return self
+
     def meta(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Let a Python function say what sizes the outputs get: a decorator.
 
