@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import fresh_python
+import numpy as np
 import pytest
 
 import scriptc
@@ -211,6 +212,38 @@ def test_build(nets: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     (tmp_path / "other" / "file").touch()
     assert run("build", f"{nets}:twice", "--out", str(tmp_path / "other")) == 2
     assert run("build", f"{nets}:twice", "--out", str(out), "--name", "not a name") == 2
+
+
+def test_build_of_several_entries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "parts.py"
+    source.write_text("""
+import torch
+
+class Net(torch.nn.Module):
+    def encode(self, x):
+        return x * 2
+
+    def forward(self, x):
+        return self.encode(x) + 1
+
+def train(x, scale):
+    return x.sum() * scale
+""")
+    out, target = tmp_path / "net", f"{source}:Net"
+    entries = ("--entry", "encode=.encode(torch.ones(2))", "--entry", "step = train(torch.ones(2), 3.0)")
+    assert run("build", target, "--out", str(out), *entries) == 0
+    net = scriptc.load(out)
+    assert net.encode(np.ones(3, np.float32)).tolist() == [2, 2, 2] and net.step(np.ones(2, np.float32), 4.0) == 8
+    for wrong, why in {
+        "encode": "an entry is name=function(arguments)",
+        "a=.decode(1)": "'Net' object has no attribute 'decode'",
+        "a=train(x)": "NameError",
+        "a=train(scale=1)": "takes the arguments of the call by position",
+    }.items():
+        assert run("build", target, "--out", str(out), "--entry", wrong) == 2
+        assert why in capsys.readouterr().err
+    assert run("build", target, "--out", str(out), *entries, "--args", "1") == 2
+    assert run("build", target, "--out", str(out), *entries, *entries) == 2
 
 
 @pytest.mark.parametrize("source", ["-", "file"])

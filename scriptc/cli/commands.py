@@ -32,6 +32,17 @@ def _read_target(options: argparse.Namespace) -> tuple[Any, Call]:
     return located.model(options.init, options.eval), located.arguments(options.args)
 
 
+def _read_entries(options: argparse.Namespace) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    """Return the entries that `--entry` names."""
+    import torch
+
+    if options.args is not None:
+        raise UserError("--entry gives the arguments of each entry, so --args has no use")
+    torch.manual_seed(0)
+    located = Located(options.target)
+    return located.entries(located.model(options.init, options.eval), options.entry)
+
+
 def _compile_options(options: argparse.Namespace) -> dict[str, Any]:
     from scriptc.driver.options import Options
 
@@ -102,12 +113,16 @@ def _is_ours(error: Exception) -> bool:
 
 
 def build(options: argparse.Namespace) -> int:
-    model, call = _read_target(options)
     chosen = _compile_options(options)
-    args, kwargs = call
-    if kwargs:
-        raise UserError("build takes the arguments of the call by position")
-    _bound(options, model, call)
+    args: tuple[Any, ...] = ()
+    if options.entry:
+        model = _read_entries(options)
+    else:
+        model, call = _read_target(options)
+        args, kwargs = call
+        if kwargs:
+            raise UserError("build takes the arguments of the call by position")
+        _bound(options, model, call)
     names = ("out", "name", "embed_weights", "march", "source_paths", "bindings", "stream")
     written = {name: getattr(options, name) for name in names}
     try:

@@ -66,6 +66,9 @@ def parser() -> argparse.ArgumentParser:
 
     build = add("build", commands.build, "write a directory of C that cmake builds and tests without Python or torch")
     build.add_argument("--out", required=True, type=Path, metavar="DIR", help="directory to write")
+    build.add_argument("--entry", action="append", metavar="NAME=CALL",
+                       help="one of several entries: train=train(x, y) for a function of the module, or "
+                       "encode=.encode(x) for a method of the target")  # fmt: skip
     build.add_argument("--name", help="name of the library and prefix of its C functions (default: that of DIR)")
     build.add_argument("--embed-weights", action="store_true", help="compile the weights into the library, not a file")
     build.add_argument("--march", default="", help="the only kind of machine, such as native (default: all kinds)")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 import traceback
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -68,6 +70,33 @@ class Located:
         raise UserError(
             f"give --args, or define example_args in {self.module.__name__}: a tuple, or a function that returns one"
         )
+
+    def entries(self, model: Any, texts: list[str]) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+        """Return the entries of a package by name, from texts such as `encode=.encode(x)` or `train=train(x, y)`.
+
+        A dot in front names an attribute of `model`; other functions are looked up in the module.
+        """
+        made: dict[str, tuple[Any, tuple[Any, ...]]] = {}
+        for text in texts:
+            entry, name, arguments = self._entry(text)
+            if entry in made:
+                raise UserError(f"--entry names {entry} twice")
+            try:
+                function = attrgetter(name.lstrip("."))(model if name.startswith(".") else self.module)
+            except AttributeError as error:
+                raise UserError(f"--entry {text!r}: {error}") from error
+            args, kwargs = self.evaluate(arguments, "--entry")
+            if kwargs:
+                raise UserError("build takes the arguments of the call by position")
+            made[entry] = function, args
+        return made
+
+    def _entry(self, text: str) -> tuple[str, str, str]:
+        """Return the name of an entry, the name of its function, and the arguments of its call."""
+        found = re.fullmatch(r"\s*(\w+)\s*=\s*(\.?[\w.]*\w)\s*\((.*)\)\s*", text, flags=re.DOTALL)
+        if found is None:
+            raise UserError(f"an entry is name=function(arguments) or name=.method(arguments), not {text!r}")
+        return found[1], found[2], found[3]
 
     def evaluate(self, expression: str, option: str) -> Call:
         """Evaluate the arguments of a call, with torch and the names of the module."""
