@@ -318,10 +318,10 @@ def nested(x: list[list[Tensor]]) -> Tensor:
 def test_what_cannot_be_built_says_so(tmp_path: Path) -> None:
     out = tmp_path / "out"
     x = torch.ones(2)
-    with pytest.raises(scriptc.CompileError, match="list of lists"):
-        scriptc.build(nested, [[x]], out=out)
-    with pytest.raises(scriptc.CompileError, match="list of lists"):
-        scriptc.build({"a": (repeat, (x, 1)), "b": (nested, ([[x]],))}, out=out)
+    with pytest.raises(scriptc.CompileError, match="list of lists of containers"):
+        scriptc.build(nested, [[(x, 1)]], out=out)
+    with pytest.raises(scriptc.CompileError, match="list of lists of containers"):
+        scriptc.build({"a": (repeat, (x, 1)), "b": (nested, ([[(x, 1)]],))}, out=out)
     for name in ("int", "2x", "a-b", "m", "class", "test", "errno", "time", "index", "json", "numpy", "sc", "sc_x", "size_t"):
         with pytest.raises(ValueError, match="cannot name a library"):
             scriptc.build(repeat, x, 1, out=out, name=name)
