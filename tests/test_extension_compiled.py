@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from test_extension import SOURCE, write_sources
+from test_extension import SOURCE, TUTORIAL, write_sources
 from torch import Tensor, nn
 
 import scriptc
@@ -279,6 +282,33 @@ func @f(%x: f32[2]) -> (i64) {{
                            '{library = "none", function = "f", written = []}\n  return()\n}\n')  # fmt: skip
     with pytest.raises(RuntimeError, match="the interpreter cannot call f"):
         Interpreter(unknown).call(unknown.funcs["f"], [x])
+
+
+def test_the_tutorial_compiles(tmp_path: Path) -> None:
+    """Its module, and gradients of its function, after meta functions. A process of its own has its modules' names."""
+    shutil.copytree(TUTORIAL, tmp_path / "script", ignore=shutil.ignore_patterns("_ext", "__pycache__"))
+    code = """
+import torch, scriptc, build
+build.ffi.verbose = False
+build.ffi.build()
+from _ext import my_lib
+my_lib.my_lib_add_forward.meta(lambda input1, input2, output: {"output": input1.shape})
+my_lib.my_lib_add_backward.meta(lambda grad_output, grad_input: {"grad_input": grad_output.shape})
+from modules.add import MyAddModule
+from functions.add import MyAddFunction
+module, x = MyAddModule(), torch.randn(5, 5)
+assert torch.equal(scriptc.compile(module)(x, x * 4), module(x, x * 4))
+class Both(MyAddFunction):
+    def backward(self, grad_output):
+        return super().backward(grad_output), super().backward(grad_output)
+def f(a, b):
+    return (Both()(a * 2, b) * a).sum()
+a, b = torch.randn(4, requires_grad=True), torch.randn(4, requires_grad=True)
+expected = torch.autograd.grad(f(a, b), (a, b))
+assert all(map(torch.equal, torch.autograd.grad(scriptc.compile(f)(a, b), (a, b)), expected))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "script", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 # ---- gradients ----

@@ -53,7 +53,7 @@ def test_sources_are_in_the_package(package: tuple[Path, Any]) -> None:
     assert json.loads((folder / "manifest.json").read_text())["build"]["libraries"] == ["-lm"]
 
 
-def test_loader_and_cmake_build_it(package: tuple[Path, Any], tmp_path: Path) -> None:
+def test_the_loader_builds_it(package: tuple[Path, Any], tmp_path: Path) -> None:
     folder, net = package
     a, b = torch.randn(4, 3), torch.randn(4, 3)
     code = f"""
@@ -74,6 +74,12 @@ assert "torch" not in sys.modules
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("a and b have different sizes: [4, 3] and [2, 3]")
     torch.testing.assert_close(torch.from_numpy(np.load(tmp_path / "y.npy")), net(a, b, 2.0))
+
+
+@pytest.mark.slow
+def test_cmake_builds_it(package: tuple[Path, Any], tmp_path: Path) -> None:
+    """Under the sanitizers, the package replays its recorded calls."""
+    folder, _ = package
     cmake, made = cmake_tool("cmake"), tmp_path / "made"
     options = ["-DSC_OPTIMIZE=1", "-DSC_SANITIZE=ON"]
     subprocess.run([cmake, "-S", folder, "-B", made, *options], check=True, capture_output=True)

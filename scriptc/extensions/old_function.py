@@ -55,4 +55,9 @@ class _Applied(torch.autograd.Function):
         function.saved_tensors = ctx.saved_tensors
         function.needs_input_grad = ctx.needs_input_grad[1:]
         found = function.backward(*grad_outputs)
-        return (None, *found) if isinstance(found, tuple) else (None, found)
+        gradients = found if isinstance(found, tuple) else (found,)
+        expected = len(function.needs_input_grad)
+        if len(gradients) < expected:  # torch names the class of this function, and counts one more
+            counts = f"(expected {expected}, got {len(gradients)})"
+            raise RuntimeError(f"function {type(function).__name__} returned an incorrect number of gradients {counts}")
+        return (None, *gradients)
