@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -200,7 +201,9 @@ def _compile(directory: Path, file: str, sources: Sequence[Path], calls: str, co
         list(pool.map(compiler.compile, [*sources, own], objects))
         support = list(pool.map(compiler.support_object, compiler.support))
     # The name by which libraries of compiled code, which are linked with this one, find it in the process.
-    link_shared([*objects, *support], directory / file, [f"-Wl,-soname,{file}", *compiler.link_flags])
+    final = directory.with_suffix("") / file
+    name = f"-Wl,-install_name,{final}" if sys.platform == "darwin" else f"-Wl,-soname,{file}"
+    link_shared([*objects, *support], directory / file, [name, *compiler.link_flags])
     for path in (*objects, own):
         path.unlink()
 

@@ -93,7 +93,7 @@ class CFunction(ExternFunction):
             for index, ((name, t), given) in enumerate(zip(parameters, args, strict=True)):
                 if t.kind == "tensor":
                     handle = self._handle(index, given, handles)
-                    values[index].t = ffi.addressof(handle.struct, "tensor")
+                    values[index].t = handle.pointer
                     if name in self.written:
                         handle.allow_resize()
                         written.append(given)

@@ -53,6 +53,7 @@ class Handle:
         self.number = next(_numbers)
         self.error: BaseException | None = None
         self.struct = ffi.new("sc_tensor_handle *")
+        self.pointer = ffi.cast("DLTensor *", self.struct)  # the struct's first member
         self.struct.owner = ffi.cast("void *", self.number)
         self.struct.resize = ffi.NULL
         self.struct.references = 1
