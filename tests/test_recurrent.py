@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from settings import OPTIMIZE
@@ -71,6 +73,22 @@ def test_layers(name: str) -> None:
     torch.testing.assert_close(made(x, state), eager(x, state))
     with pytest.raises(RuntimeError, match=r"input.size\(-1\) must be equal to input_size. Expected 4, got 3"):
         made(torch.randn(2, 2, 3))
+
+
+@pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("packed", [False, True], ids=["tensor", "packed"])
+def test_dropout_between_layers(layer: type[nn.RNNBase], packed: bool) -> None:
+    """A layer in training mode draws the random numbers that eager draws."""
+    eager = layer(4, 6, 3, dropout=0.5, bidirectional=True)
+    made = scriptc.compile(eager, optimize=OPTIMIZE)
+    x: Any = torch.randn(5, 2, 4)
+    if packed:
+        x = pack_padded_sequence(x, torch.tensor([5, 3]))
+    found = []
+    for target in (made, eager):
+        torch.manual_seed(1)
+        found.append((target(x), torch.rand(1)))
+    torch.testing.assert_close(*found)
 
 
 def cells(x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, kind: str) -> Tensor:

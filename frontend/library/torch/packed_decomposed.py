@@ -68,7 +68,7 @@ def run(
 
     check_layers(num_layers, dropout, train)
     sizes = batch_sizes.tolist()
-    y, last = walk(one_direction, data, hx, params, num_layers, 2 if bidirectional else 1)
+    y, last = walk(one_direction, data, hx, params, num_layers, 2 if bidirectional else 1, dropout, train)
     return (y, *last)
 
 

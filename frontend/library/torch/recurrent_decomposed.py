@@ -144,9 +144,13 @@ def check_layers(num_layers: int, dropout: float, train: bool) -> None:
 
 
 def walk(
-    one_direction: OneDirection, x: Tensor, hx: State, params: list[Tensor], num_layers: int, directions: int
-) -> tuple[Tensor, State]:
-    """Return the outputs of the last layer, and the last states of all layers, stacked."""
+    one_direction: OneDirection, x: Tensor, hx: State, params: list[Tensor], num_layers: int, directions: int,
+    dropout: float, train: bool,
+) -> tuple[Tensor, State]:  # fmt: skip
+    """Return the outputs of the last layer, and the last states of all layers, stacked.
+
+    dropout: the probability of the dropout between layers, if `train` is True.
+    """
     if num_layers * directions == 1:
         y, state = one_direction(x, tuple(part[0] for part in hx), params, False)
         return y, tuple(torch.stack([part]) for part in state)
@@ -161,6 +165,8 @@ def walk(
             for parts, part in zip(last, state, strict=True):
                 parts.append(part)
         x = outputs[0] if directions == 1 else torch.cat(outputs, -1)
+        if train and layer < num_layers - 1:
+            x = torch.dropout(x, dropout, train)
     return x, tuple(torch.stack(parts) for parts in last)
 
 
@@ -176,5 +182,5 @@ def run(
 
     check_layers(num_layers, dropout, train)
     x = input.transpose(0, 1) if batch_first else input
-    y, last = walk(one_direction, x, hx, params, num_layers, 2 if bidirectional else 1)
+    y, last = walk(one_direction, x, hx, params, num_layers, 2 if bidirectional else 1, dropout, train)
     return (y.transpose(0, 1) if batch_first else y, *last)
