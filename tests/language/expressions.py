@@ -127,7 +127,8 @@ def math_means_rounded_once(xs):
 @cases((1, 2), (3, 3))
 def operators_by_name(a, b):
     quotients = operator.truediv(a, b), operator.floordiv(a, b)
-    return operator.add(a, b), operator.mul(a, 2), operator.lt(a, b), operator.neg(a), quotients
+    negated = operator.neg(a), operator.not_(a > b), operator.not_(0)
+    return operator.add(a, b), operator.mul(a, 2), operator.lt(a, b), negated, quotients
 
 
 @cases(([1, 2, 1], {1: 2, 3: 4}, 1), ([], {3: 4}, 3), ([5, 1], {}, 0))

@@ -7,6 +7,7 @@ from collections import deque
 from types import FunctionType
 
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.logic import negated
 from scriptc.frontend.operations.materialize import make_tuple
 from scriptc.frontend.operations.operator_tables import BINARY, COMPARE
 from scriptc.frontend.reader.constant_demand import require_known
@@ -44,7 +45,7 @@ def _register() -> None:
     items = [f"{kind}.__getitem__" for kind in ("list", "tuple", "dict", "str", "range")]
     serves("operator.getitem", *items)(lambda r, a, b: r.subscript(a, b))
     serves("operator.truth")(lambda r, a: r.truth(a))
-    serves("operator.not_")(lambda r, a: r.negate(r.truth(a)))
+    serves("operator.not_")(lambda r, a: negated(r, r.truth(a)))
     serves("operator.abs")(lambda r, a: r.call(Known(abs), [a], {}))
     for name in ("neg", "pos", "invert", "inv"):
         _register_unary(name)
