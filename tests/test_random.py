@@ -76,6 +76,12 @@ def dropouts(x: Tensor, p: float) -> Any:
     return y, z, F.alpha_dropout(x, p, True), F.feature_alpha_dropout(x, p, True), F.dropout1d(x.view(1, 4, 6), p)
 
 
+def dropouts_in_place(x: Tensor, p: float) -> Any:
+    y = F.dropout(x.clone(), p, inplace=True)
+    z = F.dropout2d(x.reshape(1, 4, 3, 2).clone(), p, inplace=True)
+    return y, z, F.alpha_dropout(x.clone(), p, True, True), x
+
+
 def activations(x: Tensor) -> Any:
     return F.rrelu(x, 0.1, 0.3, True), F.gumbel_softmax(x), F.gumbel_softmax(x, hard=True, dim=0)
 
@@ -134,6 +140,7 @@ CASES: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (permuted, [(X,)]),
     (bernoullis, [(P,), (P * 0,)]),
     (dropouts, [(X, 0.4), (X, 0.0), (X, 1.0)]),
+    (dropouts_in_place, [(X, 0.4), (X, 0.0), (X, 1.0), (X[:0].reshape(0, 6), 0.4)]),
     (activations, [(X,), (-X,)]),
     (multinomials, [(P,), (P + 1,)]),
     (normals, [(X,), (torch.ones(3, 3),)]),
@@ -206,6 +213,18 @@ def test_modules_in_training_mode() -> None:
         expected = net(X)
         torch.manual_seed(seed)
         torch.testing.assert_close(target(X), expected)
+
+
+def test_gradients_of_dropout_in_place() -> None:
+    def f(x: Tensor) -> Tensor:
+        return F.alpha_dropout(F.dropout(x.sin(), 0.4, inplace=True), 0.3, True, True)
+
+    x = X.clone().requires_grad_()
+    found = []
+    for target in (scriptc.compile(f, optimize=OPTIMIZE), f):
+        torch.manual_seed(7)
+        found.append(torch.autograd.grad(target(x).sum(), x))
+    torch.testing.assert_close(*found)
 
 
 def test_calls_without_random_numbers_leave_the_generator_alone() -> None:

@@ -34,19 +34,18 @@ def _feature_noise(input: Tensor) -> Tensor:
     return input.new_empty(input.size(0), input.size(1), *[1 for _ in range(input.dim() - 2)])
 
 
-def _dropped(input: Tensor, noise: Tensor, p: float) -> Tensor:
-    noise.bernoulli_(1 - p)
-    noise.div_(1 - p)
-    return input * noise
+def _noise(empty: Tensor, p: float) -> Tensor:
+    """Fill a tensor with what dropout multiplies by."""
+    return empty.bernoulli_(1 - p).div_(1 - p)
 
 
-def _alpha_dropped(input: Tensor, noise: Tensor, p: float) -> Tensor:
-    noise.bernoulli_(1 - p)
+def _alpha_noise(empty: Tensor, p: float) -> tuple[Tensor, Tensor]:
+    """Return what alpha dropout multiplies by and what it adds, of the shape of a tensor that is written."""
+    noise = empty.bernoulli_(1 - p)
     alpha = 1.7580993408473766
     a = 1.0 / ((alpha * alpha * p + 1) * (1 - p)) ** 0.5
-    b = noise.add(-1).mul_(alpha * a).add_(alpha * a * p)
-    noise.mul_(a)
-    return input * noise + b
+    shift = noise.add(-1).mul_(alpha * a).add_(alpha * a * p)
+    return noise.mul_(a), shift
 
 
 @decomposes("torch.dropout")
@@ -56,7 +55,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
         return input
     if p == 1:
         return input * torch.zeros((), dtype=input.dtype)
-    return _dropped(input, torch.empty_like(input), p)
+    return input * _noise(torch.empty_like(input), p)
 
 
 @decomposes("torch.feature_dropout")
@@ -66,7 +65,7 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
         return input
     if p == 1:
         return input * torch.zeros((), dtype=input.dtype)
-    return _dropped(input, _feature_noise(input), p)
+    return input * _noise(_feature_noise(input), p)
 
 
 @decomposes("torch.alpha_dropout")
@@ -76,7 +75,8 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
         return input
     if p == 1:
         return input * torch.zeros((), dtype=input.dtype)
-    return _alpha_dropped(input, torch.empty_like(input), p)
+    noise, shift = _alpha_noise(torch.empty_like(input), p)
+    return input * noise + shift
 
 
 @decomposes("torch.feature_alpha_dropout")
@@ -86,22 +86,39 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
         return input
     if p == 1:
         return input * torch.zeros((), dtype=input.dtype)
-    return _alpha_dropped(input, _feature_noise(input), p)
+    noise, shift = _alpha_noise(_feature_noise(input), p)
+    return input * noise + shift
 
 
 @decomposes("torch.dropout_")
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    return input if not train else input.copy_(torch.dropout(input, p, train))
+    _check_probability(p)
+    if p == 0 or not train or input.numel() == 0:
+        return input
+    if p == 1:
+        return input.mul_(torch.zeros((), dtype=input.dtype))
+    return input.mul_(_noise(torch.empty_like(input), p))
 
 
 @decomposes("torch.feature_dropout_")
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    return input if not train else input.copy_(torch.feature_dropout(input, p, train))
+    _check_probability(p)
+    if p == 0 or not train or input.numel() == 0:
+        return input
+    if p == 1:
+        return input.mul_(torch.zeros((), dtype=input.dtype))
+    return input.mul_(_noise(_feature_noise(input), p))
 
 
 @decomposes("torch.alpha_dropout_")
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    return input if not train else input.copy_(torch.alpha_dropout(input, p, train))
+    _check_probability(p)
+    if p == 0 or not train or input.numel() == 0:
+        return input
+    if p == 1:
+        return input.mul_(torch.zeros((), dtype=input.dtype))
+    noise, shift = _alpha_noise(torch.empty_like(input), p)
+    return input.mul_(noise).add_(shift)
 
 
 def _number_tensor(number: float) -> Tensor:
