@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch.utils.checkpoint import noop_context_fn
 
 from scriptc.frontend.library.registry import serves
@@ -12,7 +13,10 @@ from scriptc.frontend.values.abstract import AbstractValue, Known
 _TRUE, _FALSE, _NONE = Known(True), Known(False), Known(None)
 
 
-@serves("torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint.__wrapped__")
+@serves(
+    "torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint.__wrapped__",
+    torch.ops.higher_order.tag_activation_checkpoint,  # of graphs of dynamo
+)  # fmt: skip
 def checkpoint(
     r: Reader, function: AbstractValue, *args: AbstractValue, use_reentrant: AbstractValue = _NONE,
     context_fn: AbstractValue = Known(noop_context_fn), determinism_check: AbstractValue = Known("default"),

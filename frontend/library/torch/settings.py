@@ -12,6 +12,7 @@ from scriptc.frontend.operations.autocast import dtype_now
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known
+from scriptc.frontend.values.predicates import is_known
 
 
 @serves("torch.get_default_dtype")
@@ -33,6 +34,13 @@ def set_grad_enabled(r: Reader, mode: AbstractValue) -> AbstractValue:
     return Known(r.emit.set_grad_mode(enabled))
 
 
+@serves("torch._C._set_grad_enabled")
+def set_grad_enabled_of_graphs(r: Reader, mode: AbstractValue) -> AbstractValue:
+    """Switch grad mode on or off, as graphs of dynamo do where a `with torch.no_grad()` begins and ends."""
+    set_grad_enabled(r, mode)
+    return Known(None)
+
+
 @serves("torch.is_grad_enabled")
 def is_grad_enabled(r: Reader) -> AbstractValue:
     if r.emit.builder.no_grad:
@@ -51,6 +59,24 @@ def autocast(r: Reader, device_type: AbstractValue, dtype: AbstractValue = Known
     if to is None:
         r.environment.guard("CALL_GIVES", default_dtype_of_autocast, None, default_dtype_of_autocast())
     return Known(torch.autocast(device, dtype=to, enabled=is_on))
+
+
+@serves("torch.amp.autocast_mode._enter_autocast")
+def enter_autocast(r: Reader, *args: AbstractValue) -> AbstractValue:
+    """Begin to read code under autocast. In graphs of dynamo, two calls stand for the `with`."""
+    mode = autocast(r, *args)
+    if is_known(mode):
+        dtype = dtype_name(mode.obj.fast_dtype) if mode.obj._enabled else None
+    else:  # another device
+        dtype = dtype_now(r)
+    r.environment.autocast.append(dtype)
+    return mode
+
+
+@serves("torch.amp.autocast_mode._exit_autocast")
+def exit_autocast(r: Reader, mode: AbstractValue) -> AbstractValue:
+    r.environment.autocast.pop()
+    return Known(None)
 
 
 def default_dtype_of_autocast() -> str | None:
