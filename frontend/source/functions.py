@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from scriptc.frontend.environment.dependencies import record_dependency
 from scriptc.frontend.source.nodes import all_nodes, child_nodes
+from scriptc.frontend.source.origins import origin
 from scriptc.frontend.source.reshaping import mark
 from scriptc.ir.loc import Loc
 
@@ -39,7 +40,7 @@ class Source:
         line = getattr(node, "lineno", self.node.lineno)
         col = getattr(node, "col_offset", 0)
         end_line, end_col = getattr(node, "end_lineno", 0) or 0, getattr(node, "end_col_offset", 0) or 0
-        return Loc(self.file, line, col, end_line, end_col, self.name, inlined_at)
+        return origin(self.file, line, inlined_at) or Loc(self.file, line, col, end_line, end_col, self.name, inlined_at)
 
 
 _MOST_SOURCES = 4096
