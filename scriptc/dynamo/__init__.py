@@ -1,0 +1,1 @@
+"""The backend of torch.compile: `torch.compile(model, backend="scriptc")`."""
