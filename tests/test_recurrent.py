@@ -75,6 +75,17 @@ def test_layers(name: str) -> None:
         made(torch.randn(2, 2, 3))
 
 
+def layers_by_name(x: Tensor, h: Tensor, w: list[Tensor]) -> Any:
+    a, b, c, d, e, f, g, i = w
+    return torch.gru(x, h, [a, b, c, d, e, f, g, i], True, 2, 0.0, False, False, False)
+
+
+def test_function_of_layers() -> None:
+    """The weights are items of a list made here, as in graphs of dynamo."""
+    given = torch.randn(5, 2, 4), torch.randn(2, 2, 6), nn.GRU(4, 6, 2)._flat_weights
+    torch.testing.assert_close(scriptc.compile(layers_by_name, optimize=OPTIMIZE)(*given), layers_by_name(*given))
+
+
 @pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU, nn.RNN])
 @pytest.mark.parametrize("packed", [False, True], ids=["tensor", "packed"])
 def test_dropout_between_layers(layer: type[nn.RNNBase], packed: bool) -> None:
