@@ -18,9 +18,12 @@ def compile_graph(
 ) -> Callable[..., Any]:
     """Return a function that computes a graph, and that compiles it at its first call.
 
+    options: those of `scriptc.compile`. Raises TypeError and ValueError for others, and ValueError for `freeze=True`.
     Errors of the graph are raised by that call, so that dynamo neither wraps them nor runs the graph in Python instead.
     """
     made = Options.of(options or {})
+    if made.freeze:
+        raise ValueError("freeze=True does not work with torch.compile, which passes weights as arguments; use scriptc.compile")
     # dynamo makes the code of a graph when it is first needed. The front end reads that code.
     getattr(type(graph_module), "force_recompile", torch.fx.GraphModule.recompile)(graph_module)
     locate_nodes(graph_module)
