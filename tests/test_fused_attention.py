@@ -14,7 +14,8 @@ import scriptc
 X, Y = torch.randn(2, 3, 8), torch.randn(2, 3, 8)
 OF_QUERIES = torch.ones(3, 3, dtype=torch.bool).triu(1)
 OF_KEYS = torch.tensor([[False, False, True], [False, True, True]])
-MASKS = [(None, None), (OF_QUERIES, 0), (OF_KEYS, 1), ((OF_KEYS[:, None, None] | OF_QUERIES).expand(2, 2, 3, 3), 2), (OF_QUERIES.float(), 0)]
+OF_BOTH = (OF_KEYS[:, None, None] | OF_QUERIES).expand(2, 2, 3, 3)
+MASKS = [(None, None), (OF_QUERIES, 0), (OF_KEYS, 1), (OF_BOTH, 2), (OF_QUERIES.float(), 0)]
 IDS = ["none", "of queries", "of keys", "of both", "of floats"]
 
 
