@@ -217,7 +217,8 @@ def test_modules_in_training_mode() -> None:
 
 def test_gradients_of_dropout_in_place() -> None:
     def f(x: Tensor) -> Tensor:
-        return F.alpha_dropout(F.dropout(x.sin(), 0.4, inplace=True), 0.3, True, True)
+        y = F.alpha_dropout(F.dropout(x.sin(), 0.4, inplace=True), 0.3, True, True)
+        return F.dropout(torch.flatten(y.view(2, 2, 6) + 1, 1), 0.2, inplace=True)
 
     x = X.clone().requires_grad_()
     found = []

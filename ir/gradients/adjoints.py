@@ -196,6 +196,7 @@ def _refuse_aliases(op: Op, dst: Value, active: set[Value]) -> None:
     """Refuse a write to a tensor of which another value may be the same tensor."""
     root = root_of(dst)
     made = root.op
+    followed: list[Op] = []
     while made is not None and made.has("VIEW"):  # a view that is not taken of gradients
         source = made.operands[0]
         if made.name == "linked":
@@ -203,13 +204,14 @@ def _refuse_aliases(op: Op, dst: Value, active: set[Value]) -> None:
                 raise not_differentiable(op, "a write to an output of an autograd.Function that may be a view",
                                          "write to a clone of it")  # fmt: skip
             break
-        if any(user is not made and _is_alias(user) for user in source.users()):
+        if _has_other_aliases(made):
             raise not_differentiable(op, f"a write through `{made.name}`", "write to a clone of it")
+        followed.append(made)
         root = root_of(source)
         made = root.op
     if made is None and root.block.parent is None or made is not None and made.has("FETCHES"):
         raise not_differentiable(op, "a write to a tensor from outside of the function", "write to a clone of it")
-    _refuse_older_views(op, root)
+    _refuse_older_views(op, root, followed)
     passed_on = (user for (_, i), user in root.uses.items() if user.has("TERMINATOR") and fed_arguments(user, i))
     if not all(runs_after(user, op, root) for user in passed_on):
         raise not_differentiable(op, "a write to a tensor that may be one of several", "write to a clone of it")
@@ -237,8 +239,22 @@ def _refuse_calls(func: Func) -> None:
             raise not_differentiable(op, "a function that calls itself", "write it as a loop")
 
 
-def _refuse_older_views(op: Op, root: Value) -> None:
-    """Refuse a write to a tensor of which there may be an older view that the views of gradients do not follow."""
+def _has_other_aliases(view: Op) -> bool:
+    """Return whether another value may share memory with what an op views, or is computed from it."""
+    value, via = view.operands[0], view
+    while not any(user is not via and _is_alias(user) for user in value.users()):
+        parent = viewed(value)
+        if parent is None or value.op is None:
+            return False
+        value, via = parent, value.op
+    return True
+
+
+def _refuse_older_views(op: Op, root: Value, followed: Sequence[Op]) -> None:
+    """Refuse a write to a tensor of which there may be an older view that the views of gradients do not follow.
+
+    followed: views on the way to what is written, of tensors that nothing else uses.
+    """
     todo, seen = [root], set[Value]()
     while todo:
         value = todo.pop()
@@ -248,7 +264,7 @@ def _refuse_older_views(op: Op, root: Value) -> None:
         for user in value.users():
             if user.name == "alias" or user.operands[0] is not value:  # no gradients flow to a view of the tensor
                 continue
-            if user.has("VIEW") and user.name not in VIEWS and not runs_after(user, op, root):
+            if user.has("VIEW") and user.name not in VIEWS and user not in followed and not runs_after(user, op, root):
                 what = f"a write to a tensor of which `{user.name}` made a view"
                 raise not_differentiable(op, what, "write to a clone of it")
             if user.has("VIEW") or user.has("FETCHES"):
@@ -276,7 +292,9 @@ def _repeats(block: Block, root: Value) -> bool:
 
 
 def _is_alias(user: Op) -> bool:
-    """Return whether a user of a tensor does more than read its sizes."""
+    """Return whether a user of a tensor does more than test it and read its sizes."""
+    if user.name.startswith("check"):
+        return False
     return not user.results or any(not isinstance(r.type, ScalarType) for r in user.results)
 
 

@@ -93,7 +93,7 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 @decomposes("torch.dropout_")
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     _check_probability(p)
-    if p == 0 or not train or input.numel() == 0:
+    if p == 0 or not train:
         return input
     if p == 1:
         return input.mul_(torch.zeros((), dtype=input.dtype))
@@ -103,7 +103,7 @@ def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 @decomposes("torch.feature_dropout_")
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     _check_probability(p)
-    if p == 0 or not train or input.numel() == 0:
+    if p == 0 or not train:
         return input
     if p == 1:
         return input.mul_(torch.zeros((), dtype=input.dtype))
@@ -113,7 +113,7 @@ def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 @decomposes("torch.alpha_dropout_")
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     _check_probability(p)
-    if p == 0 or not train or input.numel() == 0:
+    if p == 0 or not train:
         return input
     if p == 1:
         return input.mul_(torch.zeros((), dtype=input.dtype))
