@@ -18,10 +18,13 @@ def compile_graph(
 ) -> Callable[..., Any]:
     """Return a function that computes a graph, and that compiles it at its first call.
 
-    options: those of `scriptc.compile`. Raises TypeError and ValueError for others, and ValueError for `freeze=True`.
+    options: those of `scriptc.compile`, without `freeze`. By default, `dynamic` says whether the graph has symbols for sizes.
+    Raises TypeError and ValueError for other options.
     Errors of the graph are raised by that call, so that dynamo neither wraps them nor runs the graph in Python instead.
     """
-    made = Options.of(options or {})
+    # Without symbols, dynamo guards all sizes, so that they may as well be known here.
+    has_symbols = any(isinstance(given, torch.SymInt) for given in example_inputs)
+    made = Options.of({"dynamic": has_symbols, **(options or {})})
     if made.freeze:
         raise ValueError("freeze=True does not work with torch.compile, which passes weights as arguments; use scriptc.compile")
     # dynamo makes the code of a graph when it is first needed. The front end reads that code.
