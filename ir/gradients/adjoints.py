@@ -241,13 +241,13 @@ def _refuse_calls(func: Func) -> None:
 
 def _has_other_aliases(view: Op) -> bool:
     """Return whether another value may share memory with what an op views, or is computed from it."""
-    value, via = view.operands[0], view
-    while not any(user is not via and _is_alias(user) for user in value.users()):
-        parent = viewed(value)
-        if parent is None or value.op is None:
-            return False
-        value, via = parent, value.op
-    return True
+    value: Value | None = view.operands[0]
+    via: Op | None = view
+    while value is not None:
+        if any(user is not via and _is_alias(user) for user in value.users()):
+            return True
+        value, via = viewed(value), value.op
+    return False
 
 
 def _refuse_older_views(op: Op, root: Value, followed: Sequence[Op]) -> None:

@@ -40,7 +40,7 @@ def native_multi_head_attention(
     average_attn_weights: bool = True, mask_type: int | None = None,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     size = embed_dim // num_head
-    parts = F._in_projection_packed(query, key, value, qkv_weight, qkv_bias)
+    parts = F._in_projection_packed(query, key, value, qkv_weight, qkv_bias)  # type: ignore[attr-defined]
     q, k, v = [part.view(part.size(0), part.size(1), num_head, size).transpose(1, 2) for part in parts]
     scores = (q * (1 / size**0.5)) @ k.transpose(-2, -1)
     if mask is not None:
