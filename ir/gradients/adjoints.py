@@ -243,11 +243,10 @@ def _has_other_aliases(view: Op) -> bool:
     """Return whether another value may share memory with what an op views, or is computed from it."""
     value: Value | None = view.operands[0]
     via: Op | None = view
-    while value is not None:
-        if any(user is not via and _is_alias(user) for user in value.users()):
-            return True
-        value, via = viewed(value), value.op
-    return False
+    while value is not None and not any(user is not via and _is_alias(user) for user in value.users()):
+        via = value.op
+        value = viewed(value)
+    return value is not None
 
 
 def _refuse_older_views(op: Op, root: Value, followed: Sequence[Op]) -> None:
