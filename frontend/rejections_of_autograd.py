@@ -51,8 +51,4 @@ OF_AUTOGRAD: dict[str, tuple[str, str]] = {
         "{name} of a tensor from outside is not supported",
         "set it outside, or write x = x.detach().requires_grad_()",
     ),
-    "requires_grad_without_grad": (
-        "requires_grad of an argument cannot be read in a call under torch.no_grad()",
-        "read it outside, and pass it in",
-    ),
 }

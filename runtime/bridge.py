@@ -106,6 +106,7 @@ class VariantSpec(NamedTuple):
     grad_call: Function[[Function, tuple, dict], object] | None = None  # called instead if autograd must see the call
     exceptions: Mapping[str, Any] = MappingProxyType({})  # exception classes that are not builtins
     random: bool = False  # the entry draws random numbers
+    asks: bool = False  # the entry asks whether tensors require grad, also in calls outside of grad mode
 
 
 # ---- lowering ----
@@ -262,7 +263,8 @@ def _lower_variant(spec: VariantSpec) -> tuple:
     guards = _lower_guards(spec.guards)
     library = _open(os.fspath(spec.library))
     head = (library.program, spec.entry, params, positional, live, guards, _lower(spec.result))
-    return *head, tuple(map(_lower_store, spec.stores)), spec.bind, spec.grad_call, dict(spec.exceptions), spec.random, library
+    stores = tuple(map(_lower_store, spec.stores))
+    return *head, stores, spec.bind, spec.grad_call, dict(spec.exceptions), spec.random, spec.asks, library
 
 
 # ---- calling ----

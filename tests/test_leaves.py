@@ -72,6 +72,13 @@ def written_by_view(x):
     return x * y
 
 
+def flags_of_views(x):
+    row = x[0]
+    with torch.no_grad():
+        last = x[-1]
+    return x * 1, row.requires_grad, row.detach().requires_grad, last.view(-1).requires_grad, (row * 2).requires_grad
+
+
 class Keeps(nn.Module):
     def __init__(self):
         super().__init__()
@@ -83,8 +90,8 @@ class Keeps(nn.Module):
         return x * self.weight, self.weight.requires_grad, self.weight.is_leaf
 
 
-PROGRAMS = [marked, marked_view, created, parameter_and_more, one_leaf_twice, without_grad, flags, turned_off, written,
-            written_by_view, Keeps()]  # fmt: skip
+PROGRAMS = [marked, marked_view, created, parameter_and_more, one_leaf_twice, without_grad, flags, flags_of_views, turned_off,
+            written, written_by_view, Keeps()]  # fmt: skip
 
 
 def told(value: Any) -> Any:
@@ -114,7 +121,6 @@ CASES = [
     pytest.param(target, mode, id=f"{getattr(target, '__name__', type(target).__name__)}-{name}")
     for target in PROGRAMS
     for name, mode in MODES.items()
-    if target is not flags or mode[1]  # under no_grad, `requires_grad` of an argument is rejected
 ]
 
 

@@ -65,13 +65,11 @@ def _requires_grad(reader: Reader, outside: TensorOutside) -> bool:
 
 
 def _of_argument(reader: Reader, value: Value) -> AbstractValue:
-    """Return whether an argument requires grad. Calls outside of grad mode do not ask their arguments."""
+    """Return whether an argument requires grad."""
     if value.block is not reader.emit.body or not isinstance(value.type, TensorType):
         reader.reject("attribute_of_autograd", name="requires_grad")
     if reader.state.ahead:
         return _FALSE
-    if not grad_mode(reader):
-        reader.reject("requires_grad_without_grad")
     return RuntimeValue(reader.emit.build("requires_grad", [value]))
 
 
@@ -80,9 +78,7 @@ def _of_computed(reader: Reader, value: Value) -> AbstractValue:
     flow = Flow(blocks_behind([value]))
     behind = flow.sources([value])
     roots = [v for v in behind if v.op is None or v.op.name in ("param", "leaf")]
-    if not roots:
-        return _FALSE
-    if not grad_mode(reader):
+    if not roots or not grad_mode(reader):
         is_other = value.op is not None and (value.op.has("VIEW") or value.op.name in _SAME_OBJECT)
         return _of_view_without_grad(reader, value) if is_other else _FALSE
     here = reader.emit.builder.block
@@ -115,9 +111,10 @@ def _of_view_without_grad(reader: Reader, value: Value) -> AbstractValue:
     if value.op.name == "alias":
         return _FALSE
     requires = requires_grad_of(reader, RuntimeValue(value.op.operands[0]))
-    if not is_known(requires) or requires.obj:
+    may_be_copy = bool(value.op.defn.reads) or value.op.name in _SAME_OBJECT
+    if may_be_copy and not (is_known(requires) and not requires.obj):
         reader.reject("attribute_of_autograd", name="requires_grad")
-    return _FALSE
+    return requires
 
 
 def set_requires_grad(reader: Reader, tensor: AbstractValue, wanted: bool, message: str) -> None:

@@ -69,8 +69,9 @@ typedef struct sc_storage {
 } sc_storage;
 
 /* The kind of a tensor for autograd, which decides whether in-place writes to the tensor and its views raise. All but
- * SC_NO_LEAF require grad; SC_NO_LEAF also stands for tensors of which autograd did not tell. */
-typedef enum sc_leaf_kind { SC_NO_LEAF, SC_LEAF, SC_VIEW_OF_LEAF, SC_COMPUTED } sc_leaf_kind;
+ * SC_NO_LEAF require grad; SC_NO_LEAF also stands for tensors of which autograd did not tell. SC_UNRECORDED stands for all
+ * tensors that require grad in a call outside of grad mode, where autograd protects nothing. */
+typedef enum sc_leaf_kind { SC_NO_LEAF, SC_LEAF, SC_VIEW_OF_LEAF, SC_COMPUTED, SC_UNRECORDED } sc_leaf_kind;
 
 static inline uint8_t sc_leaf_of_view(uint8_t base) {
     return base == SC_LEAF ? SC_VIEW_OF_LEAF : base;

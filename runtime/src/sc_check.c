@@ -23,7 +23,7 @@ SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_t
 
 /* Raise if an in-place op writes to a leaf that requires grad. view: the op writes to a view of dst. */
 SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view) {
-    if (dst->leaf == SC_NO_LEAF) return 0;
+    if (dst->leaf == SC_NO_LEAF || dst->leaf == SC_UNRECORDED) return 0;
     if (dst->leaf == SC_COMPUTED) { /* autograd would keep the gradients of the old value; refused when the call returns */
         cx->hides_write = true;
         return 0;
@@ -32,9 +32,9 @@ SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view) {
                     view || dst->leaf == SC_VIEW_OF_LEAF ? "a view of a" : "a");
 }
 
-/* Raise if a tensor requires grad. */
+/* Raise if a tensor requires grad and autograd records. */
 SC_KERNEL int sc_check_detached(sc_ctx *cx, const sc_tensor *t, const char *message) {
-    return t->leaf == SC_NO_LEAF ? 0 : sc_raise(cx, "RuntimeError", "%s", message);
+    return t->leaf == SC_NO_LEAF || t->leaf == SC_UNRECORDED ? 0 : sc_raise(cx, "RuntimeError", "%s", message);
 }
 
 /* ---- products ---- */

@@ -201,6 +201,7 @@ class Dispatcher:
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
             stores=tuple(_store(s) for s in entry.write_backs),
             random=variant.random,
+            asks=variant.gradients.asks,
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
             exceptions=entry.exceptions

@@ -18,6 +18,7 @@ from scriptc.ir.gradients.detached import is_detached, writes_tensor
 from scriptc.ir.types import CellType, Container, OptionalType, TensorType, TupleType, Type
 
 _NONE: Inputs = frozenset()
+_CHECKS = ("check.leaf", "requires_grad")
 
 
 def _carries(t: Type) -> bool:
@@ -46,9 +47,9 @@ class _Flow:
             self.changed = False
             self.block(self.body)
         lists = {i: self.get(a) - {i} for i, a in enumerate(self.body.args) if isinstance(a.type, Container)}
-        checks = (op for op in self.module.walk() if op.name in ("check.leaf", "requires_grad"))
-        writes = any(may_be_leaf(op.operands[0]) for op in checks)
-        return Dependencies(self.results, dict(self.targets), lists, writes, dict(self.detached))
+        checks = {op.name for op in self.module.walk() if op.name in _CHECKS and may_be_leaf(op.operands[0])}
+        asks = "requires_grad" in checks
+        return Dependencies(self.results, dict(self.targets), lists, bool(checks), dict(self.detached), asks)
 
     def get(self, value: Value) -> Inputs:
         return self.of.get(value, _NONE)

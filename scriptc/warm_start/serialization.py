@@ -162,7 +162,9 @@ _RECORDS: dict[type, tuple[Check, ...]] = {
         _each(_is(specs.WriteBack), list),
         lambda value: type(value) is dict and all(map(_name, value)) and all(map(_subclass(BaseException), value.values())),
     ),
-    Dependencies: (_each(_inputs, list), _by_number(_inputs), _by_number(_inputs), _is(bool), _by_text(_inputs)),
+    Dependencies: (
+        _each(_inputs, list), _by_number(_inputs), _by_number(_inputs), _is(bool), _by_text(_inputs), _is(bool),
+    ),
     Record: (
         _is(specs.Contract), _each(_is_summary, list), _is(Dependencies), _is(bool), _name, _is_library,
         lambda value: type(value) is dict and all(map(_name, (*value, *value.values()))), _each(_is_watched, list),

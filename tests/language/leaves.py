@@ -64,6 +64,12 @@ def returned_parameter(x):
     return nn.Parameter(x.sum(0), requires_grad=False), x
 
 
+@cases((X, X), (X.clone().requires_grad_(), X[0]), (X, X[0].requires_grad_()))
+def of_arguments(x, y):
+    kept = y - 1 if y.requires_grad else y + 1
+    return kept, x.requires_grad, x[0].requires_grad, (x * 2).requires_grad, x.detach().requires_grad
+
+
 @cases((X, True), (X, False))
 def refused_flags(x, computed):
     try:
@@ -85,8 +91,8 @@ construct(
 construct(
     "Modules and torch's library",
     "`t.requires_grad`, `t.is_leaf`",
-    "of tensors that the code makes, and weights; of arguments in grad mode",
-    of_new_tensors,
+    "of tensors that the code makes, weights and arguments; `is_leaf` of arguments that require no grad",
+    of_new_tensors, of_arguments,
 )  # fmt: skip
 construct(
     "Modules and torch's library",

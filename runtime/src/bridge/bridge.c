@@ -53,21 +53,33 @@ static int miss(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObject *kw
     return done ? instead : -1;
 }
 
+/* Return whether a tensor of the call requires grad. */
+static bool requires_grad(const frame *f, const held *h)
+{
+    if (h->tensor->dtype < SC_F16)
+        return false;
+    PyObject *requires = PyObject_GetAttr(h->object, f->owner->host.requires_grad_key);
+    Py_XDECREF(requires);
+    return requires == Py_True;
+}
+
 /* Return whether eager autograd would record this call. */
 static bool needs_grad(const frame *f, const variant *v)
 {
-    const host *h = &f->owner->host;
-    if (!v->grad_call || !host_grad_enabled(h))
+    if (!v->grad_call || !host_grad_enabled(&f->owner->host))
         return false;
-    for (int i = 0; i < f->n_held; i++) {
-        if (f->held[i].tensor->dtype < SC_F16)
-            continue;
-        PyObject *requires = PyObject_GetAttr(f->held[i].object, h->requires_grad_key);
-        Py_XDECREF(requires);
-        if (requires == Py_True)
+    for (int i = 0; i < f->n_held; i++)
+        if (requires_grad(f, &f->held[i]))
             return true;
-    }
     return false;
+}
+
+/* Mark the tensors that require grad, for an entry that asks, in a call that autograd does not record. */
+static void mark_unrecorded(frame *f)
+{
+    for (int i = 0; i < f->n_held; i++)
+        if (requires_grad(f, &f->held[i]))
+            f->held[i].tensor->leaf = SC_UNRECORDED;
 }
 
 static PyObject *call_with_grad(bridge *b, const variant *v, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
@@ -114,6 +126,8 @@ static PyObject *run(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObjec
         frame_release(f);
         return call_with_grad(b, v, args, nargs, kwnames);
     }
+    if (r > 0 && with_grad && v->asks)
+        mark_unrecorded(f);
     if (r > 0 && (with_grad || mark_leaves(f) == 0))
         result = execute(f, v);
     frame_release(f);

@@ -109,6 +109,7 @@ typedef struct variant {
     node result;
     PyObject *bind, *grad_call; /* or NULL */
     int random;                 /* the entry draws random numbers */
+    int asks;                   /* the entry asks whether tensors require grad, in any mode */
     PyObject *exceptions;       /* dict: exception name -> class */
     double seconds;             /* time of the last run inside the entry; before the first run, longer than any run */
 } variant;

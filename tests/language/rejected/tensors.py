@@ -254,11 +254,6 @@ def view_of_what_becomes_a_leaf(x):
     return (first * x).detach()
 
 
-@write("requires_grad_without_grad", lambda x, asks: x + 1 if asks else x, (X, True), around=torch.no_grad)
-def asks_without_grad(x, asks):
-    return x + 1 if x.requires_grad else x  # refused
-
-
 @write("leaf_in_container", lambda x: torch.nn.Parameter(x * 1), (X,))
 def leaves_of_a_list(x):
     return [torch.nn.Parameter(x * i) for i in range(x.size(0))]  # refused
