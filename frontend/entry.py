@@ -16,6 +16,7 @@ from scriptc.frontend import library
 from scriptc.frontend.environment import dependencies
 from scriptc.frontend.environment.aot_state import find_written, kept_slots
 from scriptc.frontend.environment.arguments import argument, fill_spec, same_containers, with_known_sizes
+from scriptc.frontend.environment.changed_arguments import check_other_names
 from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.leaves import refuse_leaves_that_leave
 from scriptc.frontend.environment.shared_state import SharedState
@@ -259,6 +260,7 @@ def _read_once(
     reader.emit.module.funcs[entry.name] = entry
     reader.emit.module.entries.append(entry.name)
     read_backward_functions(reader)
+    check_other_names(reader.emit.module, entry)
     for op in reader.emit.module.walk():
         op.loc = _outside_of_library(op.loc)
     refuse_writes_to_conjugates(reader.emit.module)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 OF_AUTOGRAD: dict[str, tuple[str, str]] = {
+    "argument_in_container": (
+        "this changes the shape, data or requires_grad of an argument, which a container that is another argument may hold",
+        "change a copy: x = x.detach()",
+    ),
     "attribute_of_autograd": (
         "compiled code cannot read '{name}', which belongs to autograd",
         "compute on values, not on autograd's state",

@@ -263,6 +263,18 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         draw = numpy.random.standard_normal if normals else numpy.random.random_sample
         return dst.copy_(torch.as_tensor(a + b * draw(tuple(dst.shape))))
 
+    def changed_argument(x: Any, argument: Any) -> Any:
+        argument.data = x
+        return argument
+
+    def check_other(x: Any, other: Any) -> None:
+        if x is other:
+            raise NotImplementedError("a tensor changes that is another argument, or is read elsewhere, too")
+
+    def check_absent(x: Any, items: Any) -> None:
+        for item in items:
+            check_other(x, item)
+
     own: dict[str, Callable[..., Any]] = {
         "numpy_fill": numpy_fill,
         "numpy_ints": lambda dst, low, high: dst.copy_(torch.as_tensor(numpy.random.randint(low, high, tuple(dst.shape)))),
@@ -282,6 +294,10 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "linked": lambda x, sources: x,
         "with_data": lambda x, owner: x,
         "leaf": lambda x, *source, parameter, requires_grad: x,
+        "changed_argument": changed_argument,
+        "leaf_argument": lambda x, *source: x,
+        "check:other": check_other,
+        "check:absent": check_absent,
         "requires_grad": lambda x: bool(x.requires_grad),
         "is_defined": lambda x: x is not None,
         "size_or_zero": lambda x, dim: x.size(dim) if isinstance(x, torch.Tensor) else 0,

@@ -107,6 +107,7 @@ class VariantSpec(NamedTuple):
     exceptions: Mapping[str, Any] = MappingProxyType({})  # exception classes that are not builtins
     random: bool = False  # the entry draws random numbers
     asks: bool = False  # the entry asks whether tensors require grad, also in calls outside of grad mode
+    keeps_bases: bool = False  # a store may give a tensor other memory, whose results view the memory from before
 
 
 # ---- lowering ----
@@ -264,7 +265,8 @@ def _lower_variant(spec: VariantSpec) -> tuple:
     library = _open(os.fspath(spec.library))
     head = (library.program, spec.entry, params, positional, live, guards, _lower(spec.result))
     stores = tuple(map(_lower_store, spec.stores))
-    return *head, stores, spec.bind, spec.grad_call, dict(spec.exceptions), spec.random, spec.asks, library
+    flags = spec.random, spec.asks, spec.keeps_bases
+    return *head, stores, spec.bind, spec.grad_call, dict(spec.exceptions), *flags, library
 
 
 # ---- calling ----

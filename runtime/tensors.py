@@ -115,7 +115,7 @@ def leaf_kind(tensor: torch.Tensor) -> int:
     if not tensor.requires_grad:
         return 0
     base = tensor._base
-    return 1 if tensor.is_leaf else 2 if base is not None and base.is_leaf else 3
+    return 2 if base is not None and base.is_leaf else 1 if tensor.is_leaf else 3
 
 
 def new_flat(dtype: int, numel: int) -> tuple[torch.Tensor, int]:

@@ -14,6 +14,7 @@ import torch
 from scriptc.frontend.environment.dependencies import record_this_process
 from scriptc.frontend.environment.lookup import late_binding_of, parameter_outside
 from scriptc.frontend.environment.specs import TensorSpec
+from scriptc.frontend.operations.held_tensors import holds
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import AbstractValue, RuntimeValue
@@ -27,7 +28,7 @@ from scriptc.ir.types import TensorType
 
 _SOURCE = {"leaf": torch.zeros((), requires_grad=True)}
 _LEAVING = ("return", "state.set")
-_SAME_OBJECT = ("contiguous", "linked")  # may return the tensor that they are given
+SAME_OBJECT = ("contiguous", "linked")  # may return the tensor that they are given
 
 
 def is_source(reader: Reader, value: Value) -> bool:
@@ -44,36 +45,52 @@ def is_leaf(value: Value) -> bool:
 def made_leaf(reader: Reader, tensor: Value, *, parameter: bool, requires_grad: bool) -> Value:
     """Return a new tensor as a leaf. parameter: the leaf is an nn.Parameter."""
     with reader.emit.grad_mode(True):
-        sources = _sources(reader) if requires_grad else []
+        sources = leaf_sources(reader) if requires_grad else []
         return reader.emit.build("leaf", [tensor, *sources], parameter=parameter, requires_grad=requires_grad)
 
 
 def may_become(reader: Reader, value: Value) -> bool:
     """Return whether a value is a tensor object made by code on this path, which no other value may be."""
     op = value.op
-    if op is None or op.name in ("param", *_SAME_OBJECT) or op.has("FETCHES") or op.has("CONTROL") or calls(op):
+    if op is None or op.name in ("param", *SAME_OBJECT) or op.has("FETCHES") or op.has("CONTROL") or calls(op):
         return False
-    return value.block is reader.emit.builder.block and _has_one_name(value)
+    return value.block is reader.emit.builder.block and _has_one_name(value) and not leaves_by_jump(reader, value)
+
+
+def leaves_by_jump(reader: Reader, value: Value) -> bool:
+    """Return whether a `return`, `break` or `continue` from before passes a value on, as it is there."""
+    for frame in reader.position.frames:
+        passed = [av for site in frame.returns for av in (site.av, *site.heap.values())]
+        jumps = [jump for loop in frame.loops for jump in (*loop.breaks, *loop.continues)]
+        jumps += [jump for final in frame.finals for _, noted in final.ways.values() for jump in noted]
+        passed += [av for _, env in jumps for av in env.values()]
+        if any(holds(av, value) for av in passed):
+            return True
+    return False
 
 
 def replace_by(reader: Reader, tensor: Value, make: Callable[[RuntimeValue], RuntimeValue]) -> None:
-    """Let all code that follows see what `make` returns in the place of a tensor, which `make` is given."""
-    made = tensor.op
-    assert made is not None
-    place = made.results.index(tensor)
-    before = Value(tensor.type, made, tensor.name)
+    """Let all code that follows see what `make` returns in the place of a tensor, which `make` is given.
+
+    The tensor is made here, or is an argument.
+    """
+    before = Value(tensor.type, tensor.owner, tensor.name)
     tensor.replace_all_uses(before)
-    made.results[place] = before
+    _put(tensor, before)
     new = before
     try:
         new = make(RuntimeValue(before)).value
     finally:
-        owner = made if new is before else new.op
         if new is before:  # the tensor stays as it is
             before.replace_all_uses(tensor)
-        assert owner is not None
-        owner.results[owner.results.index(new)] = tensor
-        tensor.owner, tensor.type = owner, new.type
+        tensor.owner, tensor.type = new.owner, new.type
+        _put(new, tensor)
+
+
+def _put(old: Value, new: Value) -> None:
+    """Let an op, or a block, define another value in the place of one."""
+    defined = old.op.results if old.op is not None else old.block.args
+    defined[defined.index(old)] = new
 
 
 def reshape_in_place(
@@ -92,10 +109,10 @@ def reshape_in_place(
         return False
 
     def reshaped(before: RuntimeValue) -> RuntimeValue:
-        made = reshape(before)
-        if not isinstance(made, RuntimeValue):  # of a rank that is known only at run time
+        made = ssa_value(reshape(before))
+        if made is None:  # of a rank that is known only at run time
             reader.reject("reshape_in_place", name=name)
-        return made
+        return RuntimeValue(made)
 
     replace_by(reader, value, reshaped)
     return True
@@ -122,7 +139,7 @@ def turn_off(leaf: Value) -> bool:
     return True
 
 
-def _sources(reader: Reader) -> list[Value]:
+def leaf_sources(reader: Reader) -> list[Value]:
     """Return the source of leaves. Ahead of time, nothing outside records a graph."""
     if reader.state.ahead:
         return []
@@ -146,8 +163,25 @@ def refuse_leaves_that_leave(module: Module, func: Func) -> None:
             found.append(Diagnostic(op.loc, *rejection("leaf_in_container")))
         elif any(v in dependents for v in leaving):
             found.append(Diagnostic(op.loc, *rejection("leaf_with_results")))
+    for op in func.body.ops:
+        if op.name == "leaf_argument" and (_is_read_later(op) or _is_recorded_before(op)):
+            found.append(Diagnostic(op.loc, *rejection("requires_grad_late")))
     if found:
         raise CompileError(found)
+
+
+def _is_recorded_before(leaf: Op) -> bool:
+    """Return whether autograd would record a use from before an argument became a leaf, if it had required grad then."""
+    block, todo = leaf.parent, [leaf.operands[0]]
+    assert block is not None
+    while todo:
+        for op in todo.pop().users():
+            at = ancestor_in(block, op)
+            if op.no_grad or op.name == "alias" or at is None or not at.is_before(leaf):
+                continue
+            if any(carries(result.type) for result in op.results) or op.regions or op.has("TERMINATOR"):
+                return True
+    return False
 
 
 def _is_read_later(leaf: Op) -> bool:
@@ -185,7 +219,7 @@ def _leaves_as_other(leaf: Op, entry: Func, *, itself: bool = False) -> bool:
                     return True
             elif op.has("TERMINATOR") or op.regions:
                 todo += fed_values(op, i)
-            elif op.name in _SAME_OBJECT and i == 0:
+            elif op.name in SAME_OBJECT and i == 0:
                 todo += op.results
             elif calls(op):
                 return True
@@ -199,5 +233,5 @@ def _leaves_as_other(leaf: Op, entry: Func, *, itself: bool = False) -> bool:
 def _has_one_name(value: Value) -> bool:
     """Return whether no other value may be this tensor's object, and no container holds it."""
     return not any(
-        op.has("TERMINATOR") or op.regions or op.name in _SAME_OBJECT or keeps(op, i) for (_, i), op in value.uses.items()
+        op.has("TERMINATOR") or op.regions or op.name in SAME_OBJECT or keeps(op, i) for (_, i), op in value.uses.items()
     )

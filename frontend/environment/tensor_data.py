@@ -6,6 +6,7 @@ later an op `with_data`. After the call, the tensor itself gets its new data, so
 
 from __future__ import annotations
 
+from scriptc.frontend.environment.changed_arguments import assign_data_of_argument, may_change
 from scriptc.frontend.environment.dependencies import record_this_process
 from scriptc.frontend.environment.gradient_slots import TensorOutside, guarded_tensor, tensor_outside
 from scriptc.frontend.environment.leaves import may_become, replace_by
@@ -33,7 +34,9 @@ def assign_data(reader: Reader, tensor: AbstractValue, value: AbstractValue) -> 
     if (old.dtype, old.rank) != (new.dtype, new.rank) or reader.state.ahead:
         reader.reject("data_assigned")
     found = tensor_outside(reader, tensor)
-    if found is None and not may_become(reader, materialize(reader, tensor)):
+    own = materialize(reader, tensor)
+    is_argument = found is None and may_change(reader, own)
+    if found is None and not is_argument and not may_become(reader, own):
         reader.reject("data_assigned")
     op = param_behind(tensor)
     old_shape = shape_of_tensor(reader, tensor if op is None else RuntimeValue(op.result))
@@ -46,10 +49,14 @@ def assign_data(reader: Reader, tensor: AbstractValue, value: AbstractValue) -> 
         _assign_outside(reader, found, tensor, data)
         return
 
+    if is_argument:
+        assign_data_of_argument(reader, own, data)
+        return
+
     def with_data(before: RuntimeValue) -> RuntimeValue:
         return RuntimeValue(reader.emit.build("with_data", [materialize(reader, data), before.value]))
 
-    replace_by(reader, materialize(reader, tensor), with_data)
+    replace_by(reader, own, with_data)
 
 
 def _assign_outside(reader: Reader, found: TensorOutside, tensor: AbstractValue, data: AbstractValue) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
+from scriptc.frontend.environment.changed_arguments import become_leaf_argument, is_leaf_argument, may_change
 from scriptc.frontend.environment.gradient_slots import TensorOutside, lasting_tensor
 from scriptc.frontend.environment.leaves import become_leaf, is_leaf, made_leaf, may_become, turn_off
 from scriptc.frontend.environment.state import is_parameter
@@ -12,7 +13,7 @@ from scriptc.frontend.operations.logic import check_that, negated
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
-from scriptc.frontend.values.predicates import is_known, tensor_type
+from scriptc.frontend.values.predicates import argument_behind, is_known, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.core import Value
 from scriptc.ir.dtypes import INEXACT
@@ -22,6 +23,7 @@ from scriptc.ir.types import TensorType
 
 _TRUE, _FALSE = Known(True), Known(False)
 _SAME_OBJECT = ("contiguous", "call")  # may return the tensor that they are given
+_TURNED_OFF = "compiled code cannot let an argument that requires grad require none; use detach()"
 _NO_LEAF = (
     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
     "that doesn't require differentiation use var_no_grad = var.detach()."
@@ -39,8 +41,8 @@ def requires_grad_of(reader: Reader, tensor: AbstractValue) -> AbstractValue:
         return _of_view_without_grad(reader, value) if value.op.has("VIEW") else _FALSE
     if (outside := lasting_tensor(reader, tensor)) is not None:
         return Known(_requires_grad(reader, outside))
-    if value.op is None:
-        return _of_argument(reader, value)
+    if (argument := argument_behind(value)) is not None:
+        return _TRUE if is_leaf_argument(value) else _of_argument(reader, argument)
     return _of_computed(reader, value)
 
 
@@ -50,7 +52,7 @@ def is_leaf_of_autograd(reader: Reader, tensor: AbstractValue) -> AbstractValue:
     if value.op is not None and value.op.name == "leaf" or is_parameter(reader, tensor):
         return _TRUE
     requires = requires_grad_of(reader, tensor)
-    is_outside = value.op is None or value.op.name in ("param", *_SAME_OBJECT)
+    is_outside = argument_behind(value) is not None or value.op is None or value.op.name in ("param", *_SAME_OBJECT)
     if is_outside and not (is_known(requires) and not requires.obj):
         reader.reject("attribute_of_autograd", name="is_leaf")
     return negated(reader, requires)
@@ -99,7 +101,8 @@ def _of_computed(reader: Reader, value: Value) -> AbstractValue:
 def assign_requires_grad(reader: Reader, tensor: AbstractValue, wanted: bool) -> None:
     """Execute `tensor.requires_grad = wanted`, which raises for each tensor with a graph behind it."""
     value = materialize(reader, tensor)
-    is_computed = value.op is not None and value.op.name not in ("param", "leaf") and not is_detached(value)
+    is_outside = argument_behind(value) is not None or value.op is not None and value.op.name in ("param", "leaf")
+    is_computed = not is_outside and not is_detached(value)
     if is_computed and wanted and tensor_type(tensor).dtype in INEXACT and grad_mode(reader):
         check_that(reader, negated(reader, requires_grad_of(reader, tensor)), "RuntimeError", _NO_LEAF.partition(" If")[0])
     set_requires_grad(reader, tensor, wanted, DTYPE_OF_ATTRIBUTE)
@@ -124,10 +127,16 @@ def set_requires_grad(reader: Reader, tensor: AbstractValue, wanted: bool, messa
         if wanted:
             reader.emit.raise_error("RuntimeError", message)
         return
-    if lasting_tensor(reader, tensor) is not None or value.op is None:
+    if lasting_tensor(reader, tensor) is not None or argument_behind(value) is not None:
         requires = requires_grad_of(reader, tensor)
-        if not is_known(requires) or requires.obj != wanted:
+        if is_known(requires) and requires.obj == wanted:
+            return
+        if wanted and may_change(reader, value):
+            become_leaf_argument(reader, value)
+            return
+        if wanted or is_known(requires):
             reader.reject("requires_grad_set", name=f"requires_grad_({'' if wanted else False})")
+        check_that(reader, negated(reader, requires), "NotImplementedError", _TURNED_OFF)
         return
     if wanted and is_leaf(value):
         return

@@ -14,6 +14,7 @@ from typing import Any, get_origin
 import torch
 from torch.fx.graph_module import _WrappedCall
 
+from scriptc.frontend.environment.changed_arguments import reshape_argument
 from scriptc.frontend.environment.genuine import is_call_of_modules
 from scriptc.frontend.environment.host_objects import holds_tensor, is_called_in_python, uncompiled
 from scriptc.frontend.environment.leaves import reshape_in_place
@@ -222,6 +223,8 @@ def call_inplace(
         return call_bound(reader, plain, args, kwargs)
     reshape = lambda tensor: call_bound(reader, Bound(tensor, plain.name), args, kwargs)  # noqa: E731
     if plain.name in RESHAPES and reshape_in_place(reader, func.owner, plain.name, reshape):
+        return func.owner
+    if plain.name in RESHAPES and reshape_argument(reader, func.owner, plain.name, reshape):
         return func.owner
     if plain.name in RESHAPES or plain.name == "as_strided":
         reader.reject("reshape_in_place", name=plain.name)

@@ -100,12 +100,12 @@ class Emitter:
         while (op := root.op) is not None and shares_memory(root):
             if op.name == "alias":  # the tensor was detached
                 return
-            if op.name == "with_data":
+            if op.name in ("with_data", "changed_argument"):
                 root = op.operands[1]
                 dst = root if op.result is dst else dst
                 continue
-            if op.name == "leaf":
-                if op.attrs["requires_grad"]:
+            if op.name in ("leaf", "leaf_argument"):
+                if op.attrs.get("requires_grad", True):
                     self._write_to_leaf(view=root is not dst)
                 return
             root = op.operands[0]

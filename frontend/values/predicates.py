@@ -316,6 +316,13 @@ def is_made_parameter(tensor: AbstractValue) -> bool:
     return op is not None and op.name == "leaf" and bool(op.attrs["parameter"])
 
 
+def argument_behind(value: Value) -> Value | None:
+    """Return the argument of a block that a tensor is, perhaps changed by the program; None for other values."""
+    while value.op is not None and value.op.name in ("changed_argument", "leaf_argument"):
+        value = value.op.operands[1 if value.op.name == "changed_argument" else 0]
+    return value if value.op is None and isinstance(value.type, TensorType) else None
+
+
 def param_behind(tensor: AbstractValue) -> Op | None:
     """Return the op that reads the tensor outside that a value is, perhaps with other data; None for other values."""
     op = defining_op(tensor)

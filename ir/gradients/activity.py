@@ -164,7 +164,7 @@ def blocks_behind(values: Iterable[Value]) -> set[Block]:
 def _aliased(value: Value) -> Value | None:
     """Return the tensor, or the tuple of views, of which a tensor is a view by any op that passes gradients on."""
     op = value.op
-    if op is None or op.name in ("alias", "linked", "leaf", "with_data"):
+    if op is None or op.name in ("alias", "linked", "leaf", "leaf_argument", "with_data"):
         return None
     return op.operands[0] if op.operands and op.has("VIEW") else viewed(value)
 

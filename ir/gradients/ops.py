@@ -63,6 +63,14 @@ def reverse_leaf(reversal: Reversal, level: Level, op: Op) -> None:
         reversal.adjoints.accumulate(level, op.operands[0], gradient)
 
 
+@reverses("leaf_argument")
+def reverse_leaf_argument(reversal: Reversal, level: Level, op: Op) -> None:
+    """Add the gradient of an argument that requires grad from here on to that of the argument."""
+    gradient = reversal.adjoints.take_defined(level, op.result)
+    if gradient is not None and op.operands[0] in reversal.adjoints.active:
+        reversal.adjoints.accumulate(level, op.operands[0], gradient)
+
+
 @reverses("with_data")
 def reverse_with_data(reversal: Reversal, level: Level, op: Op) -> None:
     """Add the gradient to that of the tensor whose data were replaced."""

@@ -29,6 +29,13 @@ def refuse_older_data(func: Func) -> None:
                 raise not_differentiable(user, what, "write into a detached copy of it")
 
 
+def refuse_changed_arguments(func: Func) -> None:
+    """Raise CompileError if the function gives an argument another shape or other data: backward would find these."""
+    for op in func.body.walk():
+        if op.name == "changed_argument":
+            raise not_differentiable(op, "code that changes the shape or data of an argument", "change a copy: x = x.detach()")
+
+
 def _param_of(value: Value) -> str | None:
     return value.op.attrs["name"] if value.op is not None and value.op.name == "param" else None
 

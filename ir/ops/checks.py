@@ -100,6 +100,7 @@ def is_proved(kind: str, operands: Operands, attrs: Attrs) -> bool:
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 _NO_ARRAY = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+_OTHER = "a tensor changes that is another argument, or is read elsewhere, too"
 _SHARED = ("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
            "location. Please clone() the tensor before performing the operation.")  # fmt: skip
 
@@ -137,6 +138,11 @@ ROWS = [
     # autograd's side raises.
     OpDef("check.detached", "(Tensor self, *, str message) -> ()", fixed(), raises=True, kernel="sc_check_detached",
           samples=Samples((((2,),),), dtypes=("f32",), extra=((_NO_ARRAY,),)), errors=(Raises("RuntimeError", _NO_ARRAY),)),
+    # A tensor object changes: it is no other tensor that the code reads, and none in a list.
+    OpDef("check.other", "(Tensor self, Tensor other) -> ()", fixed(), raises=True, ref="check:other", kernel="sc_check_other",
+          samples=Samples((((2,), (2,)),), dtypes=("f32",)), errors=(Raises("NotImplementedError", _OTHER),)),
+    OpDef("check.absent", "(Tensor self, Value items) -> ()", fixed(), raises=True, ref="check:absent",
+          kernel="sc_check_absent", reads=frozenset({"list"}), errors=(Raises("NotImplementedError", _OTHER),)),
     # In-place writes, where both tensors are dense: src and dst share no memory or, unless they must be apart, all elements.
     OpDef("check.overlap", "(Tensor dst, Tensor src, *, bool apart) -> ()", fixed(), raises=True, kernel="sc_check_overlap",
           samples=Samples((((3, 4), (3, 4)),), dtypes=("f32",), extra=((True,), (False,))),

@@ -346,6 +346,13 @@ ROWS = [
     # Returns the memory of `self` as the tensor `owner`, to which the gradients flow: `owner.data = self`.
     OpDef("with_data", "(Tensor self, Tensor owner) -> Tensor", lambda o, a: (o[0].type,), frozenset({"VIEW"}),
           ref="with_data", emit="linked", gradient=("owner",)),
+    # Returns the memory of `self` as the object that `argument` is, a tensor from outside to which the program gives other
+    # sizes, strides or data. It FETCHES, since the caller knows this object.
+    OpDef("changed_argument", "(Tensor self, Tensor argument) -> Tensor", lambda o, a: (o[0].type,),
+          frozenset({"VIEW", "FETCHES"}), ref="changed_argument", emit="view"),
+    # Returns an argument, which requires grad from now on. `source` is as in `leaf`.
+    OpDef("leaf_argument", "(Tensor self, Value[] source) -> Tensor", lambda o, a: (o[0].type,),
+          frozenset({"VIEW", "FETCHES"}), ref="leaf_argument", emit="linked", gradient=("self",)),
     # Computes the gradients of some tensors, the sources, from those of the results of `linked` ops. It does nothing else.
     # values: first the results, then the sources, then what the function `backward` takes. refused: why there is none.
     # takes: the arguments of `backward`. gives: for each of its results the number of the source. dirty: the numbers of the

@@ -27,7 +27,7 @@ def run(module: Module, options: Mapping[str, int]) -> bool:
             module.funcs.pop(op.attrs["backward"], None)
             op.erase()
             changed = True
-        elif op.name in ("linked", "leaf", "with_data") and fits(op.operands[0], op.result):
+        elif op.name in ("linked", "leaf", "leaf_argument", "with_data") and fits(op.operands[0], op.result):
             op.replace_with([op.operands[0]])
             changed = True
         elif op.name == "alias" and fits(op.operands[0], op.result) and may_stand_for(op.operands[0], op.result):

@@ -20,6 +20,10 @@ SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_t
 /* for in-place ops: raises if dst is a leaf that requires grad */
 SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view);
 SC_KERNEL int sc_check_detached(sc_ctx *cx, const sc_tensor *t, const char *message); /* raises if t requires grad */
+/* raises if the two are one Python object */
+SC_KERNEL int sc_check_other(sc_ctx *cx, const sc_tensor *t, const sc_tensor *other);
+/* raises if the Python object of t is among the tensors of a list */
+SC_KERNEL int sc_check_absent(sc_ctx *cx, const sc_tensor *t, const sc_list *items);
 SC_KERNEL int sc_check_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
 SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias); /* bias may be NULL */
 SC_KERNEL int sc_check_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index); /* IndexError */
@@ -52,6 +56,8 @@ SC_KERNEL int sc_item_bool(sc_ctx *cx, const sc_tensor *x, bool *out); /* bool(t
 
 /* ---- sc_view.c: views, which share x's storage; dims may be negative ---- */
 SC_KERNEL sc_tensor *sc_alias(sc_ctx *cx, const sc_tensor *x);
+/* the memory of x as the Python object of an argument */
+SC_KERNEL sc_tensor *sc_changed_argument(sc_ctx *cx, const sc_tensor *x, const sc_tensor *argument);
 SC_KERNEL sc_tensor *sc_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index);
 /* Python's clamping; step >= 1 */
 SC_KERNEL sc_tensor *sc_slice(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step);

@@ -32,6 +32,19 @@ SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view) {
                     view || dst->leaf == SC_VIEW_OF_LEAF ? "a view of a" : "a");
 }
 
+/* Raise if two tensors are one Python object, which is about to change. */
+SC_KERNEL int sc_check_other(sc_ctx *cx, const sc_tensor *t, const sc_tensor *other) {
+    if (!t->owner || t->owner != other->owner) return 0;
+    return sc_raise(cx, "NotImplementedError", "a tensor changes that is another argument, or is read elsewhere, too");
+}
+
+/* Raise if a list holds a tensor, which is about to change. */
+SC_KERNEL int sc_check_absent(sc_ctx *cx, const sc_tensor *t, const sc_list *items) {
+    for (int64_t i = 0; i < items->len; i++)
+        if (sc_check_other(cx, t, items->items[i].t)) return -1;
+    return 0;
+}
+
 /* Raise if a tensor requires grad and autograd records. */
 SC_KERNEL int sc_check_detached(sc_ctx *cx, const sc_tensor *t, const char *message) {
     return t->leaf == SC_NO_LEAF || t->leaf == SC_UNRECORDED ? 0 : sc_raise(cx, "RuntimeError", "%s", message);

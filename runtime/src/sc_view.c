@@ -19,6 +19,12 @@ SC_KERNEL sc_tensor *sc_alias(sc_ctx *cx, const sc_tensor *x) {
     return t;
 }
 
+SC_KERNEL sc_tensor *sc_changed_argument(sc_ctx *cx, const sc_tensor *x, const sc_tensor *argument) {
+    sc_tensor *t = sc_view_of(cx, x, 0, x->rank, x->size, x->stride);
+    if (t) t->owner = argument->owner, t->leaf = argument->leaf;
+    return t;
+}
+
 SC_KERNEL sc_tensor *sc_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index) {
     if (sc_check_select(cx, x, dim, index)) return NULL;
     int d = (int)(dim < 0 ? dim + x->rank : dim);

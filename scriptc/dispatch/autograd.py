@@ -126,6 +126,13 @@ def requires_grad(tensors: Sequence[tuple[torch.Tensor, ...]]) -> frozenset[int]
     return frozenset(i for i, found in enumerate(tensors) if any(t.requires_grad for t in found))
 
 
+def _refuse_views(leaves: Sequence[torch.Tensor], tensors: Sequence[tuple[torch.Tensor, ...]]) -> None:
+    """Raise if an input is a view of a tensor that will require grad in the call, since the view would, too."""
+    for leaf in leaves:
+        if not leaf.requires_grad and any(t._base is leaf for found in tensors for t in found):
+            raise NotImplementedError("requires_grad_() of an argument of which another argument is a view is not supported")
+
+
 def plan_of(target: Target, gradients: Dependencies, calls: GradientCalls, required: frozenset[int], count: int) -> Plan:
     """Return how calls run in which the inputs of these numbers, out of `count`, require grad."""
     if required not in calls.plans:
@@ -150,7 +157,9 @@ def call_with_grad(
     arguments = target.bind(args, kwargs)
     inputs = inputs_of(contract, arguments)
     tensors = tensors_by_input(inputs)
-    required = requires_grad(tensors)
+    required = requires_grad(tensors) | gradients.leaves
+    for i in gradients.leaves:
+        _refuse_views(tensors[i], tensors)
     for message, behind in gradients.detached.items():
         if required & behind:
             raise RuntimeError(message)

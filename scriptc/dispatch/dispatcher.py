@@ -17,6 +17,7 @@ from scriptc.driver.variant import Variant
 from scriptc.frontend.environment import specs
 from scriptc.frontend.environment.host_objects import is_of_library
 from scriptc.frontend.environment.specs import Guard
+from scriptc.frontend.environment.tensor_changes import replaces_data
 from scriptc.runtime import bridge, tensors
 from scriptc.runtime.bridge import GuardSpec, VariantSpec
 from scriptc.warm_start.variant_cache import RecordRefused, VariantCache
@@ -202,6 +203,7 @@ class Dispatcher:
             stores=tuple(_store(s) for s in entry.write_backs),
             random=variant.random,
             asks=variant.gradients.asks,
+            keeps_bases=any(map(replaces_data, entry.write_backs)),
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
             exceptions=entry.exceptions

@@ -14,7 +14,7 @@ class Dependencies(NamedTuple):
     argument leaf that is a list to which the entry appends. writes: the entry may write in place to a tensor that
     autograd protects. detached: the inputs from which gradients would flow to a tensor that must require none, by the message
     of the error: to one that becomes a NumPy array, or that a C function gets.
-    asks: the entry asks whether a tensor from outside requires grad.
+    asks: the entry asks whether a tensor from outside requires grad. leaves: the inputs that require grad after the call.
     """
 
     results: list[Inputs]
@@ -23,6 +23,7 @@ class Dependencies(NamedTuple):
     writes: bool = False
     detached: dict[str, Inputs] = {}
     asks: bool = False
+    leaves: Inputs = frozenset()
 
     def inputs(self) -> Inputs:
         """Return the inputs from which gradients would flow to any output."""

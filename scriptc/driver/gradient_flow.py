@@ -18,6 +18,7 @@ from scriptc.ir.gradients.detached import is_detached, writes_tensor
 from scriptc.ir.types import CellType, Container, OptionalType, TensorType, TupleType, Type
 
 _NONE: Inputs = frozenset()
+_LEAVES = ("leaf", "leaf_argument")
 _CHECKS = ("check.leaf", "requires_grad")
 
 
@@ -48,8 +49,9 @@ class _Flow:
             self.block(self.body)
         lists = {i: self.get(a) - {i} for i, a in enumerate(self.body.args) if isinstance(a.type, Container)}
         checks = {op.name for op in self.module.walk() if op.name in _CHECKS and may_be_leaf(op.operands[0])}
+        leaves = frozenset(i for i, a in enumerate(self.body.args) if any(u.name == "leaf_argument" for u in a.users()))
         asks = "requires_grad" in checks
-        return Dependencies(self.results, dict(self.targets), lists, bool(checks), dict(self.detached), asks)
+        return Dependencies(self.results, dict(self.targets), lists, bool(checks), dict(self.detached), asks, leaves)
 
     def get(self, value: Value) -> Inputs:
         return self.of.get(value, _NONE)
@@ -103,7 +105,7 @@ class _Flow:
 
     def leaving(self, value: Value) -> Inputs:
         """Return the inputs that a value which leaves the call depends on. A leaf has no graph behind it."""
-        return _NONE if value.op is not None and value.op.name == "leaf" else self.get(value)
+        return _NONE if value.op is not None and value.op.name in _LEAVES else self.get(value)
 
     def write(self, target: Value | None, inputs: Inputs) -> None:
         """Add inputs to a value that is written, and to the values that it is a view of."""

@@ -18,7 +18,7 @@ from scriptc.ir.core import Module
 from scriptc.ir.errors import InternalError
 from scriptc.ir.gradients import checkpoints, detached, inside
 from scriptc.ir.gradients.activity import Flow
-from scriptc.ir.gradients.replaced_data import refuse_older_data
+from scriptc.ir.gradients.replaced_data import refuse_changed_arguments, refuse_older_data
 from scriptc.ir.gradients.reverse import differentiate
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.phases import OPTIMIZED
@@ -92,6 +92,7 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     module = variant.read_module()
     (name,) = module.entries
     refuse_older_data(module.funcs[name])
+    refuse_changed_arguments(module.funcs[name])
     checkpoints.gather(module)
     freed = inside.run(module, LibraryDerivatives(), cuts_loops=variant.options.cuts_loops)
     body = module.funcs[name].body

@@ -24,6 +24,20 @@ def of_new_tensors(x):
     return found, kernel.requires_grad, fixed.requires_grad, kernel.is_leaf, (kernel * 2).requires_grad, found.is_leaf
 
 
+@cases(X.clone(), X[:1].clone(), X.long())
+def arguments_that_become_leaves(x):
+    n = x.size(0)
+    x.requires_grad_()
+    return (x * n).detach(), x, x.requires_grad
+
+
+@cases((X.clone(), X), (X[:1].clone(), X))
+def saliency(x, w):
+    x.requires_grad = True
+    (gradient,) = torch.autograd.grad((x * w).sum(), x)
+    return gradient, x.requires_grad_()
+
+
 @cases(X)
 def of_views_of_arguments(x):
     h = x[:, None]
@@ -84,9 +98,9 @@ def refused_flags(x, computed):
 construct(
     "Modules and torch's library",
     "`t.requires_grad_()`, `t.requires_grad = True`, `torch.zeros(n, requires_grad=True)`",
-    "tensors that the code makes, and views of arguments, before another name reads them; also `False`. Results that depend on "
-    "such a leaf require grad",
-    of_new_tensors, of_views_of_arguments, in_loops, perturbed, refused_flags,
+    "tensors that the code makes, arguments and views of arguments, before the code computes with them; also `False` of what "
+    "requires none. The caller's tensor requires grad after the call. Results that depend on such a leaf require grad",
+    of_new_tensors, of_views_of_arguments, in_loops, perturbed, refused_flags, arguments_that_become_leaves, saliency,
 )  # fmt: skip
 construct(
     "Modules and torch's library",

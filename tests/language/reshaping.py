@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from language.cases import cases
+from language.cases import cases, construct
 
 X = torch.arange(6.0).view(2, 3)
 
@@ -32,6 +32,38 @@ def on_paths_and_in_loops(x, deep):
         row.unsqueeze_(1)
         y = y + row.sum()
     return y, y.dim()
+
+
+@cases(X, X[:0], X[:, 1:])
+def of_arguments(x):
+    first, held = x[:1], {"x": x}
+    x.unsqueeze_(1)
+    x.transpose_(0, 2).mul_(2)
+    return x, first, held["x"].shape, x[0]
+
+
+@cases((X, {"a": X[0].clone(), "rows": (X * 1, X * 2)}))
+def of_tensors_in_arguments(x, held):
+    held["a"].unsqueeze_(0)
+    held["rows"][1].t_()
+    x.squeeze_(0)
+    held["last"] = x
+    return held["rows"][1] + 1, held["rows"][0]
+
+
+@cases(X[:1], X[:, :1, None], X)
+def of_all_dims(x):
+    x.squeeze_()
+    return x.dim()
+
+
+@cases((X, 3), (X, 0))
+def and_then_raises(x, n):
+    x.squeeze_(0).t_()
+    if n > 2:
+        raise ValueError("after the change")
+    x.squeeze_(n + 7)
+    return x
 
 
 @cases(X)
@@ -106,3 +138,12 @@ def methods_of_such_names(x):
     counter.squeeze_()
     found = counter.squeeze_(2)
     return x * counter.n, found
+
+
+construct(
+    "Modules and torch's library",
+    "`x.squeeze_()`, `x.unsqueeze_()`, `x.t_()`, `x.transpose_()`",
+    "of tensors that the code makes, and of arguments: the caller's tensor has its new shape after the call, also if the call "
+    "raises. Not in branches and loops of run time, nor of arguments in packages. Gradients: [limits](limits.md#gradients)",
+    of_names, of_several_names, of_arguments, of_tensors_in_arguments, of_all_dims, and_then_raises,
+)  # fmt: skip

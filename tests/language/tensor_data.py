@@ -48,10 +48,25 @@ def of_other_values(x, value):
         return y, str(e).partition("\n")[0]
 
 
+@cases(X, X[:0], X[:, 1:])
+def of_arguments(x):
+    before, row = x.data, x[:1]
+    x.data = x.data * 2
+    x.add_(1)
+    x.t_()
+    return x, before, row, x + 1
+
+
+@cases(X)
+def of_an_argument_before_an_error(x):
+    x.data = x * 3
+    return x.view(1000)
+
+
 construct(
     "Modules and torch's library",
     "`t.data = new`",
-    "of weights and buffers outside, which stay the same objects, and of tensors that the code makes; with the same shape and "
-    "dtype. Not in loops, nor in packages. Gradients: [limits](limits.md#gradients)",
-    Clamped, of_tensors_made_here, of_other_values,
+    "of weights, buffers and arguments, which stay the same objects, and of tensors that the code makes; with the same shape "
+    "and dtype. Not in loops, nor in packages. Gradients: [limits](limits.md#gradients)",
+    Clamped, of_tensors_made_here, of_other_values, of_arguments, of_an_argument_before_an_error,
 )  # fmt: skip

@@ -122,6 +122,8 @@ def _leaves(r: Reader, sources: set[Value]) -> list[AbstractValue]:
     found: dict[str, AbstractValue] = {}
     for value in sources:
         leaf = RuntimeValue(value)
+        if value.op is not None and value.op.name == "leaf_argument":
+            r.reject("gradient_of_inner")
         if (outside := tensor_outside(r, leaf)) is not None:
             if _requires_grad(r, outside):
                 found.setdefault(outside.name, _read_here(r, value))

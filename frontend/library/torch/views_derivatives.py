@@ -43,6 +43,7 @@ def contiguous(grad: Tensor) -> Tensor:
 
 
 @derives("leaf", "self")
+@derives("leaf_argument", "self")
 @derives("with_data", "owner")
 @derives("plain", "self")
 def plain(grad: Tensor) -> Tensor:

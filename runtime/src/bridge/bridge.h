@@ -110,6 +110,7 @@ typedef struct variant {
     PyObject *bind, *grad_call; /* or NULL */
     int random;                 /* the entry draws random numbers */
     int asks;                   /* the entry asks whether tensors require grad, in any mode */
+    int keeps_bases;            /* a store may give a tensor other memory */
     PyObject *exceptions;       /* dict: exception name -> class */
     double seconds;             /* time of the last run inside the entry; before the first run, longer than any run */
 } variant;

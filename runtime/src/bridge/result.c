@@ -326,9 +326,23 @@ static bool is_written(const seen *s)
     return s->spec->kind == N_LIST ? s->made.l && s->made.l->written : s->made.d && s->made.d->written;
 }
 
+/* Let results view the memory that tensors have now, whatever memory a store gives them. */
+static int keep_bases(frame *f)
+{
+    for (int i = 0; i < f->n_held; i++) {
+        PyObject *base = PyObject_CallMethod(f->held[i].object, "detach", NULL);
+        if (frame_keep(f, base) < 0)
+            return -1;
+        f->held[i].tensor->storage->owner = base;
+    }
+    return 0;
+}
+
 int changes_write_back(frame *f, bool with_results, const variant *v)
 {
     const sc_value *next = f->results;
+    if (v->keeps_bases && keep_bases(f) < 0)
+        return -1;
     for (int i = 0; i < f->n_lists; i++)
         if (is_written(&f->lists[i]))
             note(f, f->lists[i].spec, f->lists[i].made, 0);

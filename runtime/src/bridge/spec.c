@@ -182,9 +182,9 @@ static int variant_init(variant *v, PyObject *source)
     unsigned long long program;
     int entry, n_args = 0, n_results = 0;
     PyObject *params, *lives, *guards, *result, *stores, *library; /* library: owned by the tuple, like the others */
-    if (!PyArg_ParseTuple(source, "KiO!iO!O!OO!OOO!ppO", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
+    if (!PyArg_ParseTuple(source, "KiO!iO!O!OO!OOO!pppO", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
                           &PyTuple_Type, &lives, &PyTuple_Type, &guards, &result, &PyTuple_Type, &stores, &v->bind,
-                          &v->grad_call, &PyDict_Type, &v->exceptions, &v->random, &v->asks, &library))
+                          &v->grad_call, &PyDict_Type, &v->exceptions, &v->random, &v->asks, &v->keeps_bases, &library))
         return -1;
     v->program = (const sc_program *)(uintptr_t)program;
     if (entry < 0 || entry >= v->program->n_entries) {

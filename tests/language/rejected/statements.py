@@ -347,10 +347,16 @@ def viewed_anew(x):
     return z + 1
 
 
-@write("reshape_in_place", lambda x: x.unsqueeze(0) + 1, (X,))
+def reshaped_or_not(x):
+    y = x * 1
+    return y.unsqueeze(0) if x.sum() > 100 else y
+
+
+@write("reshape_in_place", reshaped_or_not, (X,))
 def reshaped_argument(x):
-    x.unsqueeze_(0)  # refused
-    return x + 1
+    if x.sum() > 100:
+        x.unsqueeze_(0)  # refused
+    return x
 
 
 @write("reshape_in_place", viewed_anew, (X,))

@@ -209,8 +209,15 @@ def bound_that_is_complex(x, n):
 
 @write("data_assigned", lambda x: x.data.copy_(x * 2), (X,))
 def data_of_an_argument(x):
-    x.data = x * 2  # refused
+    if x.sum() > 100:
+        x.data = x * 2  # refused
     return x.data
+
+
+@write("argument_in_container", lambda x, rows: x.detach().unsqueeze(0) + rows[0][0], (X, [[X * 2], [X]]))
+def argument_that_a_list_of_lists_may_hold(x, rows):
+    x.unsqueeze_(0)  # refused
+    return x + rows[0][0]
 
 
 @write("data_of_result", lambda x: (W + 0 * x).detach(), (X,))
@@ -226,7 +233,8 @@ def _another(x):
 
 @write("requires_grad_set", _another, (X,))
 def argument_that_becomes_a_leaf(x):
-    x.requires_grad_()  # refused
+    if x.sum() > 100:
+        x.requires_grad_()  # refused
     return x * 2
 
 
@@ -244,6 +252,13 @@ def leaf_on_one_path(x):
     if x.sum() > 0:
         y.requires_grad_()  # refused
     return (y + x).detach()
+
+
+@write("requires_grad_late", _another, (X,))
+def argument_that_was_used_before(x):
+    y = x * 2
+    x.requires_grad_()  # refused
+    return y
 
 
 @write("requires_grad_late", lambda x: torch.ones(3) + x, (X,))
