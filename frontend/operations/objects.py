@@ -100,7 +100,7 @@ def of_module_class(reader: Reader, made: ObjectValue, name: str) -> AbstractVal
         return Native(lambda: begin_module(reader, made))
     if name == "__call__":
         return object_attribute(reader, made, "forward")
-    if name in _REGISTERS or name in _FROM_SOURCE:
+    if name in _REGISTERS or name in _FROM_SOURCE or name == "__setattr__":
         return Bound(made, name, getattr(torch.nn.Module, name))
     reader.reject("module_made_here", name=name, class_name=made.cls.__name__)
 
@@ -118,14 +118,14 @@ def members_of_module(reader: Reader, made: ObjectValue, table: str) -> dict[str
 
 
 def register(reader: Reader, made: ObjectValue, name: str, value: AbstractValue, table: str) -> None:
-    """Set an attribute of a module made here as a parameter or buffer."""
+    """Set an attribute of a module made here as a parameter or buffer, past the `__setattr__` of its class."""
     reader.heap.tables.pop((made.ident, name), None)
-    reader.store_attribute(made, name, value)
+    set_attribute(reader, made, name, value)
     reader.heap.tables[made.ident, name] = table
 
 
 def begin_module(reader: Reader, made: ObjectValue) -> AbstractValue:
-    reader.store_attribute(made, "training", Known(True))
+    set_attribute(reader, made, "training", Known(True))  # nn.Module too passes the class's own `__setattr__` by
     return Known(None)
 
 

@@ -63,7 +63,7 @@ def is_generated(av: AbstractValue, name: str) -> bool:
 def is_plain_module(cls: type) -> bool:
     """Return whether a class adds only attributes and Python methods to nn.Module, such as an `__init__`."""
     own = cls.__mro__[: cls.__mro__.index(torch.nn.Module)] if issubclass(cls, torch.nn.Module) else ()
-    special = ("__new__", "__call__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__")
+    special = ("__new__", "__call__", "__getattr__", "__getattribute__", "__delattr__")
     return any("__init__" in c.__dict__ for c in own) and not any(
         is_library(c.__module__) and not _is_of_layers(c.__module__) or any(name in c.__dict__ for name in special)
         for c in own

@@ -75,6 +75,49 @@ def attributes_that_nn_module_checks(x, parameter):
     return linear(x)
 
 
+@cases(X, X[:1])
+def recurrent_layers(x):
+    steps, (h, c) = even(nn.LSTM(4, x.size(1), num_layers=2))(x[:, None])
+    gru = even(nn.GRU(4, 2, batch_first=True, bidirectional=True))
+    gru.weight_hh_l0 = nn.Parameter(torch.zeros(6, 2))
+    return steps.detach(), h.detach(), c.detach(), gru(x[None])[0].detach(), even(nn.RNN(4, 3))(x)[1].detach()
+
+
+@cases((X, 2), (X, -1), (X, 5))
+def sizes_that_recurrent_layers_refuse(x, size):
+    if size < 0:
+        return nn.GRU(4, size)(x)
+    return nn.LSTM(4, 3, proj_size=size)(x)[0].detach() * 0
+
+
+class Noting(nn.Module):
+    """Notes which attributes are set. nn.Module sets `training`, parameters and buffers past this method."""
+
+    def __init__(self, scale):
+        super().__init__()
+        object.__setattr__(self, "noted", [])
+        self.scale = scale
+        self.weight = nn.Parameter(torch.ones(4))
+        self.register_buffer("shift", torch.ones(4))
+
+    def __setattr__(self, name, value):
+        if name == "scale":
+            value = value * 2
+        if "noted" in self.__dict__:
+            self.noted.append(name)
+        super().__setattr__(name, value)
+
+    def forward(self, x):
+        return x * self.weight * self.scale + self.shift
+
+
+@cases((X, 3.0), (X, 2.0))
+def set_by_a_method(x, scale):
+    made = Noting(scale)
+    made.scale = made.scale + 1
+    return made(x).detach(), made.noted, made.scale
+
+
 class Grows(nn.Embedding):
     """A table that is made anew for more positions."""
 
@@ -92,9 +135,9 @@ construct(
     "Modules and torch's library",
     "modules with parameters and buffers made in compiled code",
     "layers of torch with an `__init__` in Python, and your own; they draw the random numbers that eager draws. They are "
-    "called, have attributes, `train()`, `eval()`, `children()` and `parameters()`; they cannot be returned or kept. No "
-    "`nn.LSTM`, `nn.GRU`",
-    layers_of_torch, containers_of_layers, blocks, attributes_that_nn_module_checks,
+    "called, have attributes, `train()`, `eval()`, `children()` and `parameters()`; they cannot be returned or kept",
+    layers_of_torch, recurrent_layers, sizes_that_recurrent_layers_refuse, containers_of_layers, blocks,
+    attributes_that_nn_module_checks, set_by_a_method,
 )  # fmt: skip
 construct(
     "Modules and torch's library",

@@ -65,7 +65,7 @@ _SCALARS: dict[Type, Any] = {INT: _Int(1), FLOAT: _Float(1.0), BOOL: True, STR: 
 
 # Not called to see which dtypes they take: views, which depend on sizes, functions that leave the CPU, and recurrent layers,
 # in which weights of wrong sizes crash the process.
-_NOT_CALLED = frozenset(("cuda", "gru", "lstm", "pin_memory", "to", "view", "view_copy"))
+_NOT_CALLED = frozenset("cuda gru lstm pin_memory rnn_relu rnn_tanh to view view_copy".split())
 # They take an empty index of any dtype; for others, the kernel raises the error.
 _OF_EMPTY = frozenset(
     ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_")

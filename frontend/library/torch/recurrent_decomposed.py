@@ -184,3 +184,10 @@ def run(
     x = input.transpose(0, 1) if batch_first else input
     y, last = walk(one_direction, x, hx, params, num_layers, 2 if bidirectional else 1, dropout, train)
     return (y.transpose(0, 1) if batch_first else y, *last)
+
+
+@decomposes("torch.nn.modules.rnn.RNNBase._init_flat_weights")
+def init_flat_weights(self: torch.nn.RNNBase) -> None:
+    """Collect the weights of a layer. No weak reference tells that one was replaced, since `__setattr__` notes that, too."""
+    self._flat_weights = [getattr(self, name) for name in self._flat_weights_names]
+    self._flat_weight_refs = [None for _ in self._flat_weights]
