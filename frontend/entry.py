@@ -264,7 +264,7 @@ def _read_once(
     for op in reader.emit.module.walk():
         op.loc = _outside_of_library(op.loc)
     refuse_writes_to_conjugates(reader.emit.module)
-    refuse_leaves_that_leave(reader.emit.module, entry)
+    refuse_leaves_that_leave(reader.emit.module, entry, reader.state.accumulating)
     if reader.state.ahead:
         reader.speculation.keep_written(find_written(reader))
     outside = reader.environment

@@ -43,9 +43,13 @@ OF_AUTOGRAD: dict[str, tuple[str, str]] = {
         "a tensor that requires grad, made here, leaves the call in a container or on some paths only",
         "return it itself, or make it outside",
     ),
+    "leaf_with_gradient": (
+        "a tensor that requires grad, made here, leaves the call, and backward() adds to its .grad",
+        "use torch.autograd.grad()",
+    ),
     "leaf_with_results": (
-        "a tensor that requires grad, made here, leaves the call together with values that depend on it",
-        "make it outside and pass it in",
+        "a tensor that requires grad, made in a branch or loop, leaves the call together with values that depend on it",
+        "make it before the branch or loop",
     ),
     "requires_grad_late": (
         "compiled code cannot change whether this tensor requires grad, as it may have other names or was made elsewhere",

@@ -42,6 +42,29 @@ def one_leaf_twice(x):
     return y, {"again": y}
 
 
+def leaf_and_what_depends_on_it(x):
+    q = torch.zeros(4).requires_grad_()
+    p = nn.Parameter(torch.ones(4) * 2)
+    h = x
+    for _ in range(x.size(0)):
+        h = h * p + q
+    return h, {"p": p, "q": q}, h.sum() * 2
+
+
+class Lazy(nn.Module):
+    """Makes its weight in the first call."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = None
+        self.seen = None
+
+    def forward(self, x):
+        if self.weight is None:
+            self.weight = nn.Parameter(torch.full((x.size(-1),), 3.0))
+        return x * self.weight, self.weight
+
+
 def without_grad(x):
     with torch.no_grad():
         y = torch.ones(4).requires_grad_()
@@ -132,6 +155,34 @@ def test_flags_and_gradients(target: Any, mode: tuple[bool, bool]) -> None:
         assert results(compiled, *mode) == results(target, *mode)
     if isinstance(target, nn.Module):
         assert told(own.seen) == told(target.seen)
+
+
+def tensors_of(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, (tuple, dict)):
+        return [t for part in (value.values() if isinstance(value, dict) else value) for t in tensors_of(part)]
+    return [value] if isinstance(value, torch.Tensor) else []
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("made", [lambda: leaf_and_what_depends_on_it, Lazy], ids=["function", "module"])
+def test_gradients_reach_leaves_that_the_caller_gets(made: Any, mode: str) -> None:
+    required, recorded = MODES[mode]
+    expected, own = made(), made()
+    compiled, told_of = scriptc.compile(own, optimize=OPTIMIZE), []
+    for target, module in ((compiled, own), (expected, expected)):
+        found: list[Any] = []
+        for _ in range(2):
+            x = X.clone().requires_grad_(required)
+            with torch.set_grad_enabled(recorded):
+                given = tensors_of(target(x))
+            if recorded:
+                sum((t * torch.arange(t.numel()).view(t.shape)).sum() for t in given if not t.is_leaf).backward()
+            found += [(isinstance(t, nn.Parameter), t.is_leaf, t.requires_grad, t.detach(), t.grad if t.is_leaf else None) for t in given]
+            found.append(x.grad)
+        kept = getattr(module, "weight", None)
+        assert kept is None or given[1] is kept
+        told_of.append(found)
+    torch.testing.assert_close(*told_of)
 
 
 def test_one_leaf_is_one_object() -> None:

@@ -7,7 +7,7 @@ argument that requires grad.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import torch
 
@@ -148,8 +148,11 @@ def leaf_sources(reader: Reader) -> list[Value]:
     return [parameter_outside(reader, _SOURCE["leaf"], _SOURCE, "leaf", "leaf", spec).value]
 
 
-def refuse_leaves_that_leave(module: Module, func: Func) -> None:
-    """Raise CompileError for a leaf that the caller would get as a plain tensor, or with results that depend on it."""
+def refuse_leaves_that_leave(module: Module, func: Func, accumulating: Collection[Value]) -> None:
+    """Raise CompileError for a leaf that the caller would get as a plain tensor, or without what depends on it.
+
+    accumulating: the leaves to whose `.grad` backward() adds, which compiled code does not keep.
+    """
     leaves = [op for op in module.walk() if op.name == "leaf"]
     replaced = [op for op in module.walk() if op.name == "with_data" and param_behind(RuntimeValue(op.result)) is not None]
     leaving = [v for op in func.body.walk() if op.name in _LEAVING for v in op.operands] if leaves else []
@@ -159,9 +162,11 @@ def refuse_leaves_that_leave(module: Module, func: Func) -> None:
         dependents = flow.dependents([op.result]) - {op.result} if is_leaf(op.result) and op.result in leaving else ()
         if not op.attrs["parameter"] and _is_read_later(op):
             found.append(Diagnostic(op.loc, *rejection("requires_grad_late")))
+        elif op.result in accumulating and op.result in leaving:
+            found.append(Diagnostic(op.loc, *rejection("leaf_with_gradient")))
         elif _leaves_as_other(op, func):
             found.append(Diagnostic(op.loc, *rejection("leaf_in_container")))
-        elif any(v in dependents for v in leaving):
+        elif op.parent is not func.body and any(v in dependents for v in leaving):
             found.append(Diagnostic(op.loc, *rejection("leaf_with_results")))
     for op in func.body.ops:
         if op.name == "leaf_argument" and (_is_read_later(op) or _is_recorded_before(op)):

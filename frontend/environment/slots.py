@@ -20,6 +20,7 @@ from scriptc.frontend.values.joins import Plan
 from scriptc.frontend.values.predicates import is_object, is_unbound
 from scriptc.frontend.values.structure import parts_of
 from scriptc.frontend.values.verbs import describe, frozen, materialize, result_of
+from scriptc.ir.core import Value
 
 ABSENT = object()
 
@@ -102,6 +103,7 @@ class OutsideState:
     targets: dict[Any, Target] = field(default_factory=dict)
     assigned: set[Any] = field(default_factory=set)  # the slots that entries of the same package assign
     context_variables: dict[Any, DictValue] = field(default_factory=dict)  # by ContextVar: its value, as a dict
+    accumulating: list[Value] = field(default_factory=list)  # the leaves made here to whose `.grad` backward() adds
 
     def keeps_object(self, at: Any) -> bool:
         """Return whether a slot holds the same object at each call, as nothing that was read assigns the slot."""

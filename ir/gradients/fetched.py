@@ -10,6 +10,8 @@ Backward code appends the gradient of `%h` to a list of its own where it comes t
 of the tensors in `%fetched` in the opposite order, whatever has changed the containers since. The caller finds the tensors in
 its arguments, where they are the same objects.
 
+A leaf that the function makes and hands out, such as an nn.Parameter, is an input in the same way: the caller gets the object.
+
 An op that reads a whole list of tensors, such as `stack`, reads a copy that is made item by item.
 """
 
@@ -33,7 +35,7 @@ def is_nested(t: Type) -> bool:
 
 
 class Fetched:
-    """The tensors that a function takes out of containers.
+    """The tensors that a function takes out of containers, and the leaves that it hands out.
 
     label: gives fresh labels to the loops that are built. tensors: these tensors, with the ops that append them. lists: the
     lists to which the function appends them.
@@ -52,6 +54,9 @@ class Fetched:
                 self._seen.add(container)
                 for (_, i), user in list(container.uses.items()):
                     self._add_user(container, user, i)
+
+        for op in [op for op in func.body.ops if _leaves_the_call(op)]:
+            self._add(op.result, op)
 
     def _add_user(self, container: Value, user: Op, index: int) -> None:
         """Add the tensors that an op takes out of a container, or let the op read copies of them."""
@@ -99,8 +104,9 @@ class Fetched:
         Raises CompileError for one from a container that may hold tensors that the function computes, since it may be such.
         """
         for tensor, append in list(self.tensors.items()):
-            if tensor in active and tensor.op is not None and tensor.op.operands[0] in active:
-                raise not_differentiable(tensor.op, "a tensor from a container that may hold computed tensors, too",
+            made = tensor.op
+            if tensor in active and made is not None and made.name != "leaf" and made.operands[0] in active:
+                raise not_differentiable(made, "a tensor from a container that may hold computed tensors, too",
                                          "put those into another container")  # fmt: skip
             if tensor not in active:
                 append.erase()
@@ -114,6 +120,12 @@ def _needs_gradients(value: Value) -> bool:
     """
     changes = _is_list_of_tensors(value.type) and any("list" in u.defn.writes and u.operands[0] is value for u in value.users())
     return isinstance(value.type, TensorType) or changes
+
+
+def _leaves_the_call(op: Op) -> bool:
+    """Return whether an op makes a leaf that requires grad and that the caller gets, beside what depends on the leaf."""
+    is_leaf = op.name == "leaf" and bool(op.attrs["requires_grad"])
+    return is_leaf and any(user.name in ("return", "state.set") for user in op.result.users())
 
 
 def _is_list_of_tensors(t: Type) -> bool:

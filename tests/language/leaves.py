@@ -111,6 +111,6 @@ construct(
 construct(
     "Modules and torch's library",
     "`nn.Parameter(t)`",
-    "a leaf over the memory of `t`. It may be returned, but not together with what depends on it",
+    "a leaf over the memory of `t`. It may be returned or kept, also together with what depends on it",
     parameters, returned_parameter,
 )  # fmt: skip

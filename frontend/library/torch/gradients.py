@@ -13,6 +13,7 @@ from scriptc.frontend.environment.gradient_slots import (
     slot_of,
     tensor_outside,
 )
+from scriptc.frontend.environment.leaves import is_leaf
 from scriptc.frontend.environment.watching import grad_mode
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.casts import cast_to
@@ -124,6 +125,8 @@ def _leaves(r: Reader, sources: set[Value]) -> list[AbstractValue]:
         leaf = RuntimeValue(value)
         if value.op is not None and value.op.name == "leaf_argument":
             r.reject("gradient_of_inner")
+        if value.op is not None and is_leaf(value):
+            r.state.accumulating.append(value)
         if (outside := tensor_outside(r, leaf)) is not None:
             if _requires_grad(r, outside):
                 found.setdefault(outside.name, _read_here(r, value))

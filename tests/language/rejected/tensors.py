@@ -274,10 +274,39 @@ def leaves_of_a_list(x):
     return [torch.nn.Parameter(x * i) for i in range(x.size(0))]  # refused
 
 
-@write("leaf_with_results", lambda x, p: (p, p * x), (X, torch.ones(3)))
-def leaf_and_what_depends_on_it(x, p):
+def _scaled(x, scale):
+    p = torch.nn.Parameter(torch.ones(3))
+    if x.sum() > 100:
+        scale.w = p
+        return x * p
+    return x
+
+
+class _Scale(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.zeros(3))
+
+
+@write("leaf_with_results", _scaled, (X, _Scale()))
+def leaf_and_what_depends_on_it(x, scale):
+    if x.sum() > 100:
+        scale.w = torch.nn.Parameter(torch.ones(3))  # refused
+        return x * scale.w
+    return x
+
+
+def _asked(x):
+    p = torch.nn.Parameter(torch.ones(3))
+    (gradient,) = torch.autograd.grad((p * x).sum(), p)
+    return p, gradient
+
+
+@write("leaf_with_gradient", _asked, (X,))
+def leaf_that_has_a_gradient(x):
     p = torch.nn.Parameter(torch.ones(3))  # refused
-    return p, p * x
+    (p * x).sum().backward()
+    return p
 
 
 def attends_by_any_backend(x):
