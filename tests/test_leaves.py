@@ -177,7 +177,8 @@ def test_gradients_reach_leaves_that_the_caller_gets(made: Any, mode: str) -> No
                 given = tensors_of(target(x))
             if recorded:
                 sum((t * torch.arange(t.numel()).view(t.shape)).sum() for t in given if not t.is_leaf).backward()
-            found += [(isinstance(t, nn.Parameter), t.is_leaf, t.requires_grad, t.detach(), t.grad if t.is_leaf else None) for t in given]
+            for t in given:
+                found += [isinstance(t, nn.Parameter), t.is_leaf, t.requires_grad, t.detach(), t.grad if t.is_leaf else None]
             found.append(x.grad)
         kept = getattr(module, "weight", None)
         assert kept is None or given[1] is kept

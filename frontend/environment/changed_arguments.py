@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scriptc.frontend.environment.dependencies import record_this_process
-from scriptc.frontend.environment.leaves import SAME_OBJECT, leaf_sources, leaves_by_jump, replace_by
+from scriptc.frontend.environment.leaves import SAME_OBJECT, leaf_sources, leaves_by_jump, replace_by, runs_with
 from scriptc.frontend.environment.slots import find_target, set_target
 from scriptc.frontend.environment.tensor_changes import DATA, LEAF, SHAPE, TENSOR_CHANGES
 from scriptc.frontend.operations.sizes import size_av
@@ -31,10 +31,10 @@ _KEEP_THE_OBJECT = ("return", "state.set")
 
 def may_change(reader: Reader, value: Value | None) -> bool:
     """Return whether a value is an argument that only this value stands for, and that code at this point may change."""
-    if value is None or argument_behind(value) is None or reader.state.ahead:
+    argument = None if value is None else argument_behind(value)
+    if value is None or argument is None or argument.block is not reader.emit.body or reader.state.ahead:
         return False
-    body = reader.emit.body
-    return value.block is body is reader.emit.builder.block and _has_one_name(value) and not leaves_by_jump(reader, value)
+    return runs_with(reader, value) and _has_one_name(value) and not leaves_by_jump(reader, value)
 
 
 def reshape_argument(

@@ -54,7 +54,20 @@ def may_become(reader: Reader, value: Value) -> bool:
     op = value.op
     if op is None or op.name in ("param", *SAME_OBJECT) or op.has("FETCHES") or op.has("CONTROL") or calls(op):
         return False
-    return value.block is reader.emit.builder.block and _has_one_name(value) and not leaves_by_jump(reader, value)
+    return runs_with(reader, value) and _has_one_name(value) and not leaves_by_jump(reader, value)
+
+
+def runs_with(reader: Reader, value: Value) -> bool:
+    """Return whether the current point runs wherever a value is defined, once.
+
+    It is in the block of the value, or in a function that is inlined there as it is.
+    """
+    at = reader.emit.builder.block
+    for frame in reversed(reader.position.frames):
+        if at is value.block or frame.block is not at or frame.called_in is None:
+            break
+        at = frame.called_in
+    return at is value.block
 
 
 def leaves_by_jump(reader: Reader, value: Value) -> bool:

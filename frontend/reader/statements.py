@@ -387,11 +387,19 @@ def unpacked(reader: Reader, value: AbstractValue, count: int | None) -> list[Ab
 # ---- functions ----
 
 
+def _returns_inside(body: Sequence[ast.stmt]) -> bool:
+    """Return whether the last statement of a function is a compound one that returns."""
+    last = body[-1:]
+    return any(isinstance(n, ast.Return) for stmt in last for n in all_nodes(stmt)) and not isinstance(last[0], ast.Return)
+
+
 def inline(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AbstractValue:
     """Read the body of an inlined function; return its result."""
     frame.label = reader.emit.fresh_label()
     mark, before = Ident().serial, dict(reader.heap.contents)
-    with reader.emit.builder.at(Block()) as block:
+    if not any(isinstance(n, ast.Return) for stmt in body[:-1] for n in all_nodes(stmt)) and not _returns_inside(body):
+        frame.block, frame.called_in = Block(), reader.emit.builder.block
+    with reader.emit.builder.at(frame.block or Block()) as block:
         reader.position.frames.append(frame)
         saved, reader.position.node = reader.position.node, frame.source.node
         try:

@@ -12,7 +12,7 @@ from scriptc.frontend.source.functions import Source
 from scriptc.frontend.source.scope import Liveness, liveness, read_inside
 from scriptc.frontend.values.abstract import AbstractValue, Ident, Scope
 from scriptc.ir.cached_property import cached_property
-from scriptc.ir.core import Op, Value
+from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.loc import Loc
 
 
@@ -108,6 +108,8 @@ class Frame:
     scopes: list[Scope] = field(default_factory=list)  # the comprehensions' variables, which closures may capture
     generators: int = 0  # generator expressions around the current node
     is_kept: bool = False  # a returned closure captures the frame
+    block: Block | None = None  # of a call that is inlined: the ops of its body, if they replace the call as they are
+    called_in: Block | None = None  # the block of such a call
     has_ranks: bool = False  # an argument may be a tensor of one of several ranks
     is_left: bool = False  # the frame's function has returned, and closures keep the frame
 

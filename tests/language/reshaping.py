@@ -42,6 +42,28 @@ def of_arguments(x):
     return x, first, held["x"].shape, x[0]
 
 
+def lifted(y, dim=0):
+    assert dim < 2
+    y.unsqueeze_(dim)
+    return y
+
+
+class Lifts(torch.nn.Module):
+    def forward(self, x):
+        if lifted(x).dim() > 4:
+            raise ValueError("too many dims")
+        return x + 1
+
+
+@cases(X, X[:0], X[None, None])
+def by_functions(x):
+    y = x * 2
+    z = lifted(y, 1)
+    w = Lifts()(lifted(x))
+    (lambda: x.transpose_(0, 1))()
+    return x, y, z is y, w
+
+
 @cases((X, {"a": X[0].clone(), "rows": (X * 1, X * 2)}))
 def of_tensors_in_arguments(x, held):
     held["a"].unsqueeze_(0)
@@ -145,5 +167,5 @@ construct(
     "`x.squeeze_()`, `x.unsqueeze_()`, `x.t_()`, `x.transpose_()`",
     "of tensors that the code makes, and of arguments: the caller's tensor has its new shape after the call, also if the call "
     "raises. Not in branches and loops of run time, nor of arguments in packages. Gradients: [limits](limits.md#gradients)",
-    of_names, of_several_names, of_arguments, of_tensors_in_arguments, of_all_dims, and_then_raises,
+    of_names, of_several_names, of_arguments, by_functions, of_tensors_in_arguments, of_all_dims, and_then_raises,
 )  # fmt: skip
