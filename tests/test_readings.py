@@ -408,3 +408,21 @@ def test_readings_are_told_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     line = filtered.__code__.co_firstlineno + 1
     assert told == ["reading 1", f"reading 2: {__file__}:{line}:5: keep_items: {why}"]
     assert caplog.messages == ["reading filtered", f"reading filtered again because {why} (line {line})"]
+
+
+def ends_by_what_is_refused(x: Tensor) -> Tensor:
+    layers, i = (torch.sin, torch.cos), 0
+    while True:
+        x = layers[i % 2](x)
+        x = torch.linalg.eigvals(x)
+        i += 1
+        if x.sum() > 3:
+            break
+    return x
+
+
+def test_a_loop_whose_condition_an_error_hides_is_not_read_to_the_end() -> None:
+    target = target_of(ends_by_what_is_refused)
+    with pytest.raises(CompileError) as refused:
+        entry.read(target.func, target.receiver, target.bind((X[0, :, :4],), {}))
+    assert "eigvals is not supported" in str(refused.value) and "do not end the loop" not in str(refused.value)

@@ -14,7 +14,7 @@ from scriptc.frontend.reader.binding import with_own_content
 from scriptc.frontend.reader.comprehensions import element_of, is_filtered, is_in_library, stages
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.dispatch import runs
-from scriptc.frontend.reader.errors import UserError
+from scriptc.frontend.reader.errors import Poisoned, UserError
 from scriptc.frontend.reader.generators import loop_over
 from scriptc.frontend.reader.iterables import known_bounds, length_of_range, spend
 from scriptc.frontend.reader.iteration import iterated, unrolled_walk
@@ -60,7 +60,7 @@ from scriptc.frontend.values.predicates import (
     is_made_tuple,
     is_object,
 )
-from scriptc.frontend.values.structure import UNROLL_LIMIT
+from scriptc.frontend.values.structure import AFTER_ERROR, UNROLL_LIMIT
 from scriptc.frontend.values.verbs import is_run_time, materialize, unrolled_ranges, walked_sequence
 from scriptc.frontend.values.walk import Walk
 from scriptc.ir.core import Block, Op, Value
@@ -448,13 +448,16 @@ def unrolled(
     """Read the body of a loop once for each iteration that `advance` gives. The plan may limit the iterations."""
     body = body or (lambda: reader.run(node.body))
     limit, finish = (plan.limit, plan.finish) if plan is not None else (None, None)
-    count = 0
+    count = after_error = 0
 
     def more() -> bool:
-        nonlocal count
+        nonlocal count, after_error
         count += 1
         if count > UNROLL_LIMIT and isinstance(node, ast.While):
             reader.reject("loop_does_not_end", count=UNROLL_LIMIT)
+        after_error += bool(reader.diagnostics.errors)
+        if after_error > AFTER_ERROR and isinstance(node, ast.While):
+            raise Poisoned  # the condition may be unknown because of the error, so that the loop would not end
         return advance()
 
     if limit is None and not has_leave(node.body, ast.Break) and not has_leave(node.body, ast.Continue):

@@ -28,6 +28,7 @@ from scriptc.frontend.values.verbs import structure_of
 
 LONG = 128  # longer sequences of numbers and tensors become run-time lists
 FEW_PARTS = 16  # up to so many views, `unbind` makes values of their own; more are a run-time tuple
+AFTER_ERROR = 2  # the iterations of an unrolled `while` that are still read after an error
 UNROLL_LIMIT = 1024  # the largest trip count of a loop that is unrolled because its body needs the counter
 _KNOWN_OF_PARTS = (tuple, complex)  # the classes of known objects that have a structure
 
