@@ -40,7 +40,7 @@ def call_of_torch_compile(
     torch._dynamo.reset()
     call = call_of(torch.compile(model))
     try:
-        with _time_limit(timeout):
+        with time_limit(timeout):
             call()
     except Exception as error:
         raise Unavailable(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}") from error
@@ -48,7 +48,7 @@ def call_of_torch_compile(
 
 
 @contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
     def stop(signum: int, frame: object) -> None:
         raise TimeoutError(f"not compiled after {seconds:g} s")
 

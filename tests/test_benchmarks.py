@@ -102,6 +102,6 @@ def test_ulp() -> None:
     assert "sigmoid" in bench("ulp", "--only", "sigmoid", "--step", "131071")
 
 
-@pytest.mark.parametrize("name", ["startup", "threads"])  # the others are run
+@pytest.mark.parametrize("name", ["startup", "threads", "dynamo"])  # the others are run
 def test_help(name: str) -> None:
     assert name in bench(name, "--help")
