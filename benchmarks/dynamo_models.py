@@ -93,10 +93,10 @@ class Translator(nn.Module):
         return torch.stack(outputs, 1)
 
 
-def _zoo(name: str) -> Made:
+def _zoo(name: str, size: str) -> Made:
     from examples.zoo import NETS
 
-    net, *args = NETS[name].full()
+    net, *args = getattr(NETS[name], size)()
     return net.requires_grad_(True), tuple(args)
 
 
@@ -168,7 +168,8 @@ def makers() -> dict[str, Callable[[], Made]]:
     """Return the makers of all models, by the names of the rows."""
     from examples.zoo import NETS
 
-    made: dict[str, Callable[[], Made]] = {f"zoo: {name}": partial(_zoo, name) for name in NETS}
+    made: dict[str, Callable[[], Made]] = {f"zoo: {name}": partial(_zoo, name, "full") for name in NETS}
+    made |= {f"small {name} of the zoo": partial(_zoo, name, "small") for name in NETS}
     for name, side in _CLASSIFIERS.items():
         made[f"torchvision: {name}"] = partial(_torchvision, name, 2, 3, side, side, **_options(name))
     for name in _SEGMENTATION:
