@@ -138,6 +138,7 @@ def test_the_loader(folder: Path) -> None:
     check(scriptc.load(folder))
 
 
+@pytest.mark.slow
 def test_the_extension_module(folder: Path) -> None:
     pytest.importorskip("pybind11")
     from test_aot_pybind11 import extension

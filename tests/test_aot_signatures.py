@@ -75,6 +75,7 @@ def test_python_chooses_by_the_arguments(built: tuple[Cell, Path]) -> None:
     check(model, built[0], lambda x: x.numpy())
 
 
+@pytest.mark.slow
 def test_the_extension_module_chooses(built: tuple[Cell, Path]) -> None:
     pytest.importorskip("pybind11")
     from test_aot_pybind11 import extension

@@ -74,7 +74,7 @@ def under_autocast(q, k, v):
 
 # Eager traces each of them for a second or more.
 SLOW = [plain, in_groups, in_heads, rows_without_keys, half, of_other_heads, under_autocast]
-PROGRAMS = [biased, masked_here, with_sums, *(pytest.param(p, marks=pytest.mark.slow) for p in SLOW)]
+PROGRAMS = [masked_here, *(pytest.param(p, marks=pytest.mark.slow) for p in (biased, with_sums, *SLOW))]
 
 
 def outcome(f, args):
@@ -125,6 +125,7 @@ def test_a_mask_of_blocks():
     torch.testing.assert_close(found, wanted)
 
 
+@pytest.mark.slow
 def test_no_gradients():
     args = tuple(torch.randn(SIZES[0], requires_grad=True) for _ in range(3))
     found, wanted = outcome(scriptc.compile(plain, optimize=OPTIMIZE), args), outcome(plain, args)

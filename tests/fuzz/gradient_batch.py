@@ -217,7 +217,7 @@ def _install(case: _Case, code: _Code, library: Path, place: int) -> int:
     for requires, (module, made) in code.gradients.items():
         assert len(module.entries) == 2
         made = replace(made, library=library, forward=place, backward=place + 1)
-        calls.calls[requires] = GradientCall(made, spec, code.entry.result, sorted(requires))
+        calls.calls[requires] = GradientCall(made, spec, code.entry, sorted(requires))
         place += 2
     target, contract, gradients = case.dispatcher.target, code.entry, code.variant.gradients
 
