@@ -25,7 +25,7 @@ from torch import Tensor, nn
 import scriptc
 
 pytest.importorskip("pybind11")
-pytestmark = pytest.mark.usefixtures("compiles_once")
+pytestmark = [pytest.mark.usefixtures("compiles_once"), pytest.mark.slow]  # the C++ compiler takes ten seconds a module
 
 X = torch.arange(6.0).reshape(2, 3)
 
@@ -262,7 +262,6 @@ def test_forms_of_results(built: ModuleType) -> None:
         built.load(results="jax")
 
 
-@pytest.mark.slow
 def test_signatures_and_docstrings(model: Any, counter: tuple[Counter, ModuleType]) -> None:
     assert str(inspect.signature(model.positional)) == "(x, /, n, *, k=-3)"
     assert str(inspect.signature(model.tree)) == "(pair, z, *rest, scale=0.5, mode='sum')"
@@ -330,7 +329,6 @@ print(os.waitpid(child, 0)[1] >> 8)
     assert run(sys.executable, "-c", code).split() == ["ended", "21", "3"]
 
 
-@pytest.mark.slow
 def test_states(counter: tuple[Counter, ModuleType], tmp_path: Path) -> None:
     eager, module = counter
     model = module.load()
@@ -358,7 +356,6 @@ def test_states(counter: tuple[Counter, ModuleType], tmp_path: Path) -> None:
         module.load(tmp_path / "missing")
 
 
-@pytest.mark.slow
 def test_threads_with_a_state_each(counter: tuple[Counter, ModuleType]) -> None:
     model = counter[1].load()
     scores: dict[int, list[Any]] = {}
@@ -382,7 +379,6 @@ def test_threads_with_a_state_each(counter: tuple[Counter, ModuleType]) -> None:
         thread.join()
 
 
-@pytest.mark.slow
 def test_a_wheel(counter: tuple[Counter, ModuleType], tmp_path: Path) -> None:
     """pip installs loader and extension module; the module finds the weights, and works without torch."""
     pytest.importorskip("scikit_build_core")

@@ -104,6 +104,7 @@ def test_the_loader(folder: Path) -> None:
     check(scriptc.load(folder), lambda x: x.numpy())
 
 
+@pytest.mark.slow
 def test_the_extension_module(folder: Path) -> None:
     pytest.importorskip("pybind11")
     from test_aot_pybind11 import extension

@@ -44,6 +44,7 @@ def test_cells(tmp_path: Path) -> None:
     assert len(json.loads(saved.read_text())["results"]) == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 @torch.no_grad()
 def test_a_decoder_gives_eagers_result(name: str) -> None:

@@ -131,7 +131,7 @@ class Spreading(torch.nn.Module):
         return x
 
 
-@pytest.mark.parametrize("freeze", [False, True])
+@pytest.mark.parametrize("freeze", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_transposed_weights_are_arranged_ahead(freeze: bool) -> None:
     model = Spreading().eval()
     made = scriptc.compile(model, freeze=freeze, optimize=3)

@@ -100,6 +100,7 @@ def test_attention(program):
             assert found.stride() == wanted.stride()
 
 
+@pytest.mark.slow
 def test_a_mask_made_outside():
     def masked(q, k, v):
         return flex_attention(q, k, v, block_mask=MASK)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 from measure import linalg
-from settings import OPTIMIZE
+from settings import OPTIMIZE, sweep
 from test_opinfo import entries, failures, first_calls
 from three_ways import assert_same, call, compiled, eager, interpreted
 
@@ -221,20 +221,27 @@ def complex_solutions_from_the_right(x, b):
     return L.solve(x, b, left=False), *both
 
 
-def test_complex_matrices() -> None:
+COMPLEX = (complex_factors, complex_inverses, complex_solutions, complex_solutions_from_the_right)
+
+
+@pytest.mark.parametrize("function", sweep(COMPLEX, complex_inverses))
+def test_complex_matrices(function: Any) -> None:
     square = [turned(4, 4), turned(2, 3, 3).mT, turned(1, 1), turned(0, 0), turned(0, 3, 3), turned(20, 20)]
     singular = torch.stack([turned(4, 4), SINGULAR + 0j, 1j * EYE, SINGULAR * 1j])
-    right = [(turned(4, 4), turned(2, 4)), (turned(4, 4).conj_physical(), turned(4, 2).mT)]
-    left = [(turned(4, 4), turned(4, 2)), (turned(2, 1, 4, 4), turned(3, 4, 1)), (turned(0, 0), turned(0, 2))]
-    for function, given in (
-        (complex_factors, [(x,) for x in (*square, singular, turned(3, 5), turned(2, 6, 4), turned(0, 3))]),
-        (complex_inverses, [(x,) for x in (*square, singular)]),
-        (complex_solutions, [*left, (singular, turned(4, 2))]),
-        (complex_solutions_from_the_right, right),
-    ):
-        program = scriptc.compile(function, optimize=OPTIMIZE)
-        for arguments in given:
-            agree(function, program, call(*arguments))
+    given = {
+        complex_factors: [(x,) for x in (*square, singular, turned(3, 5), turned(2, 6, 4), turned(0, 3))],
+        complex_inverses: [(x,) for x in (*square, singular)],
+        complex_solutions: [
+            (turned(4, 4), turned(4, 2)), (turned(2, 1, 4, 4), turned(3, 4, 1)), (turned(0, 0), turned(0, 2)),
+            (singular, turned(4, 2)),
+        ],
+        complex_solutions_from_the_right: [
+            (turned(4, 4), turned(2, 4)), (turned(4, 4).conj_physical(), turned(4, 2).mT),
+        ],
+    }  # fmt: skip
+    program = scriptc.compile(function, optimize=OPTIMIZE)
+    for arguments in given[function]:
+        agree(function, program, call(*arguments))
 
 
 def tensors(x, b):

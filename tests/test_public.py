@@ -80,7 +80,10 @@ def _requiring_grad(value: Any) -> Any:
 
 
 # They take seconds each.
-LONG = {"awd_weight_drop", "awd_weight_drop_hidden", "ctc_greedy_decoder", "ctc_prefix_beam_of_tuples", "regulator"}
+LONG = {
+    "awd_weight_drop", "awd_weight_drop_hidden", "ctc_greedy_decoder", "ctc_prefix_beam_of_tuples", "gpt_with_cache",
+    "regulator",
+}  # fmt: skip
 
 
 @pytest.mark.compiled_together

@@ -75,6 +75,7 @@ def call(command: list[str], cwd: str | Path = "/") -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_one_wheel_serves_every_version_of_python(wheel: Path) -> None:
     assert wheel.name.startswith("scriptc-0.1.0-cp310-abi3-")
     with zipfile.ZipFile(wheel) as opened:

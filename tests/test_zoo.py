@@ -38,7 +38,7 @@ def _one_thread():  # more cost more than they bring with small images
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("freeze", [False, True])
+@pytest.mark.parametrize("freeze", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("name", sweep(NETS, *(NETS.keys() - LONG)))
 def test_equals_eager_in_process(name: str, freeze: bool) -> None:
     """Within the tolerances of torch.testing, or twice eager's own error against float64."""
