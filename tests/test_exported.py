@@ -119,7 +119,7 @@ def test_traced_modules(cls: type[nn.Module]) -> None:
     same(lambda: torch.fx.symbolic_trace(made(cls())), IMAGE if cls is Convolutions else X)
 
 
-@pytest.mark.parametrize("core", [False, True], ids=["exported", "core ATen"])
+@pytest.mark.parametrize("core", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["exported", "core ATen"])
 @pytest.mark.parametrize(("cls", "x"), MODULES, ids=[cls.__name__ for cls, _ in MODULES])
 def test_exported_modules(cls: type[nn.Module], x: torch.Tensor, core: bool) -> None:
     program = export(made(cls()).eval(), (x,))

@@ -55,6 +55,7 @@ def test_a_crash_is_laid_at_its_program(monkeypatch: pytest.MonkeyPatch) -> None
     assert first.kind == "same" and second.kind == "crash" and "SIGSEGV" in second.message
 
 
+@pytest.mark.slow
 def test_what_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     def hang(*_: Any) -> None:
         while True:
