@@ -352,3 +352,29 @@ def test_errors_of_the_function_are_raised_in_traces() -> None:
         run = torch.compile(lambda *given: op(*given), fullgraph=True, backend="aot_eager")
         with pytest.raises(Exception, match="shapes cannot be multiplied|same reduction dim"):
             run(torch.randn(5, 3, 6), torch.randn(3, 4), torch.randn(4, 4))
+
+
+def test_calls_of_other_kinds_take_the_variants_of_the_function() -> None:
+    compiled = scriptc.compile(with_optional)
+    x = torch.randn(3, 4)
+    with _registered(compiled, x) as op:
+        compiled(x, x > 0)
+        compiled(x.double())
+        made = len(compiled.signatures())
+        torch.testing.assert_close(op.op(x, x > 0), with_optional(x, x > 0))
+        assert len(compiled.signatures()) == made
+        torch.testing.assert_close(op.op(x[0], None, 2.0), with_optional(x[0], None, 2.0))
+
+
+def _writes_if(x: Tensor, change: bool) -> Tensor:
+    if change:
+        x.add_(1)
+    return x.sum()
+
+
+def test_a_call_that_writes_to_another_argument_is_refused() -> None:
+    with _registered(scriptc.compile(_writes_if), torch.ones(2), False) as op:
+        x = torch.ones(2)
+        with pytest.raises(TypeError, match="other types than the schema"):
+            op.op(x, True)
+        assert x.tolist() == [1, 1]

@@ -89,21 +89,25 @@ class Implementation:
             )
         return LiftedVariant(variant, self.dispatcher, [n for n in numbers if n is not None])
 
-    def add(self, values: Sequence[Any]) -> LiftedVariant:
-        """Compile a variant for the arguments of a call, and return it."""
-        names = self.dispatcher.target.signature.parameters
-        variant = self.dispatcher.add(dict(zip(names, values, strict=True)))
-        schema = schema_of(self.target, [*self.dispatcher.variants])
-        if (schema.results, [a.type for a in schema.arguments]) != (
-            self.schema.results, [a.type for a in self.schema.arguments]
-        ):  # fmt: skip
+    def add(self, values: Sequence[Any]) -> None:
+        """Add the variants that the dispatcher has got since, one for a call that fits none here among them."""
+        call = self.target.signature.bind_partial()
+        call.arguments.update(zip(self.target.signature.parameters, values, strict=True))
+        self.dispatcher.provide(call.args, call.kwargs)
+        schema = schema_of(self.target, self.dispatcher.variants)
+        if _types(schema) != _types(self.schema):
             raise NotAnOperator(f"this call of {self.target.name} has other types than the schema of the operator")
-        self.lifted.append(self.lift(variant))
-        return self.lifted[-1]
+        known = {id(lifted.variant) for lifted in self.lifted}
+        self.lifted += [self.lift(variant) for variant in self.dispatcher.variants if id(variant) not in known]
 
     def split(self, flat: Sequence[Any]) -> tuple[Sequence[torch.Tensor], list[Any]]:
-        """Return the weights and the values of the arguments, by the arguments of an operator call."""
+        """Return the weights and the values of the arguments, by the arguments of an operator call.
+
+        PyTorch leaves out arguments at the end that have their defaults.
+        """
         weights, given = (flat[0], flat[1:]) if self.schema.weights else ((), flat)
+        parameters = list(self.target.signature.parameters.values())
+        given = [*given, *(parameter.default for parameter in parameters[len(given) :])]
         values = [
             tuple(value) if argument.as_tuple and value is not None else value
             for argument, value in zip(self.schema.arguments, given, strict=True)
@@ -123,15 +127,20 @@ class Implementation:
                 return lifted, lifted.callable.run_nograd(*lifted.arguments(values, weights))
             except _DoesNotFit:
                 continue
-        lifted = self.add(values)
+        lifted = self.fitting(weights, values)
         return lifted, lifted.callable.run_nograd(*lifted.arguments(values, weights))
 
     def fitting(self, weights: Sequence[torch.Tensor], values: list[Any]) -> LiftedVariant:
         """Return the variant that a call takes."""
-        for lifted in self.lifted:
-            if lifted.callable.fits(*lifted.arguments(values, weights)):
-                return lifted
-        return self.add(values)
+
+        def fits(lifted: LiftedVariant) -> bool:
+            return bool(lifted.callable.fits(*lifted.arguments(values, weights)))
+
+        lifted = next(filter(fits, self.lifted), None)
+        if lifted is None:
+            self.add(values)
+            lifted = next(filter(fits, self.lifted))
+        return lifted
 
     def reached(self) -> list[bool]:
         """Return for each argument, the list of weights first, whether gradients may reach its tensors."""
@@ -183,11 +192,16 @@ class Implementation:
             result, saved = call.run_forward(lifted.arguments(values, weights), {}, differentiable, given)
             sources = call.save_inputs(saved, inputs, tensors)
             returned = [*tensors_in([value for _, value in leaves_of_result(lifted.contract.result, result)])]
-            of = _totals(zip(returned, grads, strict=True))
+            of = _summed(zip(returned, grads, strict=True))
             arriving = [of[id(t)] if id(t) in of else torch.zeros_like(t) for t in saved.outputs]
             made = call.run_backward(saved, saved.tensors, arriving)
             passed = {id(t): (t, of[id(t)]) for t in returned if id(t) in given and id(t) in of}
-        return _totals([*zip(sources, made, strict=True), *passed.values()])
+        return _summed([*zip(sources, made, strict=True), *passed.values()])
+
+
+def _types(schema: Schema) -> Any:
+    """Return what later calls must have in common with the schema: all but whether arguments are optional, and defaults."""
+    return schema.results, [(argument.type, argument.written) for argument in schema.arguments]
 
 
 def tensors_in(values: Sequence[Any]) -> Iterator[torch.Tensor]:
@@ -199,7 +213,7 @@ def tensors_in(values: Sequence[Any]) -> Iterator[torch.Tensor]:
             yield from tensors_in(value)
 
 
-def _totals(pairs: Iterable[tuple[torch.Tensor, torch.Tensor | None]]) -> dict[int, torch.Tensor]:
+def _summed(pairs: Iterable[tuple[torch.Tensor, torch.Tensor | None]]) -> dict[int, torch.Tensor]:
     """Return the sum of the gradients of each tensor, by its id."""
     total: dict[int, torch.Tensor] = {}
     for tensor, gradient in pairs:

@@ -115,11 +115,16 @@ def _is_of_caller(size: torch.SymInt, flat: Sequence[Any]) -> bool:
 
 def _fitting(implementation: Implementation, weights: Sequence[Any], values: list[Any]) -> LiftedVariant:
     """Return the variant that takes a call like this; compile one for zeros of the same sizes where there is none."""
-    for lifted in implementation.lifted:
-        if all(_takes(arg.spec, value) for arg, value in zip(lifted.contract.args, values, strict=True)):
-            return lifted
+
+    def fits(lifted: LiftedVariant) -> bool:
+        return all(_takes(arg.spec, value) for arg, value in zip(lifted.contract.args, values, strict=True))
+
+    lifted = next(filter(fits, implementation.lifted), None)
+    if lifted is not None:
+        return lifted
     with unset_fake_temporarily(), _disable_current_modes():
-        return implementation.add([*map(_example, values)])
+        implementation.add([*map(_example, values)])
+    return next(filter(fits, implementation.lifted))
 
 
 def _takes(spec: Spec, value: Any) -> bool:

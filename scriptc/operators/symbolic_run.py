@@ -24,7 +24,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, S
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.handlers import handlers
-from scriptc.ir.interp import MAX_DEPTH, Interpreter
+from scriptc.ir.interp import Interpreter
 from scriptc.ir.op_references import reference
 from scriptc.ir.types import (
     BOOL,
@@ -61,10 +61,9 @@ Env = dict[Value, Any]
 Paths = list[tuple[list[Any], Heap]]  # the values and the heap at the end of each
 RUNS, runs = handlers()
 
-MOST_ROUNDS = 20  # of a loop, after which its carried values count as unknown
+MOST_ROUNDS = 20  # of a loop, and of a recursion; nothing is told of a program that needs more
 DEPENDS_ON_DATA = (GuardOnDataDependentSymNode, DataDependentOutputException, DynamicOutputShapeException)
 _OUTSIDE = frozenset({"random", "numpy random", "python random", "io", "state"})  # what no symbolic run may change
-_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _EXTREMES = {"int.min": torch.sym_min, "int.max": torch.sym_max, "int.to_float": torch.sym_float}
 
 
@@ -301,7 +300,7 @@ class SymbolicRun:
 
     @runs("call")
     def do_call(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
-        if self.depth >= min(MAX_DEPTH, MOST_ROUNDS):
+        if self.depth >= MOST_ROUNDS:
             raise CannotTell("the depth of a recursion depends on data")
         self.depth += 1
         try:
@@ -445,9 +444,7 @@ class SymbolicRun:
         given = [1.0 if isinstance(v, Unknown) else v for v in operands]
         try:
             made = self.concrete.apply(op.name, given, op.attrs)
-        except DEPENDS_ON_DATA:
-            return [self.unknown(r.type) for r in op.results]
-        except Exception:  # a reference that reads data, or that fake tensors do not support
+        except Exception:  # The reference reads data, or fake tensors lack it. Errors of the program are raised by checks.
             return [self.unknown(r.type) for r in op.results]
         results = [made] if len(op.results) == 1 else made if op.results else []
         return [self._fitting(value, r.type) for value, r in zip(results, op.results, strict=True)]
