@@ -1,4 +1,4 @@
-"""How values change from chunk to chunk, and the rules by which ops pass this on.
+"""The kinds of values of a chunk, and the rules by which ops pass the kinds on.
 
 A value of a chunk relates to the value of the whole sequence in one of these ways:
 
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TypeAlias
 
 from scriptc.ir.core import Op, Value
@@ -31,7 +32,7 @@ from scriptc.ir.types import TensorType
 
 @dataclass(frozen=True)
 class Fixed:
-    """The same for every chunk."""
+    """A value that is the same for every chunk."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,21 @@ class Group:
     items: tuple[Kind, ...]
 
 
+class Cause(Enum):
+    """Why no chunk has a value: what the value needs of the sequence."""
+
+    STEPS = "other steps"
+    LENGTH = "the length"
+    END = "the end"
+
+
 @dataclass(frozen=True)
 class Blocked:
     """A value that no chunk has."""
 
     reason: str
     loc: Loc
+    cause: Cause = Cause.STEPS
 
 
 Kind: TypeAlias = "Fixed | Latest | Along | Items | Length | Group | Blocked"
@@ -115,7 +125,7 @@ def kind_of(op: Op, kinds: Kinds) -> Kind:
             return FIXED
         if along.merged is None:
             return Length(along.length)
-        return Blocked("depends on the length of the sequence", op.loc)
+        return _of_length(op)
     if op.name == "list.len" and isinstance(found[0], Items):
         return Length(found[0].length)
     moving = [k for k in found if isinstance(k, (Along, Items, Length, Group))]
@@ -124,13 +134,13 @@ def kind_of(op: Op, kinds: Kinds) -> Kind:
     if op.name in ("tuple", "list.new"):
         return Group(tuple(found))
     if LATEST in found:
-        return Blocked("needs the end of the sequence: it combines each step with the value of the last one", op.loc)
+        return Blocked("needs the end of the sequence: it combines each step with the value of the last one", op.loc, Cause.END)
     if op.has("ELEMENTWISE"):
         return _elementwise(op, kinds)
     rule = RULES.get(op.name)
     if rule is None:
         if all(isinstance(k, Length) for k in moving):
-            return Blocked("depends on the length of the sequence", op.loc)
+            return _of_length(op)
         return Blocked(f"{_OTHER_STEPS}, for all that scriptc knows of '{op.name}'", op.loc)
     made: Kind = rule(op, kinds)
     return made
@@ -147,6 +157,10 @@ def _size(value: Value, dim: int) -> object:
     return value.type.dims[dim]
 
 
+def _of_length(op: Op) -> Blocked:
+    return Blocked("depends on the length of the sequence", op.loc, Cause.LENGTH)
+
+
 def _other(op: Op) -> Blocked:
     return Blocked(_OTHER_STEPS, op.loc)
 
@@ -155,7 +169,7 @@ def _elementwise(op: Op, kinds: Kinds) -> Kind:
     """Operands are broadcast: the time is at the same place from the right in all, and no fixed tensor has sizes there."""
     tensors = [v for v in op.operands if isinstance(v.type, TensorType)]
     if any(isinstance(kinds[v], Length) for v in op.operands):
-        return Blocked("depends on the length of the sequence", op.loc)
+        return _of_length(op)
     moving = [(v, k) for v in tensors if isinstance(k := kinds[v], Along)]
     places = {_rank(v) - k.dim for v, k in moving}
     if len(places) != 1 or len({(k.length, k.merged, k.count) for _, k in moving}) != 1:
@@ -163,7 +177,7 @@ def _elementwise(op: Op, kinds: Kinds) -> Kind:
     place = places.pop()
     for v in tensors:
         if not isinstance(kinds[v], Along) and _rank(v) >= place and _size(v, _rank(v) - place) != 1:
-            return Blocked("combines the sequence with a tensor of a fixed length", op.loc)
+            return Blocked("combines the sequence with a tensor of a fixed length", op.loc, Cause.LENGTH)
     return replace(moving[0][1], dim=_rank(op.result) - place)
 
 
@@ -262,7 +276,7 @@ def _reduction(op: Op, kinds: Kinds) -> Kind:
     dim = op.attrs["dim"]
     dims = range(rank) if dim is None else [d % rank for d in ((dim,) if isinstance(dim, int) else dim)]
     if along is None or along.dim in dims:
-        return Blocked("needs the end of the sequence: it reduces over time", op.loc)
+        return Blocked("needs the end of the sequence: it reduces over time", op.loc, Cause.END)
     return along if op.attrs["keepdim"] else replace(along, dim=along.dim - sum(d < along.dim for d in dims))
 
 
@@ -292,7 +306,7 @@ def _count(op: Op, kinds: Kinds) -> Kind:
 def _filled(op: Op, kinds: Kinds) -> Kind:
     places = _lengths(op.operands[0], kinds)
     if len(places) != 1 or any(not isinstance(kinds[v], Fixed) for v in op.operands[1:]):
-        return Blocked("depends on the length of the sequence", op.loc)
+        return _of_length(op)
     at, length = places[0]
     return Along(at, length)
 

@@ -32,6 +32,7 @@ from scriptc.ir.streaming.kinds import (
     LATEST,
     Along,
     Blocked,
+    Cause,
     Fixed,
     Group,
     Items,
@@ -44,21 +45,21 @@ from scriptc.ir.streaming.kinds import (
 from scriptc.ir.types import BOOL, INT, CellType, DictType, ListType, ObjectType, SetType, TensorType, Type
 
 _CHANGES = frozenset({"list", "tensor", "cell", "state"})
+_CARRY_ALONG_HINT = "carry the value through the loop along the time, so that each step has it up to there"
+_COUNT_HINT = "count the steps in the loop"
 _LOOP_HINT = "iterate over the time dim by `for t in range(x.shape[dim])`, and read x only at t"
 
 
 @dataclass
 class Stream:
-    """What became of a function.
+    """The state and the results of a function that was rewritten for chunks.
 
     types: of the state: whether a chunk came before, then the carried values of each loop and its number of steps.
     results: the kind of each result.
-    loops: the number of loops along the time.
     """
 
     types: list[Type] = field(default_factory=list)
     results: list[Kind] = field(default_factory=list)
-    loops: int = 0
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def stream(func: Func, argument: int, dim: int, target: int, name: str) -> Strea
     kinds[source] = _source_kind(func, source, dim)
     loops = [*_analyze(func, kinds)]
     final = func.body.ops[-1]
-    made = Stream(results=[kinds[v] for v in final.operands], loops=len(loops))
+    made = Stream(results=[kinds[v] for v in final.operands])
     for value in final.operands if loops else ():
         _refuse_blocked(kinds[value], final.loc)
     if not loops:
@@ -111,17 +112,13 @@ def _source_kind(func: Func, source: Value, dim: int) -> Kind:
 
 def _refuse_blocked(kind: Kind, loc: Loc) -> None:
     if isinstance(kind, Blocked):
-        raise NotStreamable(kind.loc, f"the result {kind.reason}", _hint_for(kind.reason))
+        raise NotStreamable(kind.loc, f"the result {kind.reason}", _hint_for(kind.cause))
     if isinstance(kind, (Length, Group)):
-        raise NotStreamable(loc, "the result depends on the length of the sequence", "count the steps in the loop")
+        raise NotStreamable(loc, "the result depends on the length of the sequence", _COUNT_HINT)
 
 
-def _hint_for(reason: str) -> str:
-    if "end of the sequence" in reason:
-        return "carry the value through the loop along the time, so that each step has it up to there"
-    if "length" in reason:
-        return "count the steps in the loop"
-    return _LOOP_HINT
+def _hint_for(cause: Cause) -> str:
+    return {Cause.END: _CARRY_ALONG_HINT, Cause.LENGTH: _COUNT_HINT, Cause.STEPS: _LOOP_HINT}[cause]
 
 
 # ---- analysis ----
@@ -156,7 +153,7 @@ def _refuse_effect(op: Op, kind: Kind, kinds: Kinds) -> None:
         kinds[op.operands[0]] = group
         return
     if isinstance(kind, Blocked):
-        raise NotStreamable(kind.loc, f"what is written here {kind.reason}", _hint_for(kind.reason))
+        raise NotStreamable(kind.loc, f"what is written here {kind.reason}", _hint_for(kind.cause))
     changed = op.operands[0]
     if kind is LATEST and changed.op is not None and changed.op.name in ("list.new", "cell.new"):
         kinds[changed] = LATEST
@@ -200,20 +197,19 @@ def _kind_of_region_op(op: Op, kinds: Kinds) -> Kind:
     found: Kind = FIXED
     for user, value in uses:
         kind = kinds[value]
-        of_length = isinstance(kind, Length) or (isinstance(kind, Blocked) and "length" in kind.reason)
+        of_length = isinstance(kind, Length) or (isinstance(kind, Blocked) and kind.cause is Cause.LENGTH)
         if op.name == "loop" and of_length and user is op:
             raise NotStreamable(op.loc, "this loop does not run along the time from its begin to its end", _LOOP_HINT)
         if isinstance(kind, Blocked):
-            raise NotStreamable(kind.loc, f"what a branch or loop uses {kind.reason}", _hint_for(kind.reason))
+            raise NotStreamable(kind.loc, f"what a branch or loop uses {kind.reason}", _hint_for(kind.cause))
         if isinstance(kind, (Along, Items, Length, Group)) and not _only_asks(user, kind):
             reason = "reads time steps in a branch, or in a loop that does not run along the time from its begin"
             raise NotStreamable(user.loc, f"the function {reason}", _LOOP_HINT)
         if kind is LATEST:
             found = LATEST
-    changed = [v for u, v in _outer_values(op) if u.defn.writes & _CHANGES and u.operands[0] is v]
-    for value in changed:
-        if found is LATEST:
-            kinds[value] = LATEST
+    if found is LATEST:
+        changed = [v for u, v in _outer_values(op) if u.defn.writes & _CHANGES and u.operands[0] is v]
+        kinds |= dict.fromkeys(changed, LATEST)
     return found
 
 
@@ -239,7 +235,8 @@ def _time_loop(op: Op, length: Value, kinds: Kinds) -> _TimeLoop:
             raise NotStreamable(op.loc, "this loop begins with a value of the last time step of another one", _END_HINT)
         if not isinstance(kind, Fixed):
             reason = kind.reason if isinstance(kind, Blocked) else "depends on the steps of a chunk"
-            raise NotStreamable(op.loc, f"the value with which this loop begins {reason}", _hint_for(reason))
+            hint = _hint_for(kind.cause) if isinstance(kind, Blocked) else _LOOP_HINT
+            raise NotStreamable(op.loc, f"the value with which this loop begins {reason}", hint)
         if not _can_be_kept(init.type):
             raise NotStreamable(op.loc, f"the loop carries '{init.name}', which no state keeps", "carry tensors and numbers")
     for inner in body.walk():
@@ -310,11 +307,11 @@ def _check_use(user: Op, value: Value, kind: Kind, loop: _TimeLoop) -> None:
             user.loc, "reads a list that the loop along the time fills", "keep the last item in a variable of its own"
         )
     elif isinstance(kind, Blocked):
-        raise NotStreamable(kind.loc, f"what the loop along the time uses {kind.reason}", _hint_for(kind.reason))
+        raise NotStreamable(kind.loc, f"what the loop along the time uses {kind.reason}", _hint_for(kind.cause))
     elif kind is LATEST:
         raise NotStreamable(user.loc, "needs the end of the sequence: each step uses a value of the last one", _END_HINT)
     elif isinstance(kind, Length):
-        raise NotStreamable(user.loc, "uses the length of the sequence in each step", "count the steps in the loop")
+        raise NotStreamable(user.loc, "uses the length of the sequence in each step", _COUNT_HINT)
     elif isinstance(kind, (Along, Items, Group)) and not _only_asks(user, kind):
         hint = "carry what later steps need in a variable"
         raise NotStreamable(user.loc, "reads other time steps than that of the loop", hint)

@@ -18,7 +18,10 @@ SLOT = "stream"
 
 
 class StreamRequest(NamedTuple):
-    """Which argument is a sequence. dim: the dim of a tensor that is the time; None for the one along which loops run."""
+    """The argument that a package takes in chunks.
+
+    dim: the time dim of a tensor; None for the dim along which loops run.
+    """
 
     argument: str
     dim: int | None
@@ -26,7 +29,7 @@ class StreamRequest(NamedTuple):
 
 @dataclass(frozen=True)
 class Streamed:
-    """How an entry was rewritten. dim: of the argument, 0 for a list."""
+    """An entry that was rewritten for chunks. dim: the time dim of the argument, 0 for a list."""
 
     argument: str
     dim: int
