@@ -62,7 +62,7 @@ class ExternPrototype:
 
 @dataclass(frozen=True)
 class ExternSources:
-    """What an extension is built from, for packages.
+    """The sources and the build options of an extension, for packages.
 
     files: texts by their names in a folder of the extension.
     headers, sources: the names of those that declare its functions, and of those that are compiled.

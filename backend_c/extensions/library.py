@@ -43,7 +43,7 @@ _MARKER = re.compile(r'^# \d+ "((?:[^"\\]|\\.)*)"((?: \d+)*)$', re.M)
 
 @dataclass(frozen=True)
 class Description:
-    """What the user wants built.
+    """The description of an extension, as the user gave it.
 
     base: the folder that relative names begin at. define_macros: names with their values, or None.
     """

@@ -1,4 +1,4 @@
-"""How a call changes tensor objects of its caller: other sizes and strides, other data, or that they require grad."""
+"""Write changes of tensor objects back to the caller: other sizes and strides, other data, or that they require grad."""
 
 from __future__ import annotations
 
