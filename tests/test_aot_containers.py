@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 import subprocess
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
-from test_aot_values import check_headers
+from test_aot_values import check_headers, output_of_cpp
 from torch import Tensor
 
 import scriptc
@@ -172,15 +171,7 @@ def test_structs_in_cpp(folder: Path, tmp_path: Path) -> None:
     header = " ".join((folder / "include" / "it.h").read_text().split())
     assert "DLManagedTensorVersioned **result_left, int64_t *result_right" in header
     assert "const DLTensor *loss_value, int64_t loss_n" in header
-    if not shutil.which("c++"):
-        pytest.skip("no c++")
-    scriptc.load(folder)
-    library = next((folder / "build").glob("libit-*.so"))
-    (tmp_path / "program.cpp").write_text(PROGRAM)
-    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", folder / "include"]
-    subprocess.run(["c++", *flags, tmp_path / "program.cpp", library, "-o", tmp_path / "program"], check=True)
-    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True)
-    assert done.stdout.split() == "2 3 4 2 7 7 3 2 1 14".split(), done.stdout + done.stderr
+    assert output_of_cpp(PROGRAM, folder, tmp_path).split() == "2 3 4 2 7 7 3 2 1 14".split()
 
 
 def test_recorded_calls(folder: Path, tmp_path: Path) -> None:

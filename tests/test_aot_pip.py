@@ -50,14 +50,10 @@ def run(*command: object, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("embedded", [False, True])
-def test_wheel_of_a_package(embedded: bool, tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    model = GRU()
-    options = {"optimize": 0, "march": "native", "embed_weights": embedded}
-    folder = scriptc.build(model, [torch.zeros(2, 3)] * 2, out=tmp_path / "gru_", **options)
+def installed_alone(folder: Path, wheel_name: str, tmp_path: Path) -> tuple[Path, Path]:
+    """Return the Python and the site-packages of a venv that has the wheel of a package and numpy, and nothing else."""
     run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", tmp_path, folder, cwd=tmp_path)
-    (wheel,) = tmp_path.glob("gru-1.0.0-py3-none-*.whl")
+    (wheel,) = tmp_path.glob(wheel_name)
     venv.create(tmp_path / "alone")
     (site,) = (tmp_path / "alone").glob("lib/python*/site-packages")
     with zipfile.ZipFile(wheel) as archive:
@@ -65,7 +61,17 @@ def test_wheel_of_a_package(embedded: bool, tmp_path: Path) -> None:
     here = Path(np.__file__).parent.parent
     for part in (here / "numpy", *here.glob("numpy.libs")):
         (site / part.name).symlink_to(part)
-    out = run(tmp_path / "alone" / "bin" / "python", "-I", "-c", PROGRAM, tmp_path / "h.npy", cwd=tmp_path / "alone")
+    return tmp_path / "alone" / "bin" / "python", site
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_wheel_of_a_package(embedded: bool, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = GRU()
+    options = {"optimize": 0, "march": "native", "embed_weights": embedded}
+    folder = scriptc.build(model, [torch.zeros(2, 3)] * 2, out=tmp_path / "gru_", **options)
+    python, site = installed_alone(folder, "gru-1.0.0-py3-none-*.whl", tmp_path)
+    out = run(python, "-I", "-c", PROGRAM, tmp_path / "h.npy", cwd=tmp_path / "alone")
     path, message = out.splitlines()[:2]  # behind the message: the line of the source
     assert Path(path).is_relative_to(site) and message == "list index out of range"
     expected = model([torch.full((2, 3), float(i)) for i in range(4)]).detach()

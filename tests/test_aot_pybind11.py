@@ -5,12 +5,9 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import json
-import subprocess
 import sys
 import threading
-import venv
 import warnings
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from test_aot import cmake_tool, run
+from test_aot_pip import installed_alone
 from torch import Tensor, nn
 
 import scriptc
@@ -384,16 +382,7 @@ def test_a_wheel(counter: tuple[Counter, ModuleType], tmp_path: Path) -> None:
     pytest.importorskip("scikit_build_core")
     eager, module = counter
     folder = Path(module.__file__ or "").parent.parent
-    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", tmp_path, folder]
-    subprocess.run(pip, check=True, cwd=tmp_path)
-    (wheel,) = tmp_path.glob("counter-1.0.0-cp3*.whl")
-    venv.create(tmp_path / "alone")
-    (site,) = (tmp_path / "alone").glob("lib/python*/site-packages")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(site)
-    here = Path(np.__file__).parent.parent
-    for part in (here / "numpy", *here.glob("numpy.libs")):
-        (site / part.name).symlink_to(part)
+    python, _ = installed_alone(folder, "counter-1.0.0-cp3*.whl", tmp_path)
     code = """
 import sys, counter, counter_pybind11, numpy as np
 x = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -402,7 +391,7 @@ for model in models:
     model.seed(5)
 print([model(x).tolist() for model in models], "torch" in sys.modules)
 """
-    out = run(tmp_path / "alone" / "bin" / "python", "-I", "-c", code, cwd=tmp_path)
+    out = run(python, "-I", "-c", code, cwd=tmp_path)
     results = json.loads(out.replace(" False", "").replace("(", "[").replace(")", "]"))
     torch.manual_seed(5)
     eager.h = torch.zeros(2, 3)

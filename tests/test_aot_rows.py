@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from test_aot_values import check_headers
+from test_aot_values import check_headers, output_of_cpp
 from torch import Tensor
 
 import scriptc
@@ -146,19 +145,11 @@ def test_vectors_in_cpp_and_lengths_in_c(folder: Path, tmp_path: Path) -> None:
     check_headers(folder.parent, "nested")
     header = " ".join((folder / "include" / "nested.h").read_text().split())
     assert "int64_t **result, int64_t **lengths_result, int64_t *n_result" in header
-    if not shutil.which("c++"):
-        pytest.skip("no c++")
-    scriptc.load(folder)
-    library = next((folder / "build").glob("libnested-*.so"))
-    (tmp_path / "program.cpp").write_text(PROGRAM)
-    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", folder / "include"]
-    subprocess.run(["c++", *flags, tmp_path / "program.cpp", library, "-o", tmp_path / "program"], check=True)
-    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True)
-    assert done.stdout.splitlines() == [
+    assert output_of_cpp(PROGRAM, folder, tmp_path).splitlines() == [
         "12 12 12 4 4 2 4 0.25 010 C",
         "2 argument 'ints': a length is negative, or their sum is too large",
         "2 argument 'ints': the lengths are NULL",
-    ], done.stdout + done.stderr
+    ]
 
 
 @pytest.mark.parametrize("sanitize", [False, pytest.param(True, marks=pytest.mark.slow)])

@@ -104,6 +104,18 @@ def check_headers(folder: Path, name: str = "it") -> None:
             assert not done.returncode, done.stderr
 
 
+def output_of_cpp(program: str, folder: Path, tmp_path: Path) -> str:
+    """Return what a C++ program prints that is linked to the library of a package, which the loader builds."""
+    if not shutil.which("c++"):
+        pytest.skip("no c++")
+    scriptc.load(folder)
+    library = next((folder / "build").glob("lib*-*.so"))
+    (tmp_path / "program.cpp").write_text(program)
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", folder / "include"]
+    subprocess.run(["c++", *flags, tmp_path / "program.cpp", library, "-o", tmp_path / "program"], check=True)
+    return subprocess.run([tmp_path / "program"], capture_output=True, text=True).stdout
+
+
 def test_lists_of_numbers(tmp_path: Path) -> None:
     model = loaded(numbers, [1, 2], [0.5, 2.5], [True, False, True], folder=tmp_path)
     check_headers(tmp_path)

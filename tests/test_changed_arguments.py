@@ -107,12 +107,17 @@ def outcome(target: Any, mode: str, *, required: bool) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("required", [False, True], ids=["plain", "required"])
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("target", PROGRAMS)
+# Eager refuses to tell whether a view requires grad that is made without grad mode and then written through its base.
+UNTOLD = (reshaped, other_data)
+CASES = [
+    pytest.param(target, mode, required, id=f"{target.__name__}-{mode}-{'required' if required else 'plain'}")
+    for target in PROGRAMS for mode in MODES for required in (False, True)
+    if not (required and mode != "plain" and target in UNTOLD)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("target", "mode", "required"), CASES)
 def test_the_argument_has_the_change(target: Any, mode: str, required: bool) -> None:
-    if required and mode != "plain" and target in (reshaped, other_data):
-        pytest.skip("eager refuses to tell whether a view requires grad that is made here and then written through its base")
     compiled = outcome(scriptc.compile(target, optimize=OPTIMIZE), mode, required=required)
     if target is turned_off and required:  # refused at the call
         assert REFUSED in str(compiled[0]) and compiled[1][3]
