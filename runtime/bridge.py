@@ -108,6 +108,7 @@ class VariantSpec(NamedTuple):
     random: bool = False  # the entry draws random numbers
     asks: bool = False  # the entry asks whether tensors require grad, also in calls outside of grad mode
     keeps_bases: bool = False  # a store may give a tensor other memory, whose results view the memory from before
+    cut: bytes | None = None  # a byte a leaf of the result: 1 if it requires no grad, though it may view tensors that do
 
 
 # ---- lowering ----
@@ -266,7 +267,7 @@ def _lower_variant(spec: VariantSpec) -> tuple:
     head = (library.program, spec.entry, params, positional, live, guards, _lower(spec.result))
     stores = tuple(map(_lower_store, spec.stores))
     flags = spec.random, spec.asks, spec.keeps_bases
-    return *head, stores, spec.bind, spec.grad_call, dict(spec.exceptions), *flags, library
+    return *head, stores, spec.bind, spec.grad_call, dict(spec.exceptions), *flags, spec.cut, library
 
 
 # ---- calling ----

@@ -443,3 +443,29 @@ def test_a_function_that_always_raises_does_so_with_gradients():
 
     with pytest.raises(ValueError, match="no 3"):
         scriptc.compile(refuses, optimize=OPTIMIZE)(torch.ones(3, requires_grad=True), [torch.ones(3)])
+
+
+# ---- views that detach() cuts off ----
+
+
+def first_of_detached(x: Tensor) -> Tensor:
+    return x.detach()[0]
+
+
+def detached_items(x: Tensor) -> list[Tensor]:
+    return [row.detach() for row in x]
+
+
+def detached_of_view(x: Tensor) -> tuple[Tensor, Tensor]:
+    with torch.no_grad():
+        flat = x.view(-1)
+    return flat.detach(), x.view(-1)
+
+
+@pytest.mark.parametrize("grad", [True, False])
+def test_views_behind_detach_require_no_grad_in_any_mode(grad: bool) -> None:
+    x = torch.randn(2, 3, requires_grad=True)
+    for f in (Tensor.detach, first_of_detached, detached_items, detached_of_view):
+        compiled = scriptc.compile(lambda x, f=f: f(x), optimize=OPTIMIZE)
+        with torch.set_grad_enabled(grad):
+            assert_alike(tensors(f(x)), tensors(compiled(x)))

@@ -191,7 +191,7 @@ class Dispatcher:
 
     def spec(self, variant: Variant) -> VariantSpec:
         """Return the spec by which the bridge calls a variant."""
-        entry = variant.contract
+        entry, cut = variant.contract, variant.gradients.cut
         live: list[specs.LateBoundTensor | specs.LateBoundValue] = [*entry.values, *entry.tensors]
         return VariantSpec(
             library=variant.library,
@@ -204,6 +204,7 @@ class Dispatcher:
             random=variant.random,
             asks=variant.gradients.asks,
             keeps_bases=any(map(replaces_data, entry.write_backs)),
+            cut=bytes(i in cut for i in range(len(variant.gradients.results))) if cut else None,
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
             exceptions=entry.exceptions

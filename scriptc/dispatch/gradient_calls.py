@@ -122,9 +122,10 @@ class GradientCall:
         self.inputs = inputs
         returned = tuple(s for s, i in zip(code.kept, code.kept_inputs, strict=True) if i is None)
         both = TupleSpec((contract.result, TupleSpec(code.outputs), TupleSpec(code.fetched), TupleSpec(returned)))
+        cut = spec.cut and spec.cut.ljust(sum(1 for _ in leaves(both)), b"\0")
         self.forward = bridge.Callable(_does_not_fit)
         self.forward.add_variant(
-            spec._replace(library=code.library, entry=code.forward, result=both, guards=(), grad_call=None)
+            spec._replace(library=code.library, entry=code.forward, result=both, guards=(), grad_call=None, cut=cut)
         )
         weights = [late.spec for late in contract.tensors[len(contract.tensors) - code.params :]]
         groups = {"kept": code.kept, "gradient": code.cotangents, "weight": weights}

@@ -15,6 +15,7 @@ class Dependencies(NamedTuple):
     autograd protects. detached: the inputs from which gradients would flow to a tensor that must require none, by the message
     of the error: to one that becomes a NumPy array, or that a C function gets.
     asks: the entry asks whether a tensor from outside requires grad. leaves: the inputs that require grad after the call.
+    cut: the results that `detach()` cuts off from all inputs, so that they require no grad in any mode.
     """
 
     results: list[Inputs]
@@ -24,6 +25,7 @@ class Dependencies(NamedTuple):
     detached: dict[str, Inputs] = {}
     asks: bool = False
     leaves: Inputs = frozenset()
+    cut: frozenset[int] = frozenset()
 
     def inputs(self) -> Inputs:
         """Return the inputs from which gradients would flow to any output."""

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from scriptc.driver.gradient_dependencies import Dependencies, Inputs
-from scriptc.ir.analysis import may_be_leaf
+from scriptc.ir.analysis import is_fresh, may_be_leaf
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.gradients.detached import is_detached, writes_tensor
@@ -29,11 +29,20 @@ def _carries(t: Type) -> bool:
     return isinstance(t, (Container, TupleType, OptionalType)) or (isinstance(t, TensorType) and t.dtype in INEXACT)
 
 
+def _is_leaf(value: Value) -> bool:
+    return value.op is not None and value.op.name in _LEAVES
+
+
+def _is_fresh_tensor(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and is_fresh(value)
+
+
 class _Flow:
     """The fixpoint: `of` maps each value that carries gradients to the inputs that it depends on."""
 
-    def __init__(self, module: Module):
+    def __init__(self, module: Module, *, cut_by_modes: bool = True):
         self.module = module
+        self.cut_by_modes = cut_by_modes  # whether views that `no_grad` code makes have no gradients
         (entry,) = (module.funcs[e] for e in module.entries)
         self.body = entry.body
         self.params = {name: len(entry.body.args) + i for i, name in enumerate(module.params)}
@@ -51,7 +60,22 @@ class _Flow:
         checks = {op.name for op in self.module.walk() if op.name in _CHECKS and may_be_leaf(op.operands[0])}
         leaves = frozenset(i for i, a in enumerate(self.body.args) if any(u.name == "leaf_argument" for u in a.users()))
         asks = "requires_grad" in checks
-        return Dependencies(self.results, dict(self.targets), lists, bool(checks), dict(self.detached), asks, leaves)
+        return Dependencies(
+            self.results, dict(self.targets), lists, bool(checks), dict(self.detached), asks, leaves, self.cut()
+        )
+
+    def cut(self) -> frozenset[int]:
+        """Return the results that are views of inputs behind `detach()`.
+
+        Other views of a tensor that requires grad require grad, also those that `no_grad` code makes.
+        """
+        returned = [op.operands for op in self.body.walk() if op.name == "return"]
+        views = {i for values in returned for i, v in enumerate(values) if _carries(v.type) and not _is_fresh_tensor(v)}
+        if not self.cut_by_modes or not any(not self.results[i] for i in views):
+            return _NONE
+        flow = _Flow(self.module, cut_by_modes=False)
+        flow.run()
+        return frozenset(i for i in views if not flow.results[i] and not any(_is_leaf(values[i]) for values in returned))
 
     def get(self, value: Value) -> Inputs:
         return self.of.get(value, _NONE)
@@ -98,14 +122,14 @@ class _Flow:
             self.add(op.result, frozenset().union(*map(self.get, op.operands[1:])))
         elif op.name not in ("alias", "autograd.grad") and op.attrs.get("requires_grad", True):
             for result in op.results:
-                if not is_detached(result):
+                if not is_detached(result) or (op.has("VIEW") and not self.cut_by_modes):
                     self.add(result, inputs)
             if op.defn.writes & {"tensor", "list", "cell"} and not (op.no_grad and writes_tensor(op)):
                 self.write(op.operands[0] if op.operands else None, inputs)
 
     def leaving(self, value: Value) -> Inputs:
         """Return the inputs that a value which leaves the call depends on. A leaf has no graph behind it."""
-        return _NONE if value.op is not None and value.op.name in _LEAVES else self.get(value)
+        return _NONE if _is_leaf(value) else self.get(value)
 
     def write(self, target: Value | None, inputs: Inputs) -> None:
         """Add inputs to a value that is written, and to the values that it is a view of."""

@@ -111,6 +111,7 @@ typedef struct variant {
     int random;                 /* the entry draws random numbers */
     int asks;                   /* the entry asks whether tensors require grad, in any mode */
     int keeps_bases;            /* a store may give a tensor other memory */
+    PyObject *cut;              /* bytes: for each leaf of the result, whether it requires no grad; NULL if none is so */
     PyObject *exceptions;       /* dict: exception name -> class */
     double seconds;             /* time of the last run inside the entry; before the first run, longer than any run */
 } variant;
@@ -154,6 +155,8 @@ typedef struct frame {
     PyObject **places;             /* the objects among the arguments that have a place; borrowed from them */
     int n_slots, n_args, n_held, n_taken, n_lists, n_made, n_places, cap_places; /* n_taken: filled rows of `held` */
     int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
+    const char *cut;               /* while a result is made: see variant; or NULL */
+    bool cuts;                     /* the leaf that is being made requires no grad */
     int depth;                     /* the depth of the instance that is being made for a result */
     int deepest;                   /* the greatest depth that fits the stack of this thread; 0: not measured */
     bool lent;                     /* tensors may be lent: the GIL is kept */

@@ -286,7 +286,9 @@ PyObject *give_tree(frame *f, const node *n, const sc_value **next)
             Py_XDECREF(item);
         }
         return object;
-    default: return give(f, n, *(*next)++);
+    default:
+        f->cuts = f->cut && f->cut[*next - f->results];
+        return give(f, n, *(*next)++);
     }
 }
 
@@ -360,5 +362,8 @@ int changes_write_back(frame *f, bool with_results, const variant *v)
 PyObject *result_build(frame *f, const variant *v)
 {
     const sc_value *next = f->results;
-    return give_tree(f, &v->result, &next);
+    f->cut = v->cut ? PyBytes_AsString(v->cut) : NULL;
+    PyObject *result = give_tree(f, &v->result, &next);
+    f->cut = NULL, f->cuts = false;
+    return result;
 }

@@ -182,9 +182,10 @@ static int variant_init(variant *v, PyObject *source)
     unsigned long long program;
     int entry, n_args = 0, n_results = 0;
     PyObject *params, *lives, *guards, *result, *stores, *library; /* library: owned by the tuple, like the others */
-    if (!PyArg_ParseTuple(source, "KiO!iO!O!OO!OOO!pppO", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
+    if (!PyArg_ParseTuple(source, "KiO!iO!O!OO!OOO!pppOO", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
                           &PyTuple_Type, &lives, &PyTuple_Type, &guards, &result, &PyTuple_Type, &stores, &v->bind,
-                          &v->grad_call, &PyDict_Type, &v->exceptions, &v->random, &v->asks, &v->keeps_bases, &library))
+                          &v->grad_call, &PyDict_Type, &v->exceptions, &v->random, &v->asks, &v->keeps_bases, &v->cut,
+                          &library))
         return -1;
     v->program = (const sc_program *)(uintptr_t)program;
     if (entry < 0 || entry >= v->program->n_entries) {
@@ -192,10 +193,12 @@ static int variant_init(variant *v, PyObject *source)
         return -1;
     }
     v->entry = &v->program->entries[entry];
-    v->bind = or_null(v->bind), v->grad_call = or_null(v->grad_call);
+    v->bind = or_null(v->bind), v->grad_call = or_null(v->grad_call), v->cut = or_null(v->cut);
     if (params_init(v, params, &n_args) < 0 || lives_init(v, lives, &n_args) < 0 || guards_init(v, guards) < 0 ||
         stores_init(v, stores) < 0 || node_init(&v->result, result, &n_results) < 0)
         return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+    if (v->cut && PyBytes_Size(v->cut) != n_results)
+        return PyErr_Occurred() ? -1 : (PyErr_SetString(PyExc_ValueError, "cut has not a byte for each result"), -1);
     if (n_args != v->entry->n_args || n_results != v->entry->n_results) {
         PyErr_Format(PyExc_ValueError, "entry %s has %d arguments and %d results, its specs have %d and %d",
                      v->entry->name, v->entry->n_args, v->entry->n_results, n_args, n_results);

@@ -310,6 +310,8 @@ PyObject *tensor_give(frame *f, sc_tensor *t)
             s->owner = base;
         }
         object = view_of(f, s->owner, t);
+        if (object && f->cuts && !is_fresh(s))
+            replace_reference(&object, PyObject_CallMethod(object, "detach", NULL));
     }
     if (frame_keep(f, object) < 0)
         return NULL;
