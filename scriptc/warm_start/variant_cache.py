@@ -33,7 +33,7 @@ from scriptc.warm_start.library_guards import is_library_guard, restore, summari
 from scriptc.warm_start.object_paths import Nameless, description
 from scriptc.warm_start.serialization import UNREADABLE, Record
 
-LAYOUT = 4  # the version of the record format
+LAYOUT = 5  # the version of the record format
 VARIANTS_PER_KEY = 4  # variants that are kept for calls with the same key
 _FILE = "record"
 _TABLES = ("_parameters", "_buffers", "_modules")
