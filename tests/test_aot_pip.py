@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from settings import sweep
 from torch import Tensor, nn
 
 import scriptc
@@ -64,7 +65,7 @@ def installed_alone(folder: Path, wheel_name: str, tmp_path: Path) -> tuple[Path
     return tmp_path / "alone" / "bin" / "python", site
 
 
-@pytest.mark.parametrize("embedded", [False, True])
+@pytest.mark.parametrize("embedded", sweep([False, True], False))
 def test_wheel_of_a_package(embedded: bool, tmp_path: Path) -> None:
     torch.manual_seed(0)
     model = GRU()

@@ -514,6 +514,7 @@ def test_modules_of_others_stay(tmp_path: Path) -> None:
     assert (tmp_path / "mine" / "__init__.py").read_text() == "x = 1\n"
 
 
+@pytest.mark.slow
 def test_helpers_under_the_sanitizers(tmp_path: Path) -> None:
     """A C program calls the functions of scriptc_th.h on tensors of its own, contiguous and not."""
     main, program = ROOT / "tests" / "data" / "extension_th.c", tmp_path / "program"

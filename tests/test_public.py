@@ -82,7 +82,7 @@ def _requiring_grad(value: Any) -> Any:
 # They take seconds each.
 LONG = {
     "awd_weight_drop", "awd_weight_drop_hidden", "ctc_greedy_decoder", "ctc_prefix_beam_of_tuples", "gpt_with_cache",
-    "regulator",
+    "gpt_with_top_k", "regulator", "sru",
 }  # fmt: skip
 
 

@@ -261,6 +261,7 @@ print("ok")
 
 @_TWO_CORES
 @without_asan
+@pytest.mark.slow
 def test_calls_run_on_the_threads_that_torch_keeps_awake(tmp_path: Path) -> None:
     library = tmp_path / "count_regions.so"
     source = SOURCE.with_name("count_regions.c")
