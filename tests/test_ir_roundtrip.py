@@ -51,6 +51,7 @@ MADE_BY_PASSES = {
     "fuse", "pack_linear.kept", "concat", "linear_add", "linear_rows", "rows.new", "stacked.new", "stacked.put", "stacked.join",
     "arrange_transposed", "arrange_transposed.kept", "kept.has", "kept.get", "kept.put", "outer_sum.new", "outer_sum.add",
     "outer_sum.part", "pack_conv", "conv2d_packed", "activation", "suggests_channels_last", "cat.items", "place",
+    "signs.rows", "signs.image", "signs.filters", "signs.linear", "signs.conv2d",
 }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from scriptc.ir.ops import (
     reductions,
     scalars,
     scans,
+    signs,
     special,
     strings,
     structure,
@@ -34,7 +35,7 @@ OPS: dict[str, OpDef] = {}
 for _family in (
     structure, exceptions, scalars, strings, containers, dicts, objects, checks, memory, creation, pointwise,
     special, reductions, normalization, scans, indexing, views, contractions, linalg, images,
-    boxes, loops, random, extern,
+    signs, boxes, loops, random, extern,
 ):  # fmt: skip
     for _row in _family.ROWS:
         if _row.name in OPS:

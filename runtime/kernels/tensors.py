@@ -379,12 +379,36 @@ SOURCES: tuple[Source, ...] = (
                "add + conv(x), in_place: of conv(x) += add; placed: the result, if channels last, is a part of an image of "
                "`room` channels, of a new one from channel `at` on, or of that of `beside`, from whose first channel `at` "
                "counts"),
+        kernel("int", "sc_check_conv2d",
+               "sc_ctx *cx, const sc_tensor *x, const int64_t *weight, const int64_t *stride, const int64_t *padding, "
+               "const int64_t *dilation",
+               "raises what a convolution of one group by a weight of these sizes raises"),
         kernel("sc_tensor *", "sc_place",
                "sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside",
                "copies a channels-last float32 image x to such a part, or returns x where it is none, or not placed"),
         about="convolutions of images, NCHW or CHW; arrays are (h, w)",
         needs="sc_check sc_core sc_copy sc_gemm sc_conv_depthwise sc_conv_direct sc_conv_packed sc_conv_winograd sc_iter "
               "sc_iter_staging sc_layout sc_slots sc_team sc_view",
+        unless="SC_WITHOUT_IMAGES",
+    ),
+    source(
+        "sc_signs",
+        kernel("sc_tensor *", "sc_signs_rows", "sc_ctx *cx, sc_tensor *x, sc_activation *activation",
+               "the signs of activation(x) of float32 rows; activation may be NULL"),
+        kernel("sc_tensor *", "sc_signs_image",
+               "sc_ctx *cx, sc_tensor *x, sc_activation *activation, const int64_t *weight, const int64_t *stride, "
+               "const int64_t *padding, const int64_t *dilation",
+               "of float32 images [N, C, H, W] with padding, for a convolution, whose errors it raises"),
+        kernel("sc_tensor *", "sc_signs_filters", "sc_ctx *cx, sc_tensor *w, sc_activation *activation",
+               "of float32 weights [F, K] or [F, C, h, w]"),
+        kernel("sc_tensor *", "sc_signs_linear",
+               "sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const int64_t *weight", "weight: the sizes of the weight"),
+        kernel("sc_tensor *", "sc_signs_conv2d",
+               "sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, bool channels_last, const int64_t *weight, "
+               "const int64_t *stride, const int64_t *dilation"),
+        about="products of tensors of -1, 0 and 1 in bits, as ir/ops/signs.py describes them",
+        needs="sc_conv sc_copy sc_core sc_team sc_view",
+        hot=6,
         unless="SC_WITHOUT_IMAGES",
     ),
     source(

@@ -398,6 +398,13 @@ static int conv_packed_depthwise(sc_ctx *cx, const sc_conv *c, sc_tensor *x, sc_
     return status;
 }
 
+SC_KERNEL int sc_check_conv2d(sc_ctx *cx, const sc_tensor *x, const int64_t *weight, const int64_t *stride, const int64_t *padding,
+                              const int64_t *dilation) {
+    sc_tensor like = {.dtype = SC_F32, .rank = 4, .size = {weight[0], weight[1], weight[2], weight[3]}};
+    if (conv_check_numbers(cx, x, &like, stride, padding, dilation, 1) < 0) return -1;
+    return conv_check_shapes(cx, x, &like, NULL, padding, dilation, 1);
+}
+
 SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,
                                       sc_activation *activation, const int64_t *weight, const int64_t *stride,
                                       const int64_t *padding, const int64_t *dilation, int64_t groups, double low, double high,

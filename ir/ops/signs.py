@@ -1,0 +1,88 @@
+"""Products of tensors whose elements are -1, 0 or 1, as operations on bits.
+
+A tensor of signs is an i64 tensor of words, which the passes alone make. Its first dim holds one or two planes: bit i of a word
+of plane 0 says that element i is negative, bit i of plane 1 that it is not zero. Without plane 1 no element is zero. Bits
+behind the last element are 0 in both planes. Rows and pixels have a word for each 64 channels in the last dim; filters are
+[planes, blocks, elements of the kernel, words, 8], with 8 filters side by side in a block.
+"""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import MADE_BY_PASSES, OpDef, Raises
+from scriptc.ir.ops.images import _window
+from scriptc.ir.ops.rules import Attrs, Operands, tensor
+from scriptc.ir.types import Dim, TensorType, Type
+
+WORD = 64  # elements of a word
+BLOCK = 8  # filters of a block
+
+_PURE = frozenset({"PURE"})
+_PLAIN = frozenset({"PURE", "PLAIN"})
+_TENSOR = frozenset({"tensor"})
+
+
+def words_of(channels: int) -> int:
+    return -(-channels // WORD)
+
+
+def _words(channels: Dim) -> Dim:
+    return words_of(channels) if isinstance(channels, int) else None
+
+
+def _rows(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims = tensor(operands[0]).dims
+    assert dims
+    return (TensorType("i64", (None, *dims[:-1], _words(dims[-1]))),)
+
+
+def _image(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims = tensor(operands[0]).dims
+    assert dims is not None and len(dims) == 4
+    padded = [d + 2 * p if isinstance(d, int) else None for d, p in zip(dims[2:], attrs["padding"], strict=True)]
+    return (TensorType("i64", (None, dims[0], *padded, words_of(attrs["weight"][1]))),)
+
+
+def _filters(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims = tensor(operands[0]).dims
+    assert dims is not None and len(dims) in (2, 4)
+    filters, kernel = dims[0], (dims[2:] or (1, 1))
+    blocks = -(-filters // BLOCK) if isinstance(filters, int) else None
+    area = kernel[0] * kernel[1] if isinstance(kernel[0], int) and isinstance(kernel[1], int) else None
+    return (TensorType("i64", (None, blocks, area, _words(dims[1]), BLOCK)),)
+
+
+def _linear(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims = tensor(operands[0]).dims
+    assert dims is not None
+    return (TensorType("f32", (*dims[1:-1], attrs["weight"][0])),)
+
+
+def _conv2d(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims = tensor(operands[0]).dims
+    assert dims is not None
+    windows = zip(dims[2:4], attrs["weight"][2:], attrs["stride"], attrs["dilation"], strict=True)
+    sizes = [_window(size, kernel, stride, 0, dilation) for size, kernel, stride, dilation in windows]
+    return (TensorType("f32", (dims[1], attrs["weight"][0], *sizes)),)
+
+
+ROWS = [
+    # The signs of rows f32[..., K].
+    OpDef("signs.rows", "(Tensor self, Value? activation) -> Tensor", _rows, _PLAIN, ref="signs_rows", reads=_TENSOR,
+          kernel="sc_signs_rows", phases=MADE_BY_PASSES),
+    # The signs of images f32[N, C, H, W], with zeros around, for a convolution by a weight of these sizes. The op raises the
+    # errors of the convolution.
+    OpDef("signs.image", "(Tensor self, Value? activation, *, int[4] weight, int[2] stride, int[2] padding, "
+          "int[2] dilation) -> Tensor", _image, _PLAIN, ref="signs_image", reads=_TENSOR, raises=True, kernel="sc_signs_image",
+          errors=(Raises("RuntimeError", "Given groups=1, weight of size [6, 3, 3, 3], expected input[2, 4, 9, 8] to have 3 "
+                         "channels, but got 4 channels instead"),), phases=MADE_BY_PASSES),
+    # The signs of weights f32[F, K] or f32[F, C, h, w].
+    OpDef("signs.filters", "(Tensor self, Value? activation) -> Tensor", _filters, _PLAIN, ref="signs_filters", reads=_TENSOR,
+          kernel="sc_signs_filters", phases=MADE_BY_PASSES),
+    # The products of rows and filters; `weight` is the size of the weight.
+    OpDef("signs.linear", "(Tensor rows, Tensor filters, *, int[2] weight) -> Tensor", _linear, _PLAIN, ref="signs_linear",
+          reads=_TENSOR, kernel="sc_signs_linear", phases=MADE_BY_PASSES),
+    # The convolution of images, which have their padding already. The result may be channels last.
+    OpDef("signs.conv2d", "(Tensor image, Tensor filters, Value channels_last, *, int[4] weight, int[2] stride, "
+          "int[2] dilation) -> Tensor", _conv2d, _PURE, ref="signs_conv2d", reads=_TENSOR, kernel="sc_signs_conv2d",
+          phases=MADE_BY_PASSES),
+]  # fmt: skip

@@ -1,0 +1,175 @@
+"""Compute products of tensors of -1, 0 and 1 in bits.
+
+    %s = sign(%x)                                       %s = sign(%x)
+    %v = where(%c, %one, %minus)                        %v = where(%c, %one, %minus)
+    %y = linear(%s, %v, %b)                    =>       %p = signs.rows(%s, %none)
+                                                        %q = signs.filters(%v, %none)
+                                                        %z = signs.linear(%p, %q) {weight = [64, 128]}
+                                                        %y = add(%z, %b)
+
+The values of both operands decide (ir/value_sets.py), and no name. A factor of all elements, or of each filter, is taken out of
+an operand, and multiplies the sums: %x = mul(%s, %a). The sums are exact integers, as eager's are while they have fewer than
+2^24 terms; a factor or a bias is rounded once, behind the sum.
+
+Taken are float32 `linear`, `matmul` by a matrix, and `conv2d` of one group and a batch of images, by weights of known sizes.
+`signs.image` raises the errors of the convolution; the check of a linear stays, and asks a tensor of the weight's sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scriptc.ir.analysis import is_written
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Module, Op, Value
+from scriptc.ir.frozen_weights import known_sizes
+from scriptc.ir.ops.rules import tensor
+from scriptc.ir.ranges import constant, constant_int
+from scriptc.ir.types import NONE, TensorType
+from scriptc.ir.value_sets import ValueSets
+
+MOST_TERMS = 1 << 24  # of an exact sum in float32
+LEAST_TERMS = 32  # shorter sums are no faster in bits
+
+
+class _Products:
+    def __init__(self, module: Module):
+        self.sets = ValueSets(module)
+
+    def split(self, value: Value, filters: int | None) -> tuple[Value, list[tuple[str, Value]]] | None:
+        """Return a tensor of signs whose product with factors is `value`.
+
+        filters: the rank of a weight, whose filters may have factors of their own; None for other operands.
+        """
+        factors: list[tuple[str, Value]] = []
+        while not self.sets.is_signs(value):
+            op = value.op
+            if op is None or op.name not in ("mul", "div") or len(op.operands) != 2:
+                return None
+            found = next((i for i in (0, 1) if self._is_factor(op, i, filters)), None)
+            if found is None:
+                return None
+            factors.append((op.name, op.operands[found]))
+            value = op.operands[1 - found]
+        return (value, factors) if isinstance(value.type, TensorType) else None
+
+    def _is_factor(self, op: Op, i: int, filters: int | None) -> bool:
+        """Return whether operand i of a product is a number for all elements, or one for each filter of a weight."""
+        if op.name == "div" and i == 0:
+            return False
+        factor, other = op.operands[i], op.operands[1 - i]
+        if not isinstance(other.type, TensorType) or other.type != op.result.type:
+            return False
+        if not isinstance(factor.type, TensorType):
+            return isinstance(constant(factor), (int, float))
+        sizes = known_sizes(factor)
+        if sizes is None or factor.type.dtype != "f32" or is_written_near(factor):
+            return False
+        if all(n == 1 for n in sizes):
+            return len(sizes) <= 1
+        whole = known_sizes(other)
+        return filters is not None and whole is not None and len(sizes) == filters and sizes == (whole[0], *[1] * (filters - 1))
+
+    def replace(self, op: Op) -> bool:
+        match op.name:
+            case "linear" | "matmul":
+                return self._replace_linear(op)
+            case "conv2d":
+                return self._replace_convolution(op)
+        return False
+
+    def _replace_linear(self, op: Op) -> bool:
+        x, weight = op.operands[:2]
+        sizes = known_sizes(weight)
+        rows = tensor(x)
+        if sizes is None or len(sizes) != 2 or not rows.dims or rows.dtype != "f32":
+            return False
+        by_matrix = op.name == "matmul"
+        size = sizes[::-1] if by_matrix else sizes
+        if not _is_worthwhile(size[0], size[1]):
+            return False
+        left, right = self.split(x, None), self.split(weight, None if by_matrix else 2)
+        if left is None or right is None:
+            return False
+        b, loc = Builder.before(op), op.loc
+        filters = b.op("transpose", [right[0]], loc, dim0=0, dim1=1).result if by_matrix else right[0]
+        none = b.const(None, loc)
+        packed = b.op("signs.rows", [left[0], none], loc, proved=True).result
+        kernel = b.op("signs.filters", [filters, none], loc, proved=True).result
+        made = b.op("signs.linear", [packed, kernel], loc, weight=size, names=[op.result.name]).result
+        made.type = op.result.type
+        bias = op.operands[2] if not by_matrix else none
+        self._finish(op, b, made, [*left[1], *right[1]], bias, (size[0],))
+        _detach_checks(weight, sizes)
+        return True
+
+    def _replace_convolution(self, op: Op) -> bool:
+        x, weight, bias, groups = op.operands
+        sizes, image = known_sizes(weight), tensor(x)
+        if sizes is None or len(sizes) != 4 or min(sizes) == 0 or image.rank != 4 or image.dtype != "f32":
+            return False
+        if constant_int(groups) != 1 or not _is_worthwhile(sizes[0], sizes[1] * sizes[2] * sizes[3]):
+            return False
+        if not all(n > 0 for n in (*op.attrs["stride"], *op.attrs["dilation"])) or min(op.attrs["padding"]) < 0:
+            return False
+        if bias.type != NONE and known_sizes(bias) != sizes[:1]:
+            return False
+        left, right = self.split(x, None), self.split(weight, 4)
+        if left is None or right is None:
+            return False
+        b, loc = Builder.before(op), op.loc
+        none = b.const(None, loc)
+        how = {name: op.attrs[name] for name in ("stride", "dilation")}
+        packed = b.op("signs.image", [left[0], none], loc, weight=sizes, padding=op.attrs["padding"], **how).result
+        kernel = b.op("signs.filters", [right[0], none], loc, proved=True).result
+        order = b.op("suggests_channels_last", [x, weight], loc).result
+        made = b.op("signs.conv2d", [packed, kernel, order], loc, weight=sizes, names=[op.result.name], **how).result
+        made.type = op.result.type
+        self._finish(op, b, made, [*left[1], *right[1]], bias, (sizes[0], 1, 1))
+        return True
+
+    def _finish(
+        self, op: Op, b: Builder, made: Value, factors: list[tuple[str, Value]], bias: Value, size: tuple[int, ...]
+    ) -> None:
+        """Multiply sums by factors, add the bias, and let the result stand for that of `op`."""
+
+        def of_filters(value: Value) -> Value:
+            if not isinstance(value.type, TensorType) or not value.type.dims or known_sizes(value) in (size, (1,)):
+                return value
+            sizes = b.op("tuple", [b.const(n, op.loc) for n in size], op.loc).result
+            return b.op("reshape", [value, sizes], op.loc, proved=True).result
+
+        steps = [*reversed(factors), *([("add", bias)] if bias.type != NONE else [])]
+        for name, value in steps:
+            made = b.op(name, [made, of_filters(value)], op.loc, proved=True).result
+            made.type = op.result.type
+        op.replace_with([made])
+
+
+def is_written_near(value: Value) -> bool:
+    """Return whether the function around writes a tensor."""
+    block = value.block
+    while block.parent is not None and block.parent.parent is not None:
+        block = block.parent.parent
+    return is_written(value, block)
+
+
+def _is_worthwhile(filters: int, terms: int) -> bool:
+    return filters > 0 and LEAST_TERMS <= terms < MOST_TERMS
+
+
+def _detach_checks(weight: Value, sizes: tuple[int, ...]) -> None:
+    """Let checks of a product ask another tensor of the weight's sizes, so that the weight is not computed for them."""
+    for check in [user for user in weight.users() if user.name == "check" and user.attrs["of"] in ("linear", "matmul")]:
+        b, loc = Builder.before(check), check.loc
+        one = b.op("tuple", [b.const(1, loc) for _ in sizes], loc).result
+        number = b.op("full", [one, b.const(0.0, loc)], loc, dtype="f32").result
+        shape = b.op("tuple", [b.const(n, loc) for n in sizes], loc).result
+        like = b.op("expand", [number, shape], loc, proved=True).result
+        check.set_operands([like if v is weight else v for v in check.operands])
+
+
+def run(module: Module, options: Mapping[str, int]) -> bool:
+    products = _Products(module)
+    found = [op for op in module.walk() if op.name in ("linear", "matmul", "conv2d")]
+    return any([products.replace(op) for op in found])
