@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -148,3 +150,33 @@ def test_training_is_unchanged() -> None:
     compiled(x, w).backward()
     torch.testing.assert_close(w.grad, expected)
     assert "signs.linear(" in compiled.ir()
+
+
+class Layer(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        return F.linear(BinarySign.apply(x), BinarySign.apply(self.weight), self.bias)
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.filters = nn.Parameter(torch.randn(64, 64, 3, 3))
+        self.norm = nn.BatchNorm2d(64)
+        self.last = Layer(64 * 16, 300)
+
+    def forward(self, x: Tensor) -> Tensor:
+        image = self.norm(F.conv2d(BinarySign.apply(x), BinarySign.apply(self.filters), padding=1))
+        return self.last(image.flatten(1))
+
+
+def test_weights_of_a_package_are_bits(tmp_path: Path) -> None:
+    net = Net().eval()
+    scriptc.build(net, torch.randn(2, 64, 4, 4), out=tmp_path / "net")
+    weights = (tmp_path / "net" / "net.safetensors").read_bytes()
+    header = json.loads(weights[8 : 8 + int.from_bytes(weights[:8], "little")])
+    stored = {name for name in header if name != "__metadata__"}
+    norm = {f"norm.{name}" for name in ("weight", "bias", "running_mean", "running_var")}
+    assert stored == {"filters.signs", "last.weight.signs", "last.bias"} | norm
+    floats = sum(p.numel() for p in net.parameters()) * 4
+    assert len(weights) * 25 < floats
+    assert header["filters.signs"]["shape"] == [1, 8, 9, 1, 8]

@@ -28,7 +28,11 @@ typedef void signs_tile(const signs_walk *s, int mode, int rows, int blocks, con
 #define BLOCKS SIGNS_BLOCKS
 #if defined __AVX512BW__ && !defined SC_PORTABLE
 typedef uint64_t signs_v8 __attribute__((vector_size(64), aligned(8), may_alias));
+typedef int32_t signs_i8 __attribute__((vector_size(32), aligned(4), may_alias));
 #define VEC signs_v8
+#define NARROW signs_i8
+#define DIFFERENT(row, filter, present) \
+    ((signs_v8)_mm512_ternarylogic_epi64((__m512i)(row), (__m512i)(filter), (__m512i)(present), 0x28))
 #define LANES 8
 #define LOAD(from) (*(const signs_v8 *)(const void *)(from))
 #define SPREAD(word) ((signs_v8)_mm512_set1_epi64((long long)(word)))
@@ -79,7 +83,9 @@ SC_INLINE signs_v4 signs_nibbles(signs_v4 v) {
     return (signs_v4)_mm256_add_epi8(_mm256_shuffle_epi8(table, _mm256_and_si256(x, low)),
                                      _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(x, 4), low)));
 }
+typedef int32_t signs_i4 __attribute__((vector_size(16), aligned(4), may_alias));
 #define VEC signs_v4
+#define NARROW signs_i4
 #define LANES 4
 #define SPREAD(word) ((signs_v4)_mm256_set1_epi64x((long long)(word)))
 #define COUNT(v) signs_nibbles(v)
@@ -88,7 +94,9 @@ SC_INLINE signs_v4 signs_nibbles(signs_v4 v) {
 #elif defined __ARM_NEON && !defined SC_PORTABLE
 #define ROWS 2
 typedef uint64_t signs_v2 __attribute__((vector_size(16), aligned(8), may_alias));
+typedef int32_t signs_i2 __attribute__((vector_size(8), aligned(4), may_alias));
 #define VEC signs_v2
+#define NARROW signs_i2
 #define LANES 2
 #define SPREAD(word) ((signs_v2){(word), (word)})
 #define COUNT(v) ((signs_v2)vcntq_u8((uint8x16_t)(v)))
@@ -97,7 +105,9 @@ typedef uint64_t signs_v2 __attribute__((vector_size(16), aligned(8), may_alias)
 #else
 #define ROWS 2
 typedef uint64_t signs_v1 __attribute__((vector_size(8), aligned(8), may_alias));
+typedef int32_t signs_i1 __attribute__((vector_size(4), aligned(4), may_alias));
 #define VEC signs_v1
+#define NARROW signs_i1
 #define LANES 1
 #define SPREAD(word) ((signs_v1){(word)})
 #define COUNT(v) ((signs_v1){(uint64_t)__builtin_popcountll((v)[0])})
@@ -105,6 +115,7 @@ typedef uint64_t signs_v1 __attribute__((vector_size(8), aligned(8), may_alias))
 #define CHUNK INT64_MAX
 #endif
 #define LOAD(from) (*(const VEC *)(const void *)(from))
+#define DIFFERENT(row, filter, present) (((row) ^ (filter)) & (present))
 #include "sc_signs_tile.inc"
 static signs_tile *signs_best_tile(void) { return signs_tile_bytes; }
 #endif
@@ -113,6 +124,8 @@ enum { SIGNS_TILE_ROWS = ROWS, SIGNS_TILE_BLOCKS = BLOCKS };
 #undef TARGET
 #undef VEC
 #undef LANES
+#undef NARROW
+#undef DIFFERENT
 #undef LOAD
 #undef SPREAD
 #undef COUNT
@@ -347,6 +360,7 @@ typedef struct signs_product {
     int64_t x_image, x_line, x_pixel;                         /* words */
     int64_t image, pixel, filter;
     int64_t groups, chunk;
+    const int32_t *present; /* of each pixel; NULL unless SIGNS_MASKED */
     float *out;
 } signs_product;
 
@@ -363,18 +377,31 @@ static int32_t signs_present(const signs_walk *s, const uint64_t *x) {
     return (int32_t)n;
 }
 
+static void signs_count_present(void *arg, int64_t begin, int64_t end, int worker) {
+    const signs_product *p = arg;
+    (void)worker;
+    for (int64_t q = begin; q < end; q++) ((int32_t *)(uintptr_t)p->present)[q] = signs_present(&p->walk, signs_pixel(p, q));
+}
+
 static void signs_store(const signs_product *p, int64_t q, int rows, int64_t first, int filters, const signs_counts *counts,
                         const signs_counts *places, const int32_t *present) {
-    float *to[SIGNS_ROWS];
-    for (int r = 0; r < rows; r++) to[r] = p->out + (q + r) / p->plane * p->image + (q + r) % p->plane * p->pixel + first * p->filter;
-    if (p->filter == 1)
-        for (int r = 0; r < rows; r++)
-            for (int f = 0; f < filters; f++)
-                to[r][f] = (float)((p->mode == SIGNS_TERNARY ? places->of[r][f] : present[r]) - 2 * counts->of[r][f]);
-    else
-        for (int f = 0; f < filters; f++)
-            for (int r = 0; r < rows; r++)
-                to[r][f * p->filter] = (float)((p->mode == SIGNS_TERNARY ? places->of[r][f] : present[r]) - 2 * counts->of[r][f]);
+    enum { FILTERS = SIGNS_BLOCKS * SIGNS_BLOCK };
+    float sums[SIGNS_ROWS][FILTERS], *out = p->out + q / p->plane * p->image + q % p->plane * p->pixel + first * p->filter;
+    for (int r = 0; r < rows; r++)
+        for (int f = 0; f < FILTERS; f++)
+            sums[r][f] = (float)(int32_t)((p->mode == SIGNS_TERNARY ? (uint32_t)places->of[r][f] : (uint32_t)present[r]) -
+                                         2 * (uint32_t)counts->of[r][f]);
+    if (p->pixel == 1 && rows == SIGNS_ROWS && q % p->plane + rows <= p->plane) {
+        for (int f = 0; f < filters; f++, out += p->filter)
+            for (int r = 0; r < SIGNS_ROWS; r++) out[r] = sums[r][f];
+        return;
+    }
+    for (int r = 0; r < rows; r++) {
+        out = p->out + (q + r) / p->plane * p->image + (q + r) % p->plane * p->pixel + first * p->filter;
+        if (p->filter == 1 && filters == FILTERS) memcpy(out, sums[r], sizeof sums[r]);
+        else
+            for (int f = 0; f < filters; f++) out[f * p->filter] = sums[r][f];
+    }
 }
 
 static void signs_multiply_some(void *arg, int64_t begin, int64_t end, int worker) {
@@ -393,7 +420,7 @@ static void signs_multiply_some(void *arg, int64_t begin, int64_t end, int worke
             signs_counts counts, places;
             for (int r = 0; r < rows; r++) {
                 x[r] = signs_pixel(p, q + r);
-                present[r] = p->mode == SIGNS_MASKED ? signs_present(&p->walk, x[r]) : (int32_t)p->terms;
+                present[r] = p->present ? p->present[q + r] : (int32_t)p->terms;
             }
             p->tile(&p->walk, p->mode, rows, blocks, x, p->w + block * p->walk.block, &counts, &places);
             signs_store(p, q, rows, first, filters, &counts, &places, present);
@@ -403,7 +430,7 @@ static void signs_multiply_some(void *arg, int64_t begin, int64_t end, int worke
 
 /* Compute a product whose sizes are given. x and w: signs. */
 static int signs_multiply(sc_ctx *cx, signs_product *p, const sc_tensor *x, const sc_tensor *w, int64_t area, sc_tensor *out) {
-    sc_tensor *ones = NULL;
+    sc_tensor *ones = NULL, *present = NULL;
     p->x = x->data, p->w = w->data, p->out = out->data, p->tile = signs_best_tile();
     p->walk.block = area * p->walk.words * SIGNS_BLOCK;
     p->walk.filters_plane = w->numel / 2;
@@ -424,9 +451,16 @@ static int signs_multiply(sc_ctx *cx, signs_product *p, const sc_tensor *x, cons
     p->groups = signs_divide_up(p->blocks, SIGNS_TILE_BLOCKS);
     int64_t bytes = p->walk.words * 8 * (p->mode == SIGNS_PLAIN ? 1 : 2), rows = SIGNS_CHUNK_BYTES / (bytes ? bytes : 1);
     p->chunk = rows < SIGNS_ROWS ? SIGNS_ROWS : rows / SIGNS_ROWS * SIGNS_ROWS;
+    if (p->mode == SIGNS_MASKED) {
+        present = sc_empty(cx, SC_I32, 1, &p->count);
+        if (!present) return -1;
+        p->present = present->data;
+        sc_parallel(cx, p->count, 64, (double)p->count * (double)p->walk.block / 8, signs_count_present, p);
+    }
     double words = (double)p->count * (double)p->blocks * (double)p->walk.block;
     sc_parallel(cx, signs_divide_up(p->count, p->chunk) * p->groups, 1, words / 8, signs_multiply_some, p);
     sc_release(cx, ones);
+    sc_release(cx, present);
     return 0;
 }
 

@@ -13,6 +13,7 @@ from scriptc.backend_c.emit import CProgram, emit_program
 from scriptc.driver.garbage_collector import collector_paused
 from scriptc.driver.options import Options
 from scriptc.driver.pipeline import differentiate_inside, run_passes
+from scriptc.driver.stored_signs import StoredSigns
 from scriptc.driver.streams import Streamed, StreamRequest, streamed
 from scriptc.driver.target import Target
 from scriptc.frontend.entry import Entry, read
@@ -45,6 +46,7 @@ class TranslatedPackage:
     slots: the state that some entry uses. The target of a slot that no entry sets is None.
     uses: for each entry the numbers of the slots that it uses, in order.
     streams: for each entry how it takes chunks, None if it does not.
+    computed: the weights that the build has computed from others, by name.
     """
 
     entries: tuple[Entry, ...]
@@ -53,6 +55,7 @@ class TranslatedPackage:
     slots: tuple[Kept, ...]
     uses: tuple[tuple[int, ...], ...]
     streams: tuple[Streamed | None, ...]
+    computed: Mapping[str, torch.Tensor]
 
     def functions(self) -> list[Func]:
         """Return the IR functions of the entries."""
@@ -75,12 +78,15 @@ def translate_package(
             differentiate_inside(entry.module, options)
     entries, module = _linked(name, entries)
     with _faults_at(module):
-        run_passes(module, options)
+        late = {each.name: each for entry in entries for each in entry.tensors}
+        signs = StoredSigns(lambda name: tensor_of(late[name]))
+        run_passes(module, options, after=signs.after_pass if options.freeze else None)
+        signs.drop_unread(module)
         slots, uses = _used_slots(entries, [module.funcs[name] for name in module.entries])
         program = emit_program(
             module, debug=options.debug, profile=options.profile, flush_denormals=options.flush_denormals, path=path
         )
-    return TranslatedPackage(tuple(entries), module, program, slots, uses, tuple(streams))
+    return TranslatedPackage(tuple(entries), module, program, slots, uses, tuple(streams), signs.made)
 
 
 class _faults_at:

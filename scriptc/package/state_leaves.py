@@ -22,7 +22,7 @@ from scriptc.ir.types import NEVER, ListType, Names, TensorType
 
 def weights(package: TranslatedPackage) -> tuple[Weight, ...]:
     """Return the values of the weights, in the order of the program."""
-    tensors = {late.name: tensor_of(late) for entry in package.entries for late in entry.tensors}
+    tensors = {late.name: tensor_of(late) for entry in package.entries for late in entry.tensors} | dict(package.computed)
     return tuple(_values(name, tensors[name]) for name in package.program.params)
 
 
@@ -174,7 +174,7 @@ def _refuse_shared(package: TranslatedPackage, written: Sequence[Loc | None]) ->
     """
     held = [_Held(s.name, t, i) for i, s in enumerate(package.slots) for value in s.initial for t in _tensors_in(value)]
     late = {late.name: late for entry in package.entries for late in entry.tensors}
-    held += [_Held(name, tensor_of(late[name]), -1) for name in package.program.params]
+    held += [_Held(name, tensor_of(late[name]), -1) for name in package.program.params if name in late]
     for a, b in combinations(held, 2):
         loc = next((written[x.number] for x in (a, b) if x.number >= 0 and written[x.number]), None)
         if loc is not None and a.shares_memory(b):
