@@ -12,10 +12,11 @@ from test_aot import cmake_tool
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TARGETS = {"rnn": "model", "mnist": "small", "custom_add": "custom_add", "lstm_cell": "model", "decode": "model",
-           "train_char_rnn": "model", "train_cells": "model", "train_word_lm": "model"}  # fmt: skip
+           "train_char_rnn": "model", "train_cells": "model", "train_word_lm": "model", "binary_digits": "model"}  # fmt: skip
 SHORTLY = {
     "train_cells": ["--steps", "12", "--cells", "LSTM", "minGRU"],
     "train_word_lm": ["--steps", "8", "--words", "1000"],
+    "binary_digits": ["--epochs", "2"],
 }  # the options of examples that take longer by default
 IN_C = {
     "train_char_rnn": ["--steps", "8"],
@@ -28,7 +29,7 @@ def test_all_are_listed() -> None:
     assert sorted(TARGETS) == sorted(path.stem for path in EXAMPLES.glob("*.py"))
 
 
-@pytest.mark.parametrize("name", sweep(TARGETS, *(TARGETS.keys() - {"train_cells", "train_word_lm"})))
+@pytest.mark.parametrize("name", sweep(TARGETS, *(TARGETS.keys() - {"train_cells", "train_word_lm", "binary_digits"})))
 def test_runs(name: str, tmp_path: Path) -> None:
     done = fresh_python.run([EXAMPLES / f"{name}.py", *SHORTLY.get(name, [])], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -54,7 +55,19 @@ def test_trains_in_a_program_without_python(name: str, tmp_path: Path) -> None:
     assert "in C" in done.stdout and "close" in done.stdout
 
 
-@pytest.mark.parametrize("name", sweep(TARGETS, *(TARGETS.keys() - {"mnist"})))
+@pytest.mark.slow
+def test_binary_digits_in_c(tmp_path: Path) -> None:
+    """The C program classifies every held-out image as eager does, and the accuracy is that of the example's page."""
+    pytest.importorskip("sklearn")
+    env = {**os.environ, "PATH": f"{Path(cmake_tool('cmake')).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = fresh_python.run([EXAMPLES / "binary_digits.py", "--epochs", "10", "--package"], cwd=tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    found = {line.split(":")[0]: float(line.split()[1].rstrip("%")) for line in done.stdout.splitlines() if "held-out" in line}
+    assert found["mlp"] >= 94 and found["convolutional"] >= 96
+    assert done.stdout.count("equal for all 599 images") == 2
+
+
+@pytest.mark.parametrize("name", sweep(TARGETS, *(TARGETS.keys() - {"mnist", "binary_digits"})))
 def test_is_a_target(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     from scriptc.cli import main
 

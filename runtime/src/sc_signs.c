@@ -24,6 +24,8 @@ typedef void signs_tile(const signs_walk *s, int mode, int rows, int blocks, con
 
 /* ---- ways to count bits ---- */
 
+#define SIGNS_UNROLL _Pragma("GCC unroll 8") /* so that sums stay in registers */
+
 #define ROWS SIGNS_ROWS
 #define BLOCKS SIGNS_BLOCKS
 #if defined __AVX512BW__ && !defined SC_PORTABLE
@@ -377,6 +379,27 @@ static int32_t signs_present(const signs_walk *s, const uint64_t *x) {
     return (int32_t)n;
 }
 
+typedef float signs_f8 __attribute__((vector_size(32)));
+
+/* Exchange rows and columns. */
+SC_INLINE void signs_transpose(signs_f8 *v) {
+    signs_f8 a[8];
+    for (int i = 0; i < 8; i += 2) {
+        a[i] = __builtin_shufflevector(v[i], v[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        a[i + 1] = __builtin_shufflevector(v[i], v[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    for (int i = 0; i < 8; i++) {
+        int at = i / 4 * 4 + i % 2;
+        v[i] = i % 4 < 2 ? __builtin_shufflevector(a[at], a[at + 2], 0, 1, 8, 9, 4, 5, 12, 13)
+                         : __builtin_shufflevector(a[at], a[at + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+    for (int i = 0; i < 4; i++) {
+        a[i] = __builtin_shufflevector(v[i], v[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        a[i + 4] = __builtin_shufflevector(v[i], v[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+    for (int i = 0; i < 8; i++) v[i] = a[i];
+}
+
 static void signs_count_present(void *arg, int64_t begin, int64_t end, int worker) {
     const signs_product *p = arg;
     (void)worker;
@@ -392,8 +415,12 @@ static void signs_store(const signs_product *p, int64_t q, int rows, int64_t fir
             sums[r][f] = (float)(int32_t)((p->mode == SIGNS_TERNARY ? (uint32_t)places->of[r][f] : (uint32_t)present[r]) -
                                          2 * (uint32_t)counts->of[r][f]);
     if (p->pixel == 1 && rows == SIGNS_ROWS && q % p->plane + rows <= p->plane) {
-        for (int f = 0; f < filters; f++, out += p->filter)
-            for (int r = 0; r < SIGNS_ROWS; r++) out[r] = sums[r][f];
+        for (int f = 0; f < FILTERS && f < filters; f += SIGNS_BLOCK) {
+            signs_f8 lines[SIGNS_BLOCK];
+            for (int r = 0; r < SIGNS_ROWS; r++) memcpy(&lines[r], &sums[r][f], sizeof lines[r]);
+            signs_transpose(lines);
+            for (int i = 0; i < SIGNS_BLOCK && f + i < filters; i++, out += p->filter) memcpy(out, &lines[i], sizeof lines[i]);
+        }
         return;
     }
     for (int r = 0; r < rows; r++) {
@@ -413,7 +440,9 @@ static void signs_multiply_some(void *arg, int64_t begin, int64_t end, int worke
         int blocks = (int)(p->blocks - block < SIGNS_TILE_BLOCKS ? p->blocks - block : SIGNS_TILE_BLOCKS);
         int64_t left = p->filters - first;
         int filters = (int)(left < blocks * SIGNS_BLOCK ? left : blocks * SIGNS_BLOCK);
-        for (int64_t q = from; q < to; q += SIGNS_TILE_ROWS) {
+        for (int64_t at = from; at < to; at += SIGNS_TILE_ROWS) {
+            /* the last tile overlaps the one before, so that it is whole */
+            int64_t q = to - at < SIGNS_TILE_ROWS && to - from >= SIGNS_TILE_ROWS ? to - SIGNS_TILE_ROWS : at;
             int rows = (int)(to - q < SIGNS_TILE_ROWS ? to - q : SIGNS_TILE_ROWS);
             const uint64_t *x[SIGNS_ROWS];
             int32_t present[SIGNS_ROWS];
