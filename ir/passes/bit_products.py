@@ -9,7 +9,8 @@
 
 The values of both operands decide (ir/value_sets.py), and no name. A factor of all elements, or of each filter, is taken out of
 an operand, and multiplies the sums: %x = mul(%s, %a). The sums are exact integers, as eager's are while they have fewer than
-2^24 terms; a factor or a bias is rounded once, behind the sum.
+2^24 terms; a factor or a bias is rounded once, behind the sum, where eager rounds each term. Factors that are Python numbers
+are finite.
 
 Taken are float32 `linear`, `matmul` by a matrix, and `conv2d` of one group and a batch of images, by weights of known sizes.
 `signs.image` raises the errors of the convolution; the check of a linear stays, and asks a tensor of the weight's sizes.
@@ -18,6 +19,7 @@ Taken are float32 `linear`, `matmul` by a matrix, and `conv2d` of one group and 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 
 from scriptc.ir.analysis import is_written
 from scriptc.ir.builder import Builder
@@ -55,13 +57,15 @@ class _Products:
 
     def _is_factor(self, op: Op, i: int, filters: int | None) -> bool:
         """Return whether operand i of a product is a number for all elements, or one for each filter of a weight."""
-        if op.name == "div" and i == 0:
-            return False
         factor, other = op.operands[i], op.operands[1 - i]
         if not isinstance(other.type, TensorType) or other.type != op.result.type:
             return False
         if not isinstance(factor.type, TensorType):
-            return isinstance(constant(factor), (int, float))
+            number = constant(factor)
+            is_number = isinstance(number, (int, float)) and isfinite(number)
+            return is_number and (op.name == "mul" or (i == 1 and number != 0))
+        if op.name == "div":
+            return False
         sizes = known_sizes(factor)
         if sizes is None or factor.type.dtype != "f32" or is_written_near(factor):
             return False
