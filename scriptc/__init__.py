@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scriptc.backend_c.toolchain import BuildError, ToolchainError
     from scriptc.driver.options import CompileOptions
     from scriptc.extensions.api import create_extension, extension
+    from scriptc.frontend.source.providers import register_source
     from scriptc.ir.errors import CompileError, InternalError
     from scriptc.version import __version__ as __version__
 
@@ -48,12 +49,14 @@ _DEFINED_IN = {
     "explain": "scriptc.api.explain",
     "extension": "scriptc.extensions.api",
     "load": "scriptc.api.load",
+    "register_source": "scriptc.frontend.source.providers",
     "signatures": "scriptc.api.signatures",
     "__version__": "scriptc.version",
 }
 __all__ = [
     "BuildError", "CompileError", "CompileOptions", "Compiled", "ExtensionError", "InternalError", "ToolchainError",
-    "build", "compare", "compile", "create_extension", "explain", "extension", "load", "signatures",
+    "build", "compare", "compile", "create_extension", "explain", "extension", "load", "register_source",
+    "signatures",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any name

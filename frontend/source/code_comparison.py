@@ -112,7 +112,7 @@ def _without_surroundings(node: FunctionNode) -> FunctionNode:
 def classes_around(node: FunctionNode, code: CodeType) -> Iterator[str | None]:
     """Yield the names of classes that may be around a function, None for no class. Private names in the code contain
     the name."""
-    mangled = {n for n in _all_names(code) if n[:1] == "_" and "__" in n[1:] and n[-2:] != "__"}
+    mangled = {n for n in all_names(code) if n[:1] == "_" and "__" in n[1:] and n[-2:] != "__"}
     private = {name for _, _, name in private_names(node)} if mangled else ()
     found = {n.removesuffix(p)[1:] for n in mangled for p in private if n.endswith(p)}
     yield from sorted(found - {""})
@@ -157,7 +157,7 @@ def _imported(code: CodeType) -> set[str]:
     if sys.version_info < (3, 11):
         return set()
     uses = set(_attribute_uses(code))
-    if "super" in _all_names(code):
+    if "super" in all_names(code):
         uses.add(("super", False))
     return {name for name, is_method in uses if not is_method and (name, True) not in uses}
 
@@ -190,11 +190,11 @@ def _loaded(code: CodeType, op: int, arg: int) -> str:
     return name
 
 
-def _all_names(code: CodeType) -> Iterator[str]:
+def all_names(code: CodeType) -> Iterator[str]:
     yield from (*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars)
     for const in code.co_consts:
         if isinstance(const, CodeType):
-            yield from _all_names(const)
+            yield from all_names(const)
 
 
 # ---- the exact comparison ----
@@ -257,7 +257,7 @@ def is_rewritten(found: CodeType, code: CodeType, node: FunctionNode) -> bool:
         return False
     begin = first_line(node)
     text, own = list(_tokens(found, begin)), list(_tokens(code, code.co_firstlineno))
-    has_marks = not all(map(_can_be_spelled, _all_names(code)))
+    has_marks = not all(map(_can_be_spelled, all_names(code)))
     changed = _lines_of_asserts(node, begin) if has_marks else frozenset()
     return _by_line(text, changed) == _by_line(own, changed) or _is_checked(text, own, node)
 

@@ -63,12 +63,16 @@ def source_of(func: FunctionType) -> Source:
 
 
 def _read(code: CodeType, func: FunctionType) -> Source:
+    from scriptc.frontend.source.providers import ProviderError
     from scriptc.frontend.source.search import find_function
     from scriptc.frontend.source.texts import texts_of
 
     name, file = func.__qualname__, code.co_filename
     texts = list(texts_of(code, func.__globals__))
-    found = find_function(texts, code, func)
+    try:
+        found = find_function(texts, code, func)
+    except ProviderError as e:
+        raise SourceError(f"{name} cannot be read: {e}") from e
     if found is not None:
         node, text = found
         if isinstance(node, ast.AsyncFunctionDef):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import sys
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.machinery import SourceFileLoader
 from types import CodeType, FunctionType
 
@@ -18,7 +19,9 @@ from scriptc.frontend.source.code_comparison import (
     is_rewritten,
     make_private,
 )
+from scriptc.frontend.source.counted_names import take_numbers, without_number
 from scriptc.frontend.source.nodes import all_nodes
+from scriptc.frontend.source.providers import ProviderError, provided_tree
 from scriptc.frontend.source.texts import Text
 
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -28,15 +31,25 @@ Match = tuple[AnyFunction, str | None]
 def find_function(texts: list[Text], code: CodeType, func: FunctionType) -> tuple[AnyFunction, Text] | None:
     """Return the node of a function and its text; None if no text compiles to the function's code.
 
-    Names in the node that are private to a class have the mangled form of the code.
+    Names in the node that are private to a class have the mangled form of the code. Raises ProviderError if the provider of
+    a text cannot parse it, and no other text is the function's.
     """
-    for search in _in_place, _anywhere, _loaded, _rewritten:
+    failed: ProviderError | None = None
+    for search in _in_place, _anywhere, _loaded, _rewritten, _provided:
         for text in texts:
-            node, owner = search(text, code, func) or (None, None)
+            if (text.provider is not None) != (search is _provided):
+                continue
+            try:
+                node, owner = search(text, code, func) or (None, None)
+            except ProviderError as e:
+                failed = e
+                continue
             if node is not None:
                 if not isinstance(node, ast.AsyncFunctionDef):
                     make_private(node, owner)
                 return node, text
+    if failed is not None:
+        raise failed
     return None
 
 
@@ -77,11 +90,32 @@ def _rewritten(text: Text, code: CodeType, func: FunctionType) -> Match | None:
     return None
 
 
+def _provided(text: Text, code: CodeType, func: FunctionType) -> Match | None:
+    """Search the tree that the provider of the text makes.
+
+    Later searches get the same tree, and callers change what they find. So the result is a copy.
+    """
+    assert text.provider is not None
+    tree = provided_tree(text.provider, "".join(text.lines), text.file, func.__globals__)
+    nodes = [copy.deepcopy(n) for n in _named_alike(tree, code, without_number)]
+    found = _compiling_to(code, nodes)
+    if found is None:
+        for node in nodes:
+            take_numbers(node, code)
+        found = _compiling_to(code, nodes)
+    return found
+
+
 def _compiling_to(code: CodeType, nodes: Iterable[AnyFunction]) -> Match | None:
     found = [(n, made, owner) for n in nodes for made, owner in _compiled(n, code) if equal_code(made, code)]
     if len(found) > 1 and sys.version_info >= (3, 11):  # several equal lambdas
-        found = [f for f in found if [*f[1].co_positions()] == [*code.co_positions()]] or found
+        found = [f for f in found if _ends(f[1]) == _ends(code)] or found
     return (found[0][0], found[0][2]) if found else None
+
+
+def _ends(code: CodeType) -> list[tuple[int | None, ...]]:
+    """Return where the text of each instruction ends. Compilers of other languages count other first columns."""
+    return [(end_line, end) for _, end_line, _, end in code.co_positions()]  # type: ignore[attr-defined, unused-ignore]
 
 
 def _compiled(node: AnyFunction, code: CodeType) -> list[tuple[CodeType, str | None]]:
@@ -112,11 +146,11 @@ def _block(text: Text, code: CodeType) -> list[AnyFunction]:
     return [n for n in found if first_line(n) == first]
 
 
-def _named_alike(tree: ast.Module, code: CodeType) -> list[AnyFunction]:
+def _named_alike(tree: ast.Module, code: CodeType, spelled: Callable[[str], str] = str) -> list[AnyFunction]:
     """Return the functions of a tree that have the name of a code object, ordered by their distance from its first
-    line."""
-    own = code.co_name.rpartition(".")[2]  # the code's name may include the class
-    nodes = [n for n in all_nodes(tree) if isinstance(n, AnyFunction) and getattr(n, "name", "<lambda>") == own]
+    line. `spelled` maps names to what is compared."""
+    own = spelled(code.co_name.rpartition(".")[2])  # the code's name may include the class
+    nodes = [n for n in all_nodes(tree) if isinstance(n, AnyFunction) and spelled(getattr(n, "name", "<lambda>")) == own]
     return sorted(nodes, key=lambda n: abs(first_line(n) - code.co_firstlineno))
 
 

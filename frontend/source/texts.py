@@ -12,6 +12,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from scriptc.frontend.source.exported_guards import guards_text
+from scriptc.frontend.source.providers import Provider, provider_of
 
 
 class Text(NamedTuple):
@@ -19,12 +20,14 @@ class Text(NamedTuple):
 
     entry: the entry for linecache under that name, so that errors show these lines; None if linecache has one.
     is_guess: nothing names the text as the function's.
+    provider: the function that parses the text; None for Python's text.
     """
 
     file: str
     lines: list[str]
     entry: tuple[Any, ...] | None = None
     is_guess: bool = False
+    provider: Provider | None = None
 
     def show(self) -> None:
         """Enter these lines into linecache."""
@@ -77,14 +80,16 @@ def texts_of(code: CodeType, namespace: dict[str, Any]) -> Iterator[Text]:
     namespace: the globals of the function, which tell how its module was loaded.
     """
     file = code.co_filename
-    yield from [given.text for given in [*_given.values()][::-1] if file in given.files]
+    provider = provider_of(file)
+    given = [g.text for g in [*_given.values()][::-1] if file in g.files]
+    yield from (text._replace(provider=provider) for text in given)
     before = linecache.cache.get(file)
     linecache.checkcache(file)
     lines = linecache.getlines(file, namespace)
     if lines:
-        yield Text(file, lines)
+        yield Text(file, lines, provider=provider)
     if before is not None and len(before) > 1 and before[2] != lines:
-        yield Text(file, before[2], before)
+        yield Text(file, before[2], before, provider=provider)
     yield from (_unfiled(f"<source of {code.co_name}>", text, True) for text in _typed(code))
     if (text := guards_text(code, namespace)) is not None:
         yield _unfiled(f"<guards {next(_numbers)} of torch.export>", text, True)

@@ -27,7 +27,7 @@ class Located:
         self.name = _as_source(name)
         if not colon or not path or not self.name:
             raise UserError(f"a target is file.py:Name or package.module:Name, not {text!r}")
-        self.module = _from_file(Path(path)) if path.endswith(".py") else _from_name(path)
+        self.module = _from_file(Path(path)) if _is_file(path) else _from_name(path)
         self.found: Any = self.module
         for part in self.name.split("."):
             if not hasattr(self.found, part):
@@ -114,10 +114,21 @@ def _as_source(argument: str) -> str:
     return argument.encode(errors="surrogateescape").decode(errors="replace")
 
 
+def _is_file(path: str) -> bool:
+    from scriptc.frontend.source.providers import is_source_file
+
+    return is_source_file(path)
+
+
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise UserError(f"there is no file {path}")
     sys.path.insert(0, str(path.parent.resolve()))
+    if path.suffix == ".hy":
+        try:
+            importlib.import_module("hy")  # it lets Python import files of this suffix
+        except ImportError as error:
+            raise UserError(f"{path} needs the package hy: pip install 'scriptc[hy]'") from error
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

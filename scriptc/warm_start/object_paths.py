@@ -33,6 +33,7 @@ import torch
 
 from scriptc.driver.target import Target
 from scriptc.frontend.environment.host_objects import is_instance, is_library
+from scriptc.frontend.source.providers import is_source_file
 
 Step = tuple[Any, ...]
 Steps = tuple[Step, ...]
@@ -350,5 +351,5 @@ def _file_of_module(name: str) -> Iterator[str]:
         if getattr(sys.modules.get(name), "__spec__", None) is not None:  # a built-in module
             return
         raise Nameless(f"a module without a file, {name}")
-    if found.endswith(".py"):
+    if is_source_file(found):
         yield found
