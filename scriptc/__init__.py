@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scriptc.extensions.api import create_extension, extension
     from scriptc.frontend.source.providers import register_source
     from scriptc.ir.errors import CompileError, InternalError
+    from scriptc.onnx.reading import from_onnx
     from scriptc.version import __version__ as __version__
 
 if sys.platform == "win32":
@@ -48,6 +49,7 @@ _DEFINED_IN = {
     "create_extension": "scriptc.extensions.api",
     "explain": "scriptc.api.explain",
     "extension": "scriptc.extensions.api",
+    "from_onnx": "scriptc.onnx.reading",
     "load": "scriptc.api.load",
     "register_source": "scriptc.frontend.source.providers",
     "signatures": "scriptc.api.signatures",
@@ -55,7 +57,7 @@ _DEFINED_IN = {
 }
 __all__ = [
     "BuildError", "CompileError", "CompileOptions", "Compiled", "ExtensionError", "InternalError", "ToolchainError",
-    "build", "compare", "compile", "create_extension", "explain", "extension", "load", "register_source",
+    "build", "compare", "compile", "create_extension", "explain", "extension", "from_onnx", "load", "register_source",
     "signatures",
 ]  # fmt: skip
 

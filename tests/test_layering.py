@@ -28,7 +28,7 @@ MAY_IMPORT = {  # by folder: folders of ours beside itself
     "scriptc": set(PACKAGES),
 }
 FOLDERS_OF_SCRIPTC = (
-    "extensions", "driver", "warm_start", "dispatch", "inspect", "operators", "package", "api", "cli", "dynamo",
+    "extensions", "driver", "warm_start", "dispatch", "inspect", "operators", "package", "api", "onnx", "cli", "dynamo",
 )  # fmt: skip
 CODE = {".py", ".c", ".h", ".hpp", ".inc", ".lark"}
 CODE_FOLDERS = [*PACKAGES, "tests", "benchmarks", "examples"]

@@ -1,0 +1,1 @@
+"""ONNX files read into Python. Importing this package needs neither `onnx` nor torch."""

@@ -1,0 +1,179 @@
+"""Operators of ONNX that take several lines of torch: plain torch code, which generated modules call."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def truncated_quotient(a, b):
+    """Return the quotient of two ints, rounded toward zero."""
+    q = abs(a) // abs(b)
+    return q if (a < 0) == (b < 0) else -q
+
+
+def divide(a, b):
+    if a.is_floating_point():
+        return a / b
+    return torch.div(a, b, rounding_mode="trunc")
+
+
+def softplus(x: Tensor) -> Tensor:
+    return torch.logaddexp(x, torch.zeros_like(x))
+
+
+def shrink(x: Tensor, bias: float, lambd: float) -> Tensor:
+    return torch.where(x < -lambd, x + bias, torch.where(x > lambd, x - bias, torch.zeros_like(x))).to(x.dtype)
+
+
+def reshape(x: Tensor, shape) -> Tensor:
+    """Reshape; a size of 0 keeps the size of `x`."""
+    return x.reshape([x.shape[i] if size == 0 else size for i, size in enumerate(shape)])
+
+
+def flatten(x: Tensor, axis: int) -> Tensor:
+    first = 1
+    for size in x.shape[: axis if axis >= 0 else axis + x.dim()]:
+        first = first * size
+    rest = 1
+    for size in x.shape[axis if axis >= 0 else axis + x.dim() :]:
+        rest = rest * size
+    return x.reshape(first, rest)
+
+
+def reversed_dims(x: Tensor) -> Tensor:
+    return x.permute(tuple(range(x.dim() - 1, -1, -1)))
+
+
+def unsqueeze(x: Tensor, axes) -> Tensor:
+    rank = x.dim() + len(axes)
+    for at in range(rank):
+        for axis in axes:
+            if axis == at or axis + rank == at:
+                x = x.unsqueeze(at)
+    return x
+
+
+def expand(x: Tensor, shape) -> Tensor:
+    return x * torch.ones(shape, dtype=x.dtype) if x.dtype != torch.bool else x & torch.ones(shape, dtype=torch.bool)
+
+
+def gather(x: Tensor, indices: Tensor, axis: int) -> Tensor:
+    at = axis if axis >= 0 else axis + x.dim()
+    flat = indices.reshape(-1).to(torch.int64)
+    flat = torch.where(flat < 0, flat + x.shape[at], flat)
+    return x.index_select(at, flat).reshape(x.shape[:at] + indices.shape + x.shape[at + 1 :])
+
+
+def gather_elements(x: Tensor, indices: Tensor, axis: int) -> Tensor:
+    at = indices.to(torch.int64)
+    return torch.gather(x, axis, torch.where(at < 0, at + x.shape[axis], at))
+
+
+def slices(x: Tensor, starts, ends, axes=None, steps=None) -> Tensor:
+    """Slice as ONNX does: bounds are clamped, and a step may be negative."""
+    for i in range(len(starts)):
+        axis = i if axes is None else axes[i]
+        step = 1 if steps is None else steps[i]
+        size = x.shape[axis]
+        start = starts[i] + size if starts[i] < 0 else starts[i]
+        end = ends[i] + size if ends[i] < 0 else ends[i]
+        if step > 0:
+            at = torch.arange(min(max(start, 0), size), max(min(max(end, 0), size), min(max(start, 0), size)), step)
+        else:
+            first = min(max(start, -1), size - 1)
+            at = torch.arange(first, min(max(end, -1), first), step)
+        x = x.index_select(axis, at)
+    return x
+
+
+def float_range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
+    count = max(int(torch.ceil((limit - start) / delta)), 0)
+    return start + torch.arange(count).to(start.dtype) * delta
+
+
+def _axes(x: Tensor, axes):
+    return tuple(range(x.dim())) if len(axes) == 0 else tuple(axes)
+
+
+def reduce_sum(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
+    return x if noop and len(axes) == 0 else torch.sum(x, _axes(x, axes), keepdim=keep, dtype=x.dtype)
+
+
+def reduce_mean(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
+    return x if noop and len(axes) == 0 else torch.mean(x, _axes(x, axes), keepdim=keep)
+
+
+def reduce_amax(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
+    return x if noop and len(axes) == 0 else torch.amax(x, _axes(x, axes), keepdim=keep)
+
+
+def reduce_amin(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
+    return x if noop and len(axes) == 0 else torch.amin(x, _axes(x, axes), keepdim=keep)
+
+
+def reduce_prod(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
+    if noop and len(axes) == 0:
+        return x
+    wanted = [axis if axis >= 0 else axis + x.dim() for axis in _axes(x, axes)]
+    for axis in range(x.dim() - 1, -1, -1):
+        if axis in wanted:
+            x = torch.prod(x, axis, keepdim=keep, dtype=x.dtype)
+    return x
+
+
+def reduce_l1(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
+    return reduce_sum(torch.abs(x), axes, keep, noop)
+
+
+def reduce_l2(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
+    return torch.sqrt(reduce_sum(x * x, axes, keep, noop))
+
+
+def reduce_log_sum(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
+    return torch.log(reduce_sum(x, axes, keep, noop))
+
+
+def reduce_log_sum_exp(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
+    return x if noop and len(axes) == 0 else torch.logsumexp(x, _axes(x, axes), keepdim=keep)
+
+
+def reduce_sum_square(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
+    return reduce_sum(x * x, axes, keep, noop)
+
+
+def hardmax(x: Tensor, axis: int) -> Tensor:
+    return torch.zeros_like(x).scatter(axis, torch.argmax(x, axis, keepdim=True), 1.0)
+
+
+def top_k(x: Tensor, k: int, axis: int, largest: bool):
+    values, indices = torch.topk(x, k, axis, largest)
+    return values, indices
+
+
+def max_pool(x: Tensor, kernel, strides, dilations, pads, auto_pad: str, ceil: bool) -> Tensor:
+    rank = len(kernel)
+    if auto_pad not in ("NOTSET", "VALID") or pads[:rank] != pads[rank:]:
+        raise NotImplementedError("MaxPool with uneven pads")
+    if rank == 1:
+        return torch.nn.functional.max_pool1d(x, kernel, strides, pads[:rank], dilations, ceil)
+    if rank == 2:
+        return torch.nn.functional.max_pool2d(x, kernel, strides, pads[:rank], dilations, ceil)
+    return torch.nn.functional.max_pool3d(x, kernel, strides, pads[:rank], dilations, ceil)
+
+
+def global_average_pool(x: Tensor) -> Tensor:
+    return torch.mean(x, tuple(range(2, x.dim())), keepdim=True)
+
+
+def global_max_pool(x: Tensor) -> Tensor:
+    return torch.amax(x, tuple(range(2, x.dim())), keepdim=True)
+
+
+def batch_norm(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, epsilon: float) -> Tensor:
+    return torch.nn.functional.batch_norm(x, mean, variance, scale, bias, False, 0.0, epsilon)
+
+
+def layer_norm(x: Tensor, scale: Tensor, bias, axis: int, epsilon: float) -> Tensor:
+    made = torch.nn.functional.layer_norm(x, x.shape[axis:], None, None, epsilon) * scale
+    return made if bias is None else made + bias

@@ -1,0 +1,88 @@
+"""ONNX models as Python modules: the text, the values in eager, and compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import scriptc
+
+onnx = pytest.importorskip("onnx")
+
+LOOP = """
+<ir_version: 8, opset_import: ["" : 17]>
+sums (float[n, 4] x, int64 times) => (float[n, 4] y) {
+  limit = Constant<value_float = 3.0>()
+  yes = Constant<value = bool {1}>()
+  y = Loop(times, yes, x) <body = step (int64 i, bool going, float[n, 4] h) => (bool on, float[n, 4] g) {
+    on = Identity(going)
+    d = Div(h, limit)
+    g = Add(d, x)
+  }>
+}
+"""
+RESHAPED = """
+<ir_version: 8, opset_import: ["" : 17]>
+halves (float[n, 4] x) => (float[a, b] y) {
+  sizes = Shape(x)
+  zero = Constant<value_int = 0>()
+  rows = Gather(sizes, zero)
+  axes = Constant<value_ints = [0]>()
+  first = Unsqueeze(rows, axes)
+  rest = Constant<value_ints = [2, -1]>()
+  all = Concat<axis = 0>(first, rest)
+  z = Reshape(x, all)
+  last = Constant<value_ints = [-1]>()
+  s = ReduceSum<keepdims = 0>(z, last)
+  y = Relu(s)
+}
+"""
+
+
+def test_a_loop_is_a_for_loop_and_its_trip_count_is_an_argument(tmp_path: Path) -> None:
+    module = scriptc.from_onnx(onnx.parser.parse_model(LOOP), path=tmp_path / "sums.py")
+    assert "for i in range(times):" in (tmp_path / "sums.py").read_text()
+    x = torch.randn(2, 4)
+    expected = x
+    for _ in range(3):
+        expected = expected / 3.0 + x
+    assert torch.equal(module(x, 3), expected)
+    assert torch.equal(scriptc.compile(module, optimize=0)(x, 3), expected)
+
+
+def test_shape_arithmetic_is_arithmetic_on_ints(tmp_path: Path) -> None:
+    module = scriptc.from_onnx(onnx.parser.parse_model(RESHAPED), path=tmp_path / "halves.py")
+    assert "x.reshape(x.shape[0], 2, -1)" in (tmp_path / "halves.py").read_text()
+    compiled = scriptc.compile(module, optimize=0)
+    for rows in (2, 5):
+        x = torch.randn(rows, 4)
+        assert torch.equal(compiled(x), torch.relu(x.reshape(rows, 2, 2).sum(-1)))
+
+
+@pytest.mark.parametrize("content, said", [(b"", "empty"), (b"\xff\xff not onnx", "no ONNX model")])
+def test_a_file_that_is_no_model_is_an_error(tmp_path: Path, content: bytes, said: str) -> None:
+    from scriptc.onnx.reading import OnnxError
+
+    (tmp_path / "net.onnx").write_bytes(content)
+    with pytest.raises(OnnxError, match=said):
+        scriptc.from_onnx(tmp_path / "net.onnx")
+
+
+def test_external_data_stays_in_the_folder_of_the_model(tmp_path: Path) -> None:
+    from scriptc.onnx.reading import OnnxError
+
+    (tmp_path / "secret").write_bytes(np.zeros(4, np.float32).tobytes())
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "link").symlink_to(tmp_path / "secret")
+    for location in ("../secret", "link", str(tmp_path / "secret")):
+        weight = onnx.TensorProto(name="w", data_type=1, dims=[4], data_location=onnx.TensorProto.EXTERNAL)
+        weight.external_data.add(key="location", value=location)
+        info = [onnx.helper.make_tensor_value_info(name, 1, [4]) for name in ("x", "y")]
+        graph = onnx.helper.make_graph([onnx.helper.make_node("Add", ["x", "w"], ["y"])], "g", info[:1], info[1:], [weight])
+        (folder / "net.onnx").write_bytes(onnx.helper.make_model(graph).SerializeToString())
+        with pytest.raises(OnnxError, match="outside of the folder"):
+            scriptc.from_onnx(folder / "net.onnx")
