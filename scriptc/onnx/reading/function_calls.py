@@ -77,12 +77,15 @@ def call_of_function(module: ModuleWriter, operation: Operation, function: Any) 
         module.made[key] = method, results
     method, results = module.made[key]
     given = [value for value in operation.values if value is not None]
-    texts = [value.text if value.form in ("ints", "int", "bool", "float") else operation.writer.tensor(value) for value in given]
+    python = ("ints", "int", "bool", "float")
+    texts = [value.text if value.form in python else operation.writer.tensor(value) for value in given]
     return f"self.{method}({', '.join(texts)})"
 
 
 def _form(value: Value | None) -> Any:
-    return None if value is None else (value.form.replace("constant", "tensor"), str(value.type), value.items and len(value.items))
+    if value is None:
+        return None
+    return value.form.replace("constant", "tensor"), str(value.type), value.items and len(value.items)
 
 
 def _body(model: Model, operation: Operation, function: Any) -> Graph:

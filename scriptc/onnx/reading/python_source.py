@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from scriptc.onnx import functions
 from scriptc.onnx.reading.errors import OnnxError
 from scriptc.onnx.reading.graph import Graph, Model, Node, ValueType
 from scriptc.onnx.reading.names import Names, identifier
@@ -31,10 +32,14 @@ class FunctionWriter:
         self.scopes: list[dict[str, Value]] = [{}]
         self.types: list[dict[str, ValueType]] = [{}]
         self.depth = depth
+        self.current: Node | None = None  # the node being written
 
     # statements
 
     def emit(self, line: str) -> None:
+        for name in re.findall(r"\box\.(\w+)", line):
+            if not hasattr(functions, name):
+                raise OnnxError(f"{self.current} cannot be read: scriptc has no function {name!r} for it yet")
         self.lines.append("    " * self.indent + line)
 
     def fresh(self, name: str) -> str:
@@ -132,6 +137,7 @@ class FunctionWriter:
             values.pop()
         types = [self.type_of(name) if name else None for name in node.outputs]
         operation = Operation(self, node, values, types)
+        self.current = node
         made = self.module.written(operation)
         if made is None:
             return
@@ -275,8 +281,10 @@ class ModuleWriter:
         """Return the text of the module, and the parameters of `forward`."""
         graph = self.model.graph
         lines, parameters, _ = self.forward()
-        declared = ", ".join(["self", *(_declared(p, graph.types.get(n)) for n, p in zip(graph.inputs, parameters, strict=True))])
-        about = " ".join((graph.doc or self.model.doc or f"The graph {graph.name!r}.").split()).replace('"""', "'''").replace("\\", "/")
+        named = zip(graph.inputs, parameters, strict=True)
+        declared = ", ".join(["self", *(_declared(value, graph.types.get(name)) for name, value in named)])
+        about = " ".join((graph.doc or self.model.doc or f"The graph {graph.name!r}.").split())
+        about = about.replace('"""', "'''").replace("\\", "/")
         out = ['"""Written by scriptc.from_onnx. The code may be edited."""', ""]
         out += ["from pathlib import Path", "", "import torch", "from torch import nn"]
         out += ["from torch.nn import functional as F", ""]

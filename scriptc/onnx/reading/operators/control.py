@@ -51,7 +51,7 @@ def loop(op: Operation) -> Any:
         name = writer.fresh(op.node.outputs[index] or body.inputs[index + 2])
         writer.emit(f"{name} = {op[index + 2]}")
         kind = body.types.get(body.inputs[index + 2]) or op.value(index + 2).type
-        if kind is not None and kind.kind == "tensor" and kind.dims is not None and not all(isinstance(d, int) for d in kind.dims):
+        if kind is not None and kind.dims is not None and None in kind.dims:
             kind = ValueType("tensor", kind.dtype, tuple(None for _ in kind.dims))
         carried.append(Value(name, "tensor", kind))
     scans = [writer.fresh(f"{name or 'scan'}_items") for name in op.node.outputs[count:]]
@@ -92,7 +92,8 @@ def loop(op: Operation) -> Any:
 
     writer.block(write)
     kinds = [body.types.get(name) for name in body.outputs[count + 1 :]]
-    made = [op.named(name, stacked(op, items, kind)) for name, items, kind in zip(op.node.outputs[count:], scans, kinds, strict=True)]
+    texts = zip(op.node.outputs[count:], scans, kinds, strict=True)
+    made = [op.named(name, stacked(op, items, kind)) for name, items, kind in texts]
     outputs = [Value(c.text, "tensor", t) for c, t in zip(carried, op.out_types, strict=False)]
     return (*outputs, *(Value(text) for text in made))
 

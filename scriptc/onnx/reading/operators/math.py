@@ -272,7 +272,7 @@ def swish(op: Operation) -> Any:
 
 @operator("PRelu")
 def prelu(op: Operation) -> Any:
-    if op.version < 7 or op.rank(1) == 1 and (op.dims(1) or (None,))[0] not in (1,) and (op.rank(0) or 0) > 2 and op.version < 9:
+    if op.version < 7:
         return f"torch.where({op[0]} < 0, ox.aligned({op[1]}, {op[0]}, 1) * {op[0]}, {op[0]})"
     return f"torch.where({op[0]} < 0, {op[1]} * {op[0]}, {op[0]})"
 

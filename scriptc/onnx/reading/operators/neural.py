@@ -200,7 +200,8 @@ def upsample(op: Operation) -> Any:
         else:
             scales = f"{op[1]}.tolist()"
     mode = {"bilinear": "linear"}.get(op.attr("mode", "nearest"), op.attr("mode", "nearest"))
-    return f'ox.resize({op[0]}, None, {scales}, None, None, "{mode}", "asymmetric", "floor", -0.75, False, False, 0.0, "stretch")'
+    options = f'"{mode}", "asymmetric", "floor", -0.75, False, False, 0.0, "stretch"'
+    return f"ox.resize({op[0]}, None, {scales}, None, None, {options})"
 
 
 @operator("GridSample")
@@ -219,7 +220,8 @@ def affine_grid(op: Operation) -> Any:
 def roi_align(op: Operation) -> Any:
     half = op.attr("coordinate_transformation_mode", "half_pixel") == "half_pixel" and op.version >= 16
     sizes = f"{op.attr('output_height', 1)}, {op.attr('output_width', 1)}, {op.attr('sampling_ratio', 0)}"
-    return f'ox.roi_align({op[0]}, {op[1]}, {op[2]}, {sizes}, {op.attr("spatial_scale", 1.0)!r}, {half}, "{op.attr("mode", "avg")}")'
+    rest = f'{sizes}, {op.attr("spatial_scale", 1.0)!r}, {half}, "{op.attr("mode", "avg")}"'
+    return f"ox.roi_align({op[0]}, {op[1]}, {op[2]}, {rest})"
 
 
 @operator("MaxRoiPool")
