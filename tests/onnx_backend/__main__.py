@@ -49,10 +49,14 @@ def result(value: Any, kind: Any) -> Any:
     return to_numpy(value, kind.dtype) if isinstance(value, torch.Tensor) else np.array(value, dtype=object)
 
 
+def array_of(value: Any) -> Any:
+    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+
+
 def data_of(case: Any) -> tuple[Any, list[tuple[list[Any], list[Any]]]]:
     """Return the model of a test and its data sets."""
     if case.data_sets is not None and case.model is not None:
-        return case.model, [(list(i), list(o)) for i, o in case.data_sets]
+        return case.model, [([array_of(v) for v in i], [array_of(v) for v in o]) for i, o in case.data_sets]
     model = onnx.load(Path(case.model_dir) / "model.onnx")
     sets = []
     for folder in sorted(Path(case.model_dir).glob("test_data_set_*")):

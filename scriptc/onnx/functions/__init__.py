@@ -177,3 +177,69 @@ def batch_norm(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: T
 def layer_norm(x: Tensor, scale: Tensor, bias, axis: int, epsilon: float) -> Tensor:
     made = torch.nn.functional.layer_norm(x, x.shape[axis:], None, None, epsilon) * scale
     return made if bias is None else made + bias
+
+
+def layer_norm_statistics(x: Tensor, scale: Tensor, bias, axis: int, epsilon: float):
+    """Return the normalized tensor, the mean, and the inverse of the standard deviation."""
+    axes = tuple(range(axis if axis >= 0 else axis + x.dim(), x.dim()))
+    mean = torch.mean(x, axes, keepdim=True)
+    inverse = torch.reciprocal(torch.sqrt(torch.mean((x - mean) * (x - mean), axes, keepdim=True) + epsilon))
+    made = (x - mean) * inverse * scale
+    return (made if bias is None else made + bias), mean, inverse
+
+
+def rms_norm(x: Tensor, scale: Tensor, axis: int, epsilon: float) -> Tensor:
+    axes = tuple(range(axis if axis >= 0 else axis + x.dim(), x.dim()))
+    return x * torch.reciprocal(torch.sqrt(torch.mean(x * x, axes, keepdim=True) + epsilon)) * scale
+
+
+def aligned(b: Tensor, a: Tensor, axis: int) -> Tensor:
+    """Return `b` with dims of size 1 behind it, so that its first dim is aligned with the dim `axis` of `a`."""
+    for _ in range(a.dim() - (axis if axis >= 0 else axis + a.dim()) - b.dim()):
+        b = b.unsqueeze(-1)
+    return b
+
+
+def nll_loss(x: Tensor, target: Tensor, weight, ignored, reduction: str) -> Tensor:
+    at = target.to(torch.int64)
+    kept = torch.ones_like(at, dtype=torch.bool) if ignored is None else at != ignored
+    at = torch.where(kept, at, torch.zeros_like(at))
+    loss = -torch.gather(x, 1, at.unsqueeze(1)).squeeze(1)
+    factor = torch.ones_like(loss) if weight is None else weight.index_select(0, at.reshape(-1)).reshape(at.shape)
+    factor = torch.where(kept, factor, torch.zeros_like(factor))
+    if reduction == "none":
+        return loss * factor
+    total = torch.sum(loss * factor)
+    return total if reduction == "sum" else total / torch.sum(factor)
+
+
+def pad(x: Tensor, pads, mode: str, value, axes=None) -> Tensor:
+    """Pad, with the pads of all dims at their start, then of all at their end."""
+    count = len(pads) // 2
+    for i in range(count):
+        axis = i if axes is None else axes[i]
+        before, after, size = pads[i], pads[i + count], x.shape[axis]
+        at = torch.arange(-before, size + after)
+        if mode == "reflect":
+            at = torch.abs(at) if size > 1 else at * 0
+            at = (size - 1) - torch.abs((size - 1) - at % max(2 * size - 2, 1))
+        elif mode == "wrap":
+            at = at % size
+        inside = (at >= 0) & (at < size)
+        x = x.index_select(axis, torch.clamp(at, 0, size - 1))
+        if mode == "constant":
+            shape = [1] * x.dim()
+            shape[axis] = -1
+            x = torch.where(inside.reshape(shape), x, torch.full((), value, dtype=x.dtype))
+    return x
+
+
+def lp_normalization(x: Tensor, axis: int, p: int) -> Tensor:
+    norm = torch.sum(torch.abs(x), axis, keepdim=True) if p == 1 else torch.sqrt(torch.sum(x * x, axis, keepdim=True))
+    return torch.where(norm == 0, torch.zeros_like(x), x / norm)
+
+
+def one_hot(indices: Tensor, depth: int, values: Tensor, axis: int) -> Tensor:
+    at = indices.to(torch.int64)
+    at = torch.where(at < 0, at + depth, at).unsqueeze(-1) == torch.arange(depth)
+    return torch.where(torch.movedim(at, -1, axis), values[1], values[0])

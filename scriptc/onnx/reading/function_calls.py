@@ -50,7 +50,7 @@ def call_of_function(module: ModuleWriter, operation: Operation, function: Any) 
 
     node = operation.node
     forms = [_form(value) for value in operation.values]
-    key = (node.domain, node.op, repr(sorted((k, repr(v)) for k, v in node.attributes.items())), repr(forms))
+    key = (node.domain, node.op, repr(sorted((k, repr(v)) for k, v in node.attributes.items())), repr(forms), len(node.outputs))
     if key not in module.made:
         graph = _body(module.model, operation, function)
         writer = FunctionWriter(module)
@@ -105,7 +105,7 @@ def _body(model: Model, operation: Operation, function: Any) -> Graph:
         info = graph.input.add(name=name)
         if value is not None:
             info.type.CopyFrom(_type_proto(value.type))
-    for name in function.output:
+    for name in function.output[: max(len(node.outputs), 1)]:
         graph.output.add(name=name)
     _drop_absent(graph, {n for i, n in enumerate(function.input) if i >= len(operation.values) or operation.values[i] is None})
     opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in function.opset_import}
