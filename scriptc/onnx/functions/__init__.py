@@ -243,3 +243,38 @@ def one_hot(indices: Tensor, depth: int, values: Tensor, axis: int) -> Tensor:
     at = indices.to(torch.int64)
     at = torch.where(at < 0, at + depth, at).unsqueeze(-1) == torch.arange(depth)
     return torch.where(torch.movedim(at, -1, axis), values[1], values[0])
+
+
+def shift_left(x: Tensor, by: Tensor, bits: int, unsigned: bool) -> Tensor:
+    made = torch.where(by >= bits, torch.zeros_like(x), x << torch.clamp(by, 0, bits - 1))
+    return made & (2**bits - 1) if unsigned and 8 < bits < 64 else made
+
+
+def shift_right(x: Tensor, by: Tensor, bits: int, unsigned: bool) -> Tensor:
+    made = x >> torch.clamp(by, 0, bits - 1)
+    if not unsigned:
+        return made
+    if bits == 64:  # the sign bit of the carrier is a bit of the number
+        made = torch.where(by > 0, made & ~(torch.full_like(x, -1) << torch.clamp(64 - by, 0, 63)), x)
+    return torch.where(by >= bits, torch.zeros_like(x), made)
+
+
+def last_argmax(x: Tensor, axis: int, keep: bool) -> Tensor:
+    return (x.shape[axis] - 1) - torch.argmax(torch.flip(x, (axis,)), axis, keepdim=keep)
+
+
+def last_argmin(x: Tensor, axis: int, keep: bool) -> Tensor:
+    return (x.shape[axis] - 1) - torch.argmin(torch.flip(x, (axis,)), axis, keepdim=keep)
+
+
+def scatter_elements(x: Tensor, indices: Tensor, updates: Tensor, axis: int, reduction: str) -> Tensor:
+    at = torch.where(indices < 0, indices + x.shape[axis], indices).to(torch.int64)
+    if reduction == "none":
+        return x.scatter(axis, at, updates)
+    names = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
+    return x.scatter_reduce(axis, at, updates, names[reduction])
+
+
+def compress(x: Tensor, condition: Tensor, axis) -> Tensor:
+    at = torch.nonzero(condition).squeeze(1)
+    return x.reshape(-1).index_select(0, at) if axis is None else x.index_select(axis, at)
