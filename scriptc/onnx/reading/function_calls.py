@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scriptc.onnx.reading.checks import checked, inferred
 from scriptc.onnx.reading.element_types import NUMBERS
@@ -10,9 +10,6 @@ from scriptc.onnx.reading.errors import OnnxError
 from scriptc.onnx.reading.graph import Constant, Graph, GraphReader, Model, Node, ValueType
 from scriptc.onnx.reading.operation import Operation
 from scriptc.onnx.reading.values import Value
-
-if TYPE_CHECKING:
-    from scriptc.onnx.reading.python_source import ModuleWriter
 
 
 def function_of(model: Model, operation: Operation) -> Any:
@@ -44,16 +41,14 @@ def function_of(model: Model, operation: Operation) -> Any:
     return None
 
 
-def call_of_function(module: ModuleWriter, operation: Operation, function: Any) -> Any:
+def call_of_function(module: Any, operation: Operation, function: Any) -> Any:
     """Return the results of a call of a function, whose method is written at the first call of this kind."""
-    from scriptc.onnx.reading.python_source import FunctionWriter
-
     node = operation.node
     forms = [_form(value) for value in operation.values]
     key = (node.domain, node.op, repr(sorted((k, repr(v)) for k, v in node.attributes.items())), repr(forms), len(node.outputs))
     if key not in module.made:
         graph = _body(module.model, operation, function)
-        writer = FunctionWriter(module)
+        writer = type(operation.writer)(module)
         writer.types = [graph.types]
         parameters = []
         for name, value in zip(graph.inputs, [*operation.values, *[None] * len(graph.inputs)], strict=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +12,11 @@ from scriptc.onnx.reading.files import Array
 from scriptc.onnx.reading.graph import Constant, Graph, Node, ValueType
 from scriptc.onnx.reading.values import Value, number_text
 
-if TYPE_CHECKING:
-    from scriptc.onnx.reading.python_source import FunctionWriter
-
 
 class Operation:
     """A node and its inputs. `out_types` are the types of its outputs, None where they are not known."""
 
-    def __init__(self, writer: FunctionWriter, node: Node, values: list[Value | None], out_types: list[ValueType | None]):
+    def __init__(self, writer: Any, node: Node, values: list[Value | None], out_types: list[ValueType | None]):
         self.writer = writer
         self.node = node
         self.values = values

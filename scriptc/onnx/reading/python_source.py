@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import scriptc.onnx.reading.operators  # noqa: F401  registers all rows
 from scriptc.onnx import functions
 from scriptc.onnx.reading.errors import OnnxError
 from scriptc.onnx.reading.graph import Graph, Model, Node, ValueType

@@ -44,8 +44,6 @@ def operator(
 
 def row_of(domain: str, name: str, version: int) -> Row | None:
     """Return the row of an operator in a version of its operator set; None if there is none."""
-    from scriptc.onnx.reading import operators  # noqa: F401  registers all rows
-
     for row in _rows.get((domain, name), ()):
         if row.since <= max(version, 1) <= row.until:
             return row
@@ -54,6 +52,4 @@ def row_of(domain: str, name: str, version: int) -> Row | None:
 
 def all_rows() -> list[Row]:
     """Return all rows, sorted by domain and name."""
-    from scriptc.onnx.reading import operators  # noqa: F401  registers all rows
-
     return sorted((row for rows in _rows.values() for row in rows), key=lambda row: (row.domain, row.name, row.since))
