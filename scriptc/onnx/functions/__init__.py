@@ -5,6 +5,24 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from scriptc.onnx.functions.convolutions import col2im as col2im
+from scriptc.onnx.functions.convolutions import conv as conv
+from scriptc.onnx.functions.convolutions import conv_integer as conv_integer
+from scriptc.onnx.functions.convolutions import conv_transpose as conv_transpose
+from scriptc.onnx.functions.convolutions import deform_conv as deform_conv
+from scriptc.onnx.functions.pooling import average_pool as average_pool
+from scriptc.onnx.functions.pooling import global_lp_pool as global_lp_pool
+from scriptc.onnx.functions.pooling import lp_pool as lp_pool
+from scriptc.onnx.functions.pooling import max_pool as max_pool
+from scriptc.onnx.functions.pooling import max_pool_indices as max_pool_indices
+from scriptc.onnx.functions.pooling import max_unpool as max_unpool
+from scriptc.onnx.functions.small_floats import to_float4e2m1 as to_float4e2m1
+from scriptc.onnx.functions.small_floats import to_float8e4m3fn as to_float8e4m3fn
+from scriptc.onnx.functions.small_floats import to_float8e4m3fnuz as to_float8e4m3fnuz
+from scriptc.onnx.functions.small_floats import to_float8e5m2 as to_float8e5m2
+from scriptc.onnx.functions.small_floats import to_float8e5m2fnuz as to_float8e5m2fnuz
+from scriptc.onnx.functions.small_floats import to_float8e8m0 as to_float8e8m0
+
 
 def truncated_quotient(a, b):
     """Return the quotient of two ints, rounded toward zero."""
@@ -149,17 +167,6 @@ def hardmax(x: Tensor, axis: int) -> Tensor:
 def top_k(x: Tensor, k: int, axis: int, largest: bool):
     values, indices = torch.topk(x, k, axis, largest)
     return values, indices
-
-
-def max_pool(x: Tensor, kernel, strides, dilations, pads, auto_pad: str, ceil: bool) -> Tensor:
-    rank = len(kernel)
-    if auto_pad not in ("NOTSET", "VALID") or pads[:rank] != pads[rank:]:
-        raise NotImplementedError("MaxPool with uneven pads")
-    if rank == 1:
-        return torch.nn.functional.max_pool1d(x, kernel, strides, pads[:rank], dilations, ceil)
-    if rank == 2:
-        return torch.nn.functional.max_pool2d(x, kernel, strides, pads[:rank], dilations, ceil)
-    return torch.nn.functional.max_pool3d(x, kernel, strides, pads[:rank], dilations, ceil)
 
 
 def global_average_pool(x: Tensor) -> Tensor:

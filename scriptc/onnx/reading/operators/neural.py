@@ -64,6 +64,9 @@ def deform_conv(op: Operation) -> Any:
 @operator("MaxPool")
 def max_pool(op: Operation) -> Any:
     kernel = op.need("kernel_shape")
+    reach = [d * (k - 1) for d, k in zip(op.attr("dilations") or [1] * len(kernel), kernel, strict=True)]
+    if any(pad > most for pad, most in zip(op.attr("pads") or [], reach * 2, strict=False)):
+        raise op.unsupported("a window of pads alone has no maximum")
     rest = f"{kernel}, {window(op, len(kernel))}, {bool(op.attr('ceil_mode', 0))}"
     if op.outputs > 1:
         return f"ox.max_pool_indices({op[0]}, {rest}, {op.attr('storage_order', 0)})"
