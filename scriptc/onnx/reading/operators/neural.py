@@ -6,6 +6,7 @@ from typing import Any
 
 from scriptc.onnx.reading.operation import Operation
 from scriptc.onnx.reading.registry import operator
+from scriptc.onnx.reading.values import Value
 
 
 def spatial(op: Operation, index: int = 1) -> int:
@@ -115,7 +116,9 @@ def batch_norm(op: Operation) -> Any:
     values = ", ".join(op[i] for i in range(5))
     epsilon = op.attr("epsilon", 1e-5)
     if op.attr("training_mode", 0) and op.version >= 14:
-        return f"ox.batch_norm_training({values}, {epsilon!r}, {op.attr('momentum', 0.9)!r})"
+        names = [op.fresh(name or "unused") for name in (*op.node.outputs, "", "")[:3]]
+        op.emit(f"{', '.join(names)} = ox.batch_norm_training({values}, {epsilon!r}, {op.attr('momentum', 0.9)!r})")
+        return tuple(Value(name) for name in names[: op.outputs])
     made = f"ox.batch_norm({values}, {epsilon!r})"
     return (made,) if op.outputs > 1 else made
 

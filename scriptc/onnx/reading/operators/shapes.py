@@ -322,7 +322,9 @@ def top_k_attribute(op: Operation) -> Any:
 
 @operator("Unique")
 def unique(op: Operation) -> Any:
-    return f"ox.unique({op[0]}, {op.attr('axis')}, {bool(op.attr('sorted', 1))})"
+    names = [op.fresh(name or "unused") for name in (*op.node.outputs, "", "", "")[:4]]
+    op.emit(f"{', '.join(names)} = ox.unique({op[0]}, {op.attr('axis')}, {bool(op.attr('sorted', 1))})")
+    return tuple(Value(name) for name in names[: op.outputs])
 
 
 @operator("ReverseSequence")
@@ -337,7 +339,7 @@ def depth_to_space(op: Operation) -> Any:
 
 @operator("SpaceToDepth")
 def space_to_depth(op: Operation) -> Any:
-    return f"ox.space_to_depth({op[0]}, {op.need('blocksize')})"
+    return f'ox.space_to_depth({op[0]}, {op.need("blocksize")}, "{op.attr("mode", "DCR")}")'
 
 
 @operator("Pad", until=10)
