@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -145,12 +147,31 @@ def reduce_mean(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
     return x if noop and len(axes) == 0 else torch.mean(x, _axes(x, axes), keepdim=keep)
 
 
+def _empty_extremum(x: Tensor, axes, keep: bool, largest: bool) -> Tensor:
+    """Return the least value for the maxima of no elements, and the largest value for their minima."""
+    shape = torch.sum(x, axes, keepdim=keep).shape
+    if x.dtype == torch.bool:
+        return torch.full(shape, not largest)
+    if x.is_floating_point():
+        return torch.full(shape, -math.inf if largest else math.inf, dtype=x.dtype)
+    limits = torch.iinfo(x.dtype)
+    return torch.full(shape, limits.min if largest else limits.max, dtype=x.dtype)
+
+
 def reduce_amax(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
-    return x if noop and len(axes) == 0 else torch.amax(x, _axes(x, axes), keepdim=keep)
+    if noop and len(axes) == 0:
+        return x
+    if x.numel() == 0:
+        return _empty_extremum(x, _axes(x, axes), keep, True)
+    return torch.amax(x, _axes(x, axes), keepdim=keep)
 
 
 def reduce_amin(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
-    return x if noop and len(axes) == 0 else torch.amin(x, _axes(x, axes), keepdim=keep)
+    if noop and len(axes) == 0:
+        return x
+    if x.numel() == 0:
+        return _empty_extremum(x, _axes(x, axes), keep, False)
+    return torch.amin(x, _axes(x, axes), keepdim=keep)
 
 
 def reduce_prod(x: Tensor, axes, keep: bool, noop: bool = False) -> Tensor:
@@ -188,8 +209,9 @@ def hardmax(x: Tensor, axis: int) -> Tensor:
 
 
 def top_k(x: Tensor, k: int, axis: int, largest: bool):
-    values, indices = torch.topk(x, k, axis, largest)
-    return values, indices
+    """Return the first k of the sorted elements; of equal elements, that of the lower index comes first."""
+    values, indices = torch.sort(x, stable=True, dim=axis, descending=largest)
+    return values.narrow(axis, 0, k), indices.narrow(axis, 0, k)
 
 
 def global_average_pool(x: Tensor) -> Tensor:
@@ -276,17 +298,17 @@ def one_hot(indices: Tensor, depth: int, values: Tensor, axis: int) -> Tensor:
 
 
 def shift_left(x: Tensor, by: Tensor, bits: int, unsigned: bool) -> Tensor:
-    made = torch.where(by >= bits, torch.zeros_like(x), x << torch.clamp(by, 0, bits - 1))
+    made = torch.where((by >= bits) | (by < 0), torch.zeros_like(x), x << torch.clamp(by, 0, bits - 1))
     return made & (2**bits - 1) if unsigned and 8 < bits < 64 else made
 
 
 def shift_right(x: Tensor, by: Tensor, bits: int, unsigned: bool) -> Tensor:
-    made = x >> torch.clamp(by, 0, bits - 1)
+    made = x >> torch.where((by < 0) | (by >= bits), bits - 1, by).to(x.dtype)
     if not unsigned:
         return made
     if bits == 64:  # the sign bit of the carrier is a bit of the number
         made = torch.where(by > 0, made & ~(torch.full_like(x, -1) << torch.clamp(64 - by, 0, 63)), x)
-    return torch.where(by >= bits, torch.zeros_like(x), made)
+    return torch.where((by >= bits) | (by < 0), torch.zeros_like(x), made)
 
 
 def last_argmax(x: Tensor, axis: int, keep: bool) -> Tensor:

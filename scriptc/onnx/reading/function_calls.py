@@ -45,7 +45,7 @@ def call_of_function(module: Any, operation: Operation, function: Any) -> Any:
     """Return the results of a call of a function, whose method is written at the first call of this kind."""
     node = operation.node
     forms = [_form(value) for value in operation.values]
-    key = (node.domain, node.op, repr(sorted((k, repr(v)) for k, v in node.attributes.items())), repr(forms), len(node.outputs))
+    key = (node.domain, node.op, repr(sorted((k, repr(v)) for k, v in node.attributes.items())), repr(forms), tuple(map(bool, node.outputs)))
     if key not in module.made:
         graph = _body(module.model, operation, function)
         writer = type(operation.writer)(module)
@@ -63,7 +63,9 @@ def call_of_function(module: Any, operation: Operation, function: Any) -> Any:
             writer.scopes[-1][name] = Value(text, value.form, value.type, items)
         writer.constants(graph)
         writer.nodes(graph)
-        results = [writer.lookup(name) for name in graph.outputs]
+        unused = [len(node.outputs) > 1 and not name for name in node.outputs]
+        made = iter(graph.outputs)
+        results = [Value("None", "other") if skipped else writer.lookup(next(made)) for skipped in unused]
         writer.emit("return " + ", ".join(writer.tensor(value) for value in results))
         method = module.method_names.fresh(node.op)
         about = " ".join(graph.doc.split()).replace('"""', "'''").replace("\\", "/")[:300]
@@ -91,6 +93,11 @@ def _body(model: Model, operation: Operation, function: Any) -> Graph:
     given = {attribute.name: attribute for attribute in _node_proto(node, model).attribute}
     for default in function.attribute_proto:
         given.setdefault(default.name, default)
+    if (node.domain, node.op) not in {key[:2] for key in model.functions} and onnx.defs.has(node.op, node.domain):
+        schema = onnx.defs.get_schema(node.op, max(node.version, 1), node.domain)
+        for name, attribute in schema.attributes.items():
+            if attribute.default_value.type:
+                given.setdefault(name, attribute.default_value)
     graph = onnx.GraphProto(name=function.name, doc_string=function.doc_string)
     graph.node.extend(function.node)
     for inner in graph.node:
@@ -100,8 +107,9 @@ def _body(model: Model, operation: Operation, function: Any) -> Graph:
         info = graph.input.add(name=name)
         if value is not None:
             info.type.CopyFrom(_type_proto(value.type))
-    for name in function.output[: max(len(node.outputs), 1)]:
-        graph.output.add(name=name)
+    for name, used in zip(function.output, node.outputs or [""], strict=False):
+        if used or len(node.outputs) <= 1:
+            graph.output.add(name=name)
     _drop_absent(graph, {n for i, n in enumerate(function.input) if i >= len(operation.values) or operation.values[i] is None})
     opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in function.opset_import}
     opsets = {**model.opsets, **opsets}
