@@ -47,6 +47,9 @@ from scriptc.onnx.functions.small_floats import to_float8e4m3fnuz as to_float8e4
 from scriptc.onnx.functions.small_floats import to_float8e5m2 as to_float8e5m2
 from scriptc.onnx.functions.small_floats import to_float8e5m2fnuz as to_float8e5m2fnuz
 from scriptc.onnx.functions.small_floats import to_float8e8m0 as to_float8e8m0
+from scriptc.onnx.functions.training import adagrad as adagrad
+from scriptc.onnx.functions.training import adam as adam
+from scriptc.onnx.functions.training import momentum as momentum
 
 
 def truncated_quotient(a, b):

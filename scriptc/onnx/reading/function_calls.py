@@ -45,7 +45,8 @@ def call_of_function(module: Any, operation: Operation, function: Any) -> Any:
     """Return the results of a call of a function, whose method is written at the first call of this kind."""
     node = operation.node
     forms = [_form(value) for value in operation.values]
-    key = (node.domain, node.op, repr(sorted((k, repr(v)) for k, v in node.attributes.items())), repr(forms), tuple(map(bool, node.outputs)))
+    attributes = sorted((k, repr(v)) for k, v in node.attributes.items())
+    key = (node.domain, node.op, repr(attributes), repr(forms), tuple(map(bool, node.outputs)))
     if key not in module.made:
         graph = _body(module.model, operation, function)
         writer = type(operation.writer)(module)
