@@ -86,3 +86,22 @@ def test_external_data_stays_in_the_folder_of_the_model(tmp_path: Path) -> None:
         (folder / "net.onnx").write_bytes(onnx.helper.make_model(graph).SerializeToString())
         with pytest.raises(OnnxError, match="outside of the folder"):
             scriptc.from_onnx(folder / "net.onnx")
+
+
+POOL = """
+<ir_version: 8, opset_import: ["" : 17]>
+pooled (float[1, 1, 5] x) => (float[1, 1, m] y) {{
+  y = MaxPool<kernel_shape = [3], strides = [2], pads = [{before}, {after}]>(x)
+}}
+"""
+
+
+def test_a_max_pool_may_have_pads_that_differ(tmp_path: Path) -> None:
+    from scriptc.onnx.reading import OnnxError
+
+    module = scriptc.from_onnx(onnx.parser.parse_model(POOL.format(before=0, after=2)), path=tmp_path / "pooled.py")
+    x = torch.tensor([[[-5.0, -4.0, -3.0, -2.0, -1.0]]])
+    assert torch.equal(module(x), torch.tensor([[[-3.0, -1.0, -1.0]]]))
+    assert torch.equal(scriptc.compile(module, optimize=0)(x), module(x))
+    with pytest.raises(OnnxError, match="pads alone"):
+        scriptc.from_onnx(onnx.parser.parse_model(POOL.format(before=3, after=0)), path=tmp_path / "none.py")
