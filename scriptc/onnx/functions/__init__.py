@@ -50,6 +50,14 @@ from scriptc.onnx.functions.small_floats import to_float8e8m0 as to_float8e8m0
 from scriptc.onnx.functions.training import adagrad as adagrad
 from scriptc.onnx.functions.training import adam as adam
 from scriptc.onnx.functions.training import momentum as momentum
+from scriptc.onnx.functions.unsigned64 import div_uint64 as div_uint64
+from scriptc.onnx.functions.unsigned64 import flip_uint64 as flip_uint64
+from scriptc.onnx.functions.unsigned64 import from_uint64 as from_uint64
+from scriptc.onnx.functions.unsigned64 import max_uint64 as max_uint64
+from scriptc.onnx.functions.unsigned64 import min_uint64 as min_uint64
+from scriptc.onnx.functions.unsigned64 import mod_uint64 as mod_uint64
+from scriptc.onnx.functions.unsigned64 import to_uint64 as to_uint64
+from scriptc.onnx.functions.unsigned64 import top_k_uint64 as top_k_uint64
 
 
 def truncated_quotient(a, b):
@@ -311,7 +319,7 @@ def shift_right(x: Tensor, by: Tensor, bits: int, unsigned: bool) -> Tensor:
         return made
     if bits == 64:  # the sign bit of the carrier is a bit of the number
         made = torch.where(by > 0, made & ~(torch.full_like(x, -1) << torch.clamp(64 - by, 0, 63)), x)
-    return torch.where((by >= bits) | (by < 0), torch.zeros_like(x), made)
+    return torch.where((by >= bits) | (by < 0), torch.zeros_like(x), made)  # a large uint64 is below 0 in its carrier
 
 
 def last_argmax(x: Tensor, axis: int, keep: bool) -> Tensor:

@@ -15,6 +15,7 @@ from scriptc.onnx.reading.graph import Graph, Model, Node, ValueType
 from scriptc.onnx.reading.names import Names, identifier
 from scriptc.onnx.reading.operation import Operation
 from scriptc.onnx.reading.registry import row_of
+from scriptc.onnx.reading.unsigned64 import check_uint64
 from scriptc.onnx.reading.values import Value, Weights, constant, int_list, ints, literal, number_text
 
 MAX_LITERAL = 8  # elements of a constant that stands in the code
@@ -234,6 +235,7 @@ class ModuleWriter:
             row = row_of(node.domain, node.op, node.version)
             if row is not None:
                 try:
+                    check_uint64(operation)
                     return row.write(operation)
                 except (IndexError, KeyError, TypeError, AttributeError, ValueError) as error:
                     if isinstance(error, OnnxError):

@@ -121,6 +121,8 @@ def divide(op: Operation) -> Any:
     dtype = op.dtype(0) or op.dtype(1)
     if dtype is None:
         return f"ox.divide({op[0]}, {op[1]})"
+    if dtype == "uint64":
+        return f"ox.div_uint64({op[0]}, {op[1]})"
     if dtype in INTEGERS:
         return wrapped(op, f'torch.div({op[0]}, {right}, rounding_mode="trunc")')
     return f"{left} / {right}"
@@ -131,6 +133,8 @@ def modulo(op: Operation) -> Any:
     done = host(op)
     if done is not None:
         return done
+    if op.dtype(0) == "uint64":
+        return f"ox.mod_uint64({op[0]}, {op[1]})"
     name = "fmod" if op.attr("fmod", 0) else "remainder"
     return f"torch.{name}({op[0]}, {op[1]})"
 
@@ -141,6 +145,10 @@ def power(op: Operation) -> Any:
     dtype = op.dtype(0)
     if op.version < 7 and op.attr("broadcast"):
         left, right = broadcast(op)
+    if op.dtype(1) == "uint64":
+        wide = "torch.float64" if dtype in INTEGERS else op.torch_dtype(dtype)
+        text = f"torch.pow({op[0]}.to({wide}), ox.from_uint64({op[1]}, {wide}))"
+        return f"{text}.to({op.torch_dtype(dtype)})" if dtype in INTEGERS else text
     if dtype is not None and op.dtype(1) == dtype:
         return wrapped(op, f"torch.pow({left}, {right})")
     if dtype in INTEGERS:
@@ -172,7 +180,10 @@ def extremum(op: Operation) -> Any:
     name = "maximum" if op.node.op == "Max" else "minimum"
     text = op[0]
     for index in range(1, op.count):
-        text = f"torch.{name}({text}, {op[index]})"
+        if op.dtype(0) == "uint64":
+            text = f"ox.{op.node.op.lower()}_uint64({text}, {op[index]})"
+        else:
+            text = f"torch.{name}({text}, {op[index]})"
     return text
 
 
@@ -328,7 +339,7 @@ def convert(op: Operation, target: str, saturate: int, round_mode: str) -> Any:
     if target == "uint64" and source not in INTEGERS and source != "bool":
         return f"ox.to_uint64({text})"
     if source == "uint64" and target not in INTEGERS:
-        return f"ox.from_uint64({text}).to({op.torch_dtype(target)})"
+        return f"ox.from_uint64({text}, {op.torch_dtype(target)})"
     return f"{text}.to({op.torch_dtype(target)})"
 
 

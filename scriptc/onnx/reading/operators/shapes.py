@@ -312,7 +312,8 @@ def compress(op: Operation) -> Any:
 
 @operator("TopK", since=10)
 def top_k(op: Operation) -> Any:
-    return f"ox.top_k({op[0]}, {op.int(1)}, {op.attr('axis', -1)}, {bool(op.attr('largest', 1))})"
+    name = "top_k_uint64" if op.dtype(0) == "uint64" else "top_k"
+    return f"ox.{name}({op[0]}, {op.int(1)}, {op.attr('axis', -1)}, {bool(op.attr('largest', 1))})"
 
 
 @operator("TopK", until=9)
