@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scriptc.api.explain import explain
     from scriptc.api.load import load
     from scriptc.api.signatures import signatures
+    from scriptc.api.to_onnx import to_onnx
     from scriptc.backend_c.extensions.errors import ExtensionError
     from scriptc.backend_c.toolchain import BuildError, ToolchainError
     from scriptc.driver.options import CompileOptions
@@ -53,12 +54,13 @@ _DEFINED_IN = {
     "load": "scriptc.api.load",
     "register_source": "scriptc.frontend.source.providers",
     "signatures": "scriptc.api.signatures",
+    "to_onnx": "scriptc.api.to_onnx",
     "__version__": "scriptc.version",
 }
 __all__ = [
     "BuildError", "CompileError", "CompileOptions", "Compiled", "ExtensionError", "InternalError", "ToolchainError",
     "build", "compare", "compile", "create_extension", "explain", "extension", "from_onnx", "load", "register_source",
-    "signatures",
+    "signatures", "to_onnx",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any name

@@ -1,1 +1,1 @@
-"""ONNX files read into Python. Importing this package needs neither `onnx` nor torch."""
+"""ONNX models, read into Python and written. Importing this package needs neither `onnx` nor torch."""

@@ -1,0 +1,344 @@
+"""A function of the tensor IR as an ONNX graph: leaves of values, regions as nested graphs, lists that change.
+
+A list is a value in ONNX. The environment holds the present sequence of each list. A region that changes a list of an
+enclosing block returns its sequence as a further result, so lists that change may have one name only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy
+from onnx import GraphProto, ValueInfoProto, helper
+
+from scriptc.ir.core import Func, Op, Value
+from scriptc.ir.errors import Diagnostic
+from scriptc.ir.types import BOOL, INT, NEVER, NONE, ListType, OptionalType, TensorType, TupleType, Type
+from scriptc.onnx.writing.builder import SCALARS, Builder, Unsupported, dtype_of, type_proto
+from scriptc.onnx.writing.operators import ROWS, Call
+from scriptc.onnx.writing.operators.lists import empty_sequence
+from scriptc.onnx.writing.operators.numbers import floor_divide
+
+Leaves = tuple[str, ...]
+_HINTS = {
+    "raise": ("an exception has no ONNX form", "return a flag, or check the arguments before the call"),
+    "try": ("`try` has no ONNX form", "test the condition with `if`"),
+    "print": ("`print` has no ONNX form", "return the value, or print it outside of the model"),
+    "warn": ("a warning has no ONNX form", "warn outside of the model"),
+    "copy_": ("a write into a tensor has no ONNX form", "make a new tensor, such as by torch.where or torch.cat"),
+    "call": ("a recursive call has no ONNX form", "write the recursion as a loop"),
+    "state.set": ("an attribute or an object outside that changes has no ONNX form", "take the state and return it"),
+}
+_FAMILIES = {
+    "dict": ("a dict has no ONNX form", "use lists or tensors"), "set": ("a set has no ONNX form", "use lists or tensors"),
+    "str": ("a string has no ONNX form", "use ints, and do the text outside of the model"),
+    "text": ("a string has no ONNX form", "use ints, and do the text outside of the model"),
+    "random": ("random numbers have no ONNX form that repeats torch's", "take the random tensor as an argument"),
+    "object": ("an object that exists at run time has no ONNX form", "use tuples, or lists of tensors"),
+    "cell": ("a variable that a `try` shares has no ONNX form", "test the condition with `if`"),
+}  # fmt: skip
+_SILENT = ("check", "checkpoint.begin", "checkpoint.end", "unreachable")
+
+
+def leaf_types(t: Type) -> list[Type]:
+    """Return the types of the leaves of a value: of a tuple those of its items, of an optional value a flag too."""
+    if t == NONE:
+        return []
+    if isinstance(t, TupleType):
+        return [leaf for item in t.items for leaf in leaf_types(item)]
+    if isinstance(t, OptionalType):
+        return [BOOL, *leaf_types(t.item)]
+    if isinstance(t, ListType):
+        if t.elem != NEVER:
+            dtype_of(t.elem)
+    else:
+        dtype_of(t)
+    return [t]
+
+
+class FunctionWriter:
+    """Write one function. `diagnostics` collects the places that have no ONNX form."""
+
+    def __init__(self, func: Func):
+        self.func = func
+        self.graph = Builder()
+        self.env: dict[Value, Leaves] = {}
+        self.params: dict[str, str] = {}
+        self.diagnostics: list[Diagnostic] = []
+
+    # ---- values ----
+
+    def placeholder(self, t: Type) -> str:
+        """Return a value that is never read."""
+        if isinstance(t, ListType):
+            return empty_sequence(self.graph, t)
+        dims = (t.dims or ()) if isinstance(t, TensorType) else ()
+        return self.graph.constant(numpy.zeros([d if isinstance(d, int) else 0 for d in dims]), dtype_of(t))
+
+    def converted(self, leaves: Leaves, given: Type, wanted: Type) -> Leaves:
+        """Return the leaves of a value as those of a supertype."""
+        if isinstance(wanted, OptionalType) and not isinstance(given, OptionalType):
+            present = self.graph.constant(given != NONE, "bool")
+            if given == NONE:
+                return (present, *map(self.placeholder, leaf_types(wanted.item)))
+            return (present, *self.converted(leaves, given, wanted.item))
+        if isinstance(given, TupleType) and isinstance(wanted, TupleType):
+            made, at = [], 0
+            for own, item in zip(given.items, wanted.items, strict=True):
+                count = len(leaf_types(own))
+                made += self.converted(leaves[at : at + count], own, item)
+                at += count
+            return tuple(made)
+        if isinstance(given, ListType) and isinstance(wanted, ListType) and given.elem == NEVER != wanted.elem:
+            return (self.placeholder(wanted),)
+        return leaves
+
+    def passed(self, values: Sequence[Value], wanted: Sequence[Type]) -> list[str]:
+        return [n for v, t in zip(values, wanted, strict=True) for n in self.converted(self.env[v], v.type, t)]
+
+    def refuse(self, op: Op, message: str, hint: str) -> None:
+        self.diagnostics.append(Diagnostic(op.loc, message, hint))
+        for result in op.results:
+            try:
+                count = len(leaf_types(result.type))
+            except Unsupported:
+                count = 1
+            self.env[result] = ("",) * count
+
+    # ---- blocks ----
+
+    def block(self, ops: Sequence[Op], loop: Op | None = None) -> Op | None:
+        """Write ops; return the terminator. loop: the loop whose body the ops are.
+
+        An `if` that may leave the loop takes the rest of the body as its other branch.
+        """
+        for op in ops:
+            if op.has("TERMINATOR"):
+                if op.name == "raise" or op.name == "reraise":
+                    self.refuse(op, *_HINTS["raise"])
+                return op
+            outer, self.graph.root.loc = self.graph.root.loc, op.loc
+            try:
+                self.write(op)
+            except Unsupported as e:
+                self.refuse(op, e.message, e.hint)
+            self.graph.root.loc = outer
+        return None
+
+    def write(self, op: Op) -> None:
+        name = op.name
+        if name in _SILENT or name.startswith("check."):
+            return
+        if any(v not in self.env for v in op.operands):
+            raise Unsupported(f"`{name}` has no ONNX form", "compute this outside of the model")
+        special = getattr(self, f"write_{name.replace('.', '_')}", None)
+        if special is not None:
+            special(op)
+            return
+        if name not in ROWS:
+            known = _HINTS.get(name) or _FAMILIES.get(name.split(".")[0])
+            raise Unsupported(*(known or (f"`{name}` has no ONNX form here", "compute this outside of the model")))
+        for result in op.results:
+            leaf_types(result.type)
+        if any(isinstance(v.type, ListType) and v.type.elem == NEVER for v in op.operands) and name != "list.len":
+            raise Unsupported("a list to which nothing is added has no element type", "leave the list out")
+        made = ROWS[name](Call(op, self.graph, [self.env[v] for v in op.operands]))
+        leaves = (made,) if isinstance(made, str) else made
+        if "list" in op.defn.writes:
+            self.env[op.operands[0]] = leaves
+        else:
+            self.env[op.result] = leaves
+
+    def write_const(self, op: Op) -> None:
+        t = op.result.type
+        self.env[op.result] = () if t == NONE else (self.graph.constant(op.attrs["value"], dtype_of(t)),)
+
+    def write_param(self, op: Op) -> None:
+        dtype_of(op.result.type)
+        name = op.attrs["name"]
+        if name not in self.params:
+            self.params[name] = self.graph.fresh(name)
+        self.env[op.result] = (self.params[name],)
+
+    def write_undef(self, op: Op) -> None:
+        self.env[op.result] = tuple(map(self.placeholder, leaf_types(op.result.type)))
+
+    def write_tuple(self, op: Op) -> None:
+        self.env[op.result] = tuple(n for v in op.operands for n in self.env[v])
+
+    def write_tuple_get(self, op: Op) -> None:
+        t = op.operands[0].type
+        assert isinstance(t, TupleType)
+        at = sum(len(leaf_types(item)) for item in t.items[: op.attrs["index"]])
+        count = len(leaf_types(op.result.type))
+        self.env[op.result] = self.env[op.operands[0]][at : at + count]
+
+    def write_optional_present(self, op: Op) -> None:
+        self.env[op.result] = self.env[op.operands[0]][:1]
+
+    def write_optional_unwrap(self, op: Op) -> None:
+        self.env[op.result] = self.env[op.operands[0]][1:]
+
+    def write_scope(self, op: Op) -> None:
+        last = self.block(op.regions[0].ops)
+        if last is not None and last.name == "yield":
+            names = iter(self.passed(last.operands, [r.type for r in op.results]))
+            for result in op.results:
+                self.env[result] = tuple(next(names) for _ in leaf_types(result.type))
+
+    write_checkpoint = write_scope
+
+    # ---- regions ----
+
+    def region(self, name: str, ops: Sequence[Op], wanted: Sequence[Type], changed: Sequence[Value]) -> GraphProto:
+        """Return a branch of an `if` as a graph."""
+        outer, kept = self.graph, dict(self.env)
+        self.graph = Builder(outer)
+        last = self.block(ops)
+        names = self.passed(last.operands, wanted) if last is not None and last.name == "yield" else []
+        if last is None or last.name != "yield":
+            names = [self.placeholder(leaf) for t in wanted for leaf in leaf_types(t)]
+        names += [self.env[v][0] for v in changed]
+        types = [leaf for t in [*wanted, *(v.type for v in changed)] for leaf in leaf_types(t)]
+        graph = self.graph.graph(name, [], self.outputs(names, types))
+        self.graph, self.env = outer, kept
+        return graph
+
+    def outputs(self, names: Sequence[str], types: Sequence[Type]) -> list[ValueInfoProto]:
+        """Return results of the present graph. Each has a node of its own, as a name of an outer graph is no result."""
+        return [
+            helper.make_value_info(self.graph.node("Identity", n, name="out"), type_proto(t))
+            for n, t in zip(names, types, strict=True)
+        ]
+
+    def bind(self, values: Sequence[Value], names: Sequence[str]) -> None:
+        rest = iter(names)
+        for v in values:
+            self.env[v] = tuple(next(rest) for _ in leaf_types(v.type))
+
+    def write_if(self, op: Op) -> None:
+        if any(inner.name == "break" for region in op.regions for inner in region.ops):
+            raise Unsupported("this way out of a loop has no ONNX form", "leave the loop by its condition")
+        wanted, changed = [r.type for r in op.results], changed_lists(op)
+        count = sum(len(leaf_types(t)) for t in wanted) + len(changed)
+        graphs = [self.region(n, r.ops, wanted, changed) for n, r in zip(("then", "else"), op.regions, strict=True)]
+        if count:
+            (condition,) = self.env[op.operands[0]]
+            names = self.graph.nodes_of("If", [condition], count, "if", then_branch=graphs[0], else_branch=graphs[1])
+            self.bind([*op.results, *changed], names)
+
+    def write_loop(self, op: Op) -> None:
+        body, counted = op.regions[0], bool(op.attrs["counted"])
+        g, changed = self.graph, changed_lists(op)
+        carried = body.args[1:] if counted else body.args
+        types = [r.type for r in op.results]
+        trips, start, step = "", "", ""
+        initial = self.passed(op.operands[3 if counted else 0 :], types) + [self.env[v][0] for v in changed]
+        if counted:
+            start, stop, step = (self.env[v][0] for v in op.operands[:3])
+            trips = self.trip_count(start, stop, step)
+        kept, self.graph = dict(self.env), Builder(g)
+        number, going = self.graph.fresh("iteration"), self.graph.fresh("going")
+        inputs = [helper.make_value_info(number, type_proto(INT)), helper.make_value_info(going, type_proto(BOOL))]
+        leaves = [leaf for t in [*types, *(v.type for v in changed)] for leaf in leaf_types(t)]
+        names = [self.graph.fresh("carried") for _ in leaves]
+        inputs += [helper.make_value_info(n, type_proto(t)) for n, t in zip(names, leaves, strict=True)]
+        self.bind_as([*carried, *changed], [*types, *(v.type for v in changed)], names)
+        if counted:
+            zero_to_n = g.known(start) == 0 and g.known(step) == 1
+            at = number if zero_to_n else self.graph.node("Add", self.graph.node("Mul", number, step), start)
+            self.env[body.args[0]] = (at,)
+        condition, results = self.body(op, body.ops, types, changed)
+        out = self.outputs([condition, *results], [BOOL, *leaves])
+        graph = self.graph.graph("body", inputs, out)
+        self.graph, self.env = g, kept
+        if leaves:
+            made = g.nodes_of("Loop", [trips, g.constant(True, "bool"), *initial], len(leaves), "loop", body=graph)
+            self.bind([*op.results, *changed], made)
+
+    def bind_as(self, values: Sequence[Value], types: Sequence[Type], names: Sequence[str]) -> None:
+        """Bind the arguments of a loop. Each has the type of its result, which is the same or wider."""
+        rest = iter(names)
+        for v, t in zip(values, types, strict=True):
+            v.type = t
+            self.env[v] = tuple(next(rest) for _ in leaf_types(t))
+
+    def body(self, loop: Op, ops: Sequence[Op], types: Sequence[Type], changed: Sequence[Value]) -> tuple[str, list[str]]:
+        """Write the body of a loop; return the condition for another iteration and what is carried."""
+        for i, op in enumerate(ops):
+            ends = [r.terminator for r in op.regions] if op.name == "if" else []
+            leaving = [e is not None and e.name == "break" for e in ends]
+            if not any(leaving):
+                continue
+            self.block(ops[:i])
+            if all(leaving):
+                raise Unsupported("a loop that never repeats has no ONNX form", "leave the loop out")
+            left, stays = (op.regions[0], op.regions[1]) if leaving[0] else (op.regions[1], op.regions[0])
+            assert stays.terminator is not None
+            if op.results or stays.terminator.name != "yield":
+                raise Unsupported("this way out of a loop has no ONNX form", "leave the loop by its condition")
+            (test,) = self.env[op.operands[0]]
+            goes_on = self.graph.node("Not", test) if leaving[0] else test
+            break_, last = left.ops[-1], ops[-1]
+            if len(left.ops) == 1 and len(ops) == i + 2 and break_.operands == last.operands and len(stays.ops) == 1:
+                return goes_on, [*self.passed(last.operands, types), *(self.env[v][0] for v in changed)]
+            return self.branches(goes_on, loop, left.ops, [*stays.ops[:-1], *ops[i + 1 :]], types, changed)
+        end = self.block(ops)
+        if end is not None and end.name in ("yield", "break"):
+            going = self.graph.constant(end.name == "yield", "bool")
+            return going, [*self.passed(end.operands, types), *(self.env[v][0] for v in changed)]
+        leaves = [leaf for t in types for leaf in leaf_types(t)]
+        return self.graph.constant(True, "bool"), [*map(self.placeholder, leaves), *(self.env[v][0] for v in changed)]
+
+    def branches(
+        self, goes_on: str, loop: Op, left: Sequence[Op], rest: Sequence[Op], types: Sequence[Type], changed: Sequence[Value]
+    ) -> tuple[str, list[str]]:  # fmt: skip
+        """Write the end of a body as an `If`: the loop goes on with `rest`, or is left."""
+        leaves = [BOOL, *(leaf for t in [*types, *(v.type for v in changed)] for leaf in leaf_types(t))]
+        graphs = []
+        for ops in (rest, left):
+            outer, kept = self.graph, dict(self.env)
+            self.graph = Builder(outer)
+            condition, names = self.body(loop, ops, types, changed)
+            graphs.append(self.graph.graph("branch", [], self.outputs([condition, *names], leaves)))
+            self.graph, self.env = outer, kept
+        made = self.graph.nodes_of("If", [goes_on], len(leaves), "if", then_branch=graphs[0], else_branch=graphs[1])
+        return made[0], made[1:]
+
+    def trip_count(self, start: str, stop: str, step: str) -> str:
+        """Return the length of `range(start, stop, step)`."""
+        g = self.graph
+        distance = stop if g.known(start) == 0 else g.node("Sub", stop, start)
+        if g.known(step) != 1:  # the distance is rounded up to whole steps
+            distance = g.node("Neg", floor_divide(g, g.node("Neg", distance), step))
+        return g.node("Max", distance, g.constant(0, "i64"))
+
+
+def changed_lists(op: Op) -> list[Value]:
+    """Return the lists of enclosing blocks that the regions of an op change."""
+    found = [inner.operands[0] for inner in op.walk() if inner.has("TERMINATOR") is False and "list" in inner.defn.writes
+             and inner.operands and not inner.regions]  # fmt: skip
+    return [v for v in dict.fromkeys(found) if not any(region.encloses(v.block) for region in op.regions)]
+
+
+def aliased_changes(func: Func) -> list[Op]:
+    """Return the ops that change a list which may have several names, or that the caller holds."""
+    refused = []
+    for op in func.body.walk():
+        if "list" not in op.defn.writes or not op.operands or op.regions:
+            continue
+        changed = op.operands[0]
+        made_here = changed.op is not None and changed.op.name in ("list.new", "list.slice", "list.repeat")
+        if not made_here or any(_names_again(user, changed) for user in changed.users()):
+            refused.append(op)
+    return refused
+
+
+def _names_again(user: Op, changed: Value) -> bool:
+    """Return whether an op gives a list another name: it carries the list on, or puts it into a container."""
+    if user.name == "return":
+        return False
+    if user.has("TERMINATOR") or user.regions or user.name in ("tuple", "call", "list.new", "tuple.new", "state.set"):
+        return True
+    return changed in user.operands[1:] and "list" in user.defn.writes
+

@@ -1,0 +1,108 @@
+"""A callable as an ONNX model: the reading, the passes, the signature, the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import onnx
+from onnx import ModelProto, helper, numpy_helper
+
+from scriptc.driver.target import target_of
+from scriptc.frontend.entry import Entry, read
+from scriptc.frontend.environment.specs import leaves
+from scriptc.ir.core import Func
+from scriptc.ir.errors import CompileError, Diagnostic
+from scriptc.ir.passes.manager import run_pipeline
+from scriptc.ir.types import TensorType
+from scriptc.onnx.writing.builder import ELEMENT_TYPES, Unsupported, type_proto
+from scriptc.onnx.writing.functions import FunctionWriter, aliased_changes, leaf_types
+from scriptc.version import __version__
+
+DEFAULT_OPSET = 21
+OLDEST_OPSET = 18  # the first in which all reductions take their dims as an input
+_PASSES = "drop_gradient_marks,clean,forward_writes,clean,single_exit,dce"
+_ALIASED = (
+    "a list changes that the caller holds, or that has another name, which ONNX's sequences cannot say",
+    "copy the list by a loop that appends its items to a new list, and use one variable for it",
+)
+
+
+def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: int | None) -> tuple[ModelProto, Entry]:
+    """Return the model of a call, and what the front end read. Raise CompileError with every place that has no ONNX form."""
+    newest = onnx.defs.onnx_opset_version()
+    opset = DEFAULT_OPSET if opset is None else opset
+    if not OLDEST_OPSET <= opset <= newest:
+        raise ValueError(f"opset {opset} is not supported: choose one from {OLDEST_OPSET} to {newest}")
+    target = target_of(obj)
+    arguments = target.bind(args, dict(kwargs))
+    entry = read(target.func, target.receiver, arguments, runs_hooks=target.runs_hooks)
+    run_pipeline(entry.module, _PASSES)
+    (func,) = (entry.module.funcs[name] for name in entry.module.entries)
+    writer = FunctionWriter(func)
+    inputs = _inputs(writer, entry, func)
+    for op in aliased_changes(func):
+        if not op.name.startswith(("dict", "set")):
+            writer.diagnostics.append(Diagnostic(op.loc, *_ALIASED))
+    last = writer.block(func.body.ops)
+    if not writer.diagnostics and last is not None:
+        try:
+            outputs = _outputs(writer, func, writer.passed(last.operands, func.results))
+        except Unsupported as e:
+            writer.diagnostics.append(Diagnostic(func.loc, e.message, e.hint))
+    if writer.diagnostics or last is None:
+        raise CompileError(sorted(writer.diagnostics, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
+    for live in entry.tensors:
+        if name := writer.params.get(live.name):
+            writer.graph.initializers[name] = _weight(live.container[live.key], name)
+    graph = writer.graph.graph(target.name, inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], producer_name="scriptc")
+    model.producer_version = __version__
+    model.ir_version = helper.find_min_ir_version_for(list(model.opset_import))
+    onnx.checker.check_model(model, full_check=True)
+    return model, entry
+
+
+def _inputs(writer: FunctionWriter, entry: Entry, func: Func) -> list[onnx.ValueInfoProto]:
+    made, args = [], iter(func.body.args)
+    for arg in entry.args:
+        count = len(list(leaves(arg.spec)))
+        for i in range(count):
+            value = next(args)
+            name = writer.graph.fresh(arg.name if count == 1 else f"{arg.name}_{i}")
+            dims: list[int | str | None] = []
+            if isinstance(value.type, TensorType) and value.type.dims is not None:
+                dims = [f"{name}_dim{d}" if size is None else size for d, size in enumerate(value.type.dims)]
+            try:
+                (t,) = leaf_types(value.type)
+                made.append(helper.make_value_info(name, type_proto(t, tuple(dims))))
+            except (Unsupported, ValueError):
+                message, hint = f"the argument `{arg.name}` of type {value.type} has no ONNX form", "pass tensors, numbers or lists"
+                writer.diagnostics.append(Diagnostic(func.loc, message, hint))
+            writer.env[value] = (name,)
+    if next(args, None) is not None:
+        message = "a value outside that changes between calls has no ONNX form"
+        writer.diagnostics.append(Diagnostic(func.loc, message, "take it as an argument and return it"))
+    return made
+
+
+def _outputs(writer: FunctionWriter, func: Func, names: list[str]) -> list[onnx.ValueInfoProto]:
+    types = [leaf for t in func.results for leaf in leaf_types(t)]
+    made = []
+    for i, (n, t) in enumerate(zip(names, types, strict=True)):
+        name = writer.graph.node("Identity", n, name="output" if len(names) == 1 else f"output_{i}")
+        dims = None
+        if isinstance(t, TensorType) and t.dims is not None:
+            dims = tuple(f"{name}_dim{d}" if not isinstance(size, int) else size for d, size in enumerate(t.dims))
+        made.append(helper.make_value_info(name, type_proto(t, dims)))
+    return made
+
+
+def _weight(tensor: Any, name: str) -> onnx.TensorProto:
+    tensor = tensor.detach().cpu().contiguous()
+    if str(tensor.dtype) == "torch.bfloat16":
+        import torch
+
+        raw = tensor.view(torch.int16).numpy().tobytes()
+        return helper.make_tensor(name, ELEMENT_TYPES["bf16"], list(tensor.shape), raw, raw=True)
+    return numpy_helper.from_array(tensor.numpy(), name)
