@@ -21,7 +21,7 @@ from scriptc.onnx.writing.operators.numbers import floor_divide
 
 Leaves = tuple[str, ...]
 _HINTS = {
-    "raise": ("an exception has no ONNX form", "return a flag, or check the arguments before the call"),
+    "raise": ("an exception in a loop has no ONNX form", "return a flag, or check the arguments before the call"),
     "try": ("`try` has no ONNX form", "test the condition with `if`"),
     "print": ("`print` has no ONNX form", "return the value, or print it outside of the model"),
     "warn": ("a warning has no ONNX form", "warn outside of the model"),
@@ -65,6 +65,11 @@ class FunctionWriter:
         self.env: dict[Value, Leaves] = {}
         self.params: dict[str, str] = {}
         self.diagnostics: list[Diagnostic] = []
+        # 1 where the function has raised, else 0. Every result of the model is taken at this index of one item, so that a
+        # runtime stops with an error. Nested graphs return it as they return lists that change.
+        self.failed = Value(INT, func.body, "failed")
+        self.env[self.failed] = (self.graph.constant(0, "i64"),)
+        self.loops = 0
 
     # ---- values ----
 
@@ -114,15 +119,22 @@ class FunctionWriter:
         """
         for op in ops:
             if op.has("TERMINATOR"):
-                if op.name == "raise" or op.name == "reraise":
+                if op.name in ("raise", "reraise") and self.loops:
                     self.refuse(op, *_HINTS["raise"])
+                self.env[self.failed] = (self.graph.constant(1, "i64"),) if _raises(op) else self.env[self.failed]
                 return op
-            outer, self.graph.root.loc = self.graph.root.loc, op.loc
+            outer, graph, loops = self.graph.root.loc, self.graph, self.loops
+            self.graph.root.loc = op.loc
             try:
                 self.write(op)
             except Unsupported as e:
                 self.refuse(op, e.message, e.hint)
-            self.graph.root.loc = outer
+            except (AttributeError, IndexError, KeyError, ValueError):
+                if not self.diagnostics:  # an op behind a refused one may lack a value
+                    raise
+                self.diagnostics.append(self.diagnostics[-1])
+                self.env.update({r: ("",) for r in op.results})
+            self.graph, self.graph.root.loc, self.loops = graph, outer, loops
         return None
 
     def write(self, op: Op) -> None:
@@ -181,7 +193,9 @@ class FunctionWriter:
 
     def write_scope(self, op: Op) -> None:
         last = self.block(op.regions[0].ops)
-        if last is not None and last.name == "yield":
+        if last is not None and last.name != "yield":
+            self.bind(op.results, [self.placeholder(leaf) for r in op.results for leaf in leaf_types(r.type)])
+        elif last is not None:
             names = iter(self.passed(last.operands, [r.type for r in op.results]))
             for result in op.results:
                 self.env[result] = tuple(next(names) for _ in leaf_types(result.type))
@@ -220,6 +234,8 @@ class FunctionWriter:
         if any(inner.name == "break" for region in op.regions for inner in region.ops):
             raise Unsupported("this way out of a loop has no ONNX form", "leave the loop by its condition")
         wanted, changed = [r.type for r in op.results], changed_lists(op)
+        if not self.loops and any(map(_raises, op.walk())):
+            changed.append(self.failed)
         count = sum(len(leaf_types(t)) for t in wanted) + len(changed)
         graphs = [self.region(n, r.ops, wanted, changed) for n, r in zip(("then", "else"), op.regions, strict=True)]
         if count:
@@ -238,6 +254,7 @@ class FunctionWriter:
             start, stop, step = (self.env[v][0] for v in op.operands[:3])
             trips = self.trip_count(start, stop, step)
         kept, self.graph = dict(self.env), Builder(g)
+        self.loops += 1
         number, going = self.graph.fresh("iteration"), self.graph.fresh("going")
         inputs = [helper.make_value_info(number, type_proto(INT)), helper.make_value_info(going, type_proto(BOOL))]
         leaves = [leaf for t in [*types, *(v.type for v in changed)] for leaf in leaf_types(t)]
@@ -252,6 +269,7 @@ class FunctionWriter:
         out = self.outputs([condition, *results], [BOOL, *leaves])
         graph = self.graph.graph("body", inputs, out)
         self.graph, self.env = g, kept
+        self.loops -= 1
         if leaves:
             made = g.nodes_of("Loop", [trips, g.constant(True, "bool"), *initial], len(leaves), "loop", body=graph)
             self.bind([*op.results, *changed], made)
@@ -312,6 +330,10 @@ class FunctionWriter:
         if g.known(step) != 1:  # the distance is rounded up to whole steps
             distance = g.node("Neg", floor_divide(g, g.node("Neg", distance), step))
         return g.node("Max", distance, g.constant(0, "i64"))
+
+
+def _raises(op: Op) -> bool:
+    return op.name in ("raise", "reraise")
 
 
 def changed_lists(op: Op) -> list[Value]:

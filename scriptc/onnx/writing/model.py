@@ -15,7 +15,7 @@ from scriptc.ir.core import Func
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.types import TensorType
-from scriptc.onnx.writing.builder import ELEMENT_TYPES, Unsupported, type_proto
+from scriptc.onnx.writing.builder import ELEMENT_TYPES, SCALARS, Unsupported, type_proto
 from scriptc.onnx.writing.functions import FunctionWriter, aliased_changes, leaf_types
 from scriptc.version import __version__
 
@@ -45,11 +45,14 @@ def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: 
         if not op.name.startswith(("dict", "set")):
             writer.diagnostics.append(Diagnostic(op.loc, *_ALIASED))
     last = writer.block(func.body.ops)
-    if not writer.diagnostics and last is not None:
+    outputs: list[onnx.ValueInfoProto] = []
+    if not writer.diagnostics and last is not None and last.name == "return":
         try:
             outputs = _outputs(writer, func, writer.passed(last.operands, func.results))
         except Unsupported as e:
             writer.diagnostics.append(Diagnostic(func.loc, e.message, e.hint))
+    if last is not None and last.name != "return":
+        writer.diagnostics.append(Diagnostic(func.loc, "a call that always raises has no ONNX form", "leave the call out"))
     if writer.diagnostics or last is None:
         raise CompileError(sorted(writer.diagnostics, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
     for live in entry.tensors:
@@ -90,6 +93,11 @@ def _outputs(writer: FunctionWriter, func: Func, names: list[str]) -> list[onnx.
     types = [leaf for t in func.results for leaf in leaf_types(t)]
     made = []
     for i, (n, t) in enumerate(zip(names, types, strict=True)):
+        (failed,) = writer.env[writer.failed]
+        if writer.graph.known(failed) is None:
+            if not isinstance(t, TensorType) and t not in SCALARS:
+                raise Unsupported("a list that is returned where an exception is raised has no ONNX form", "return a tensor")
+            n = writer.graph.node("Gather", writer.graph.node("Unsqueeze", n, writer.graph.ints(0)), failed, axis=0)
         name = writer.graph.node("Identity", n, name="output" if len(names) == 1 else f"output_{i}")
         dims = None
         if isinstance(t, TensorType) and t.dims is not None:

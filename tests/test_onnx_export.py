@@ -1,0 +1,176 @@
+"""Exported ONNX models equal eager over lengths and branches, from one export each."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import scriptc
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+from onnx_export import differs, fed, run, session_of  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+
+
+def check(path: Path, f: Any, calls: list[tuple[Any, ...]], *, reference: bool = True) -> Any:
+    """Export from the first call, and compare both runtimes with eager on all calls."""
+    file = path / "model.onnx"
+    scriptc.to_onnx(f, *calls[0], path=file)
+    model = onnx.load(file)
+    session = session_of(model)
+    for args in calls:
+        with torch.no_grad():
+            wanted = f(*args)
+        expected = list(wanted) if isinstance(wanted, tuple) else [wanted]
+        ran = [run(session, list(args))]
+        if reference:
+            evaluator = ReferenceEvaluator(model)
+            ran.append(evaluator.run(None, dict(zip((i.name for i in session.get_inputs()), map(fed, args), strict=True))))
+        for got in ran:
+            assert len(got) == len(expected)
+            assert not any(map(differs, got, expected)), (got, expected)
+    return model
+
+
+class Cell(nn.Module):
+    """A hand-written LSTM or GRU over the steps of a tensor."""
+
+    def __init__(self, gates: int):
+        super().__init__()
+        self.x = nn.Linear(5, gates * 6)
+        self.h = nn.Linear(6, gates * 6)
+
+
+class HandLSTM(Cell):
+    def forward(self, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        out = []
+        for t in range(x.shape[0]):
+            i, f, g, o = (self.x(x[t]) + self.h(h)).chunk(4, 1)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+            out.append(h)
+        return torch.stack(out), c
+
+
+class HandGRU(Cell):
+    def forward(self, x: Tensor, h: Tensor) -> Tensor:
+        for t in range(x.shape[0]):
+            a, b = self.x(x[t]), self.h(h)
+            r = torch.sigmoid(a[:, :6] + b[:, :6])
+            z = torch.sigmoid(a[:, 6:12] + b[:, 6:12])
+            n = torch.tanh(a[:, 12:] + r * b[:, 12:])
+            h = (1 - z) * n + z * h
+        return h
+
+
+class Greedy(nn.Module):
+    """Greedy decoding that stops at the token 0."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(7, 6)
+        self.cell = nn.Linear(12, 6)
+        self.out = nn.Linear(6, 7)
+
+    def forward(self, h: Tensor, limit: int) -> tuple[Tensor, int]:
+        token = torch.ones(1, dtype=torch.long)
+        count = 0
+        for _ in range(limit):
+            h = torch.tanh(self.cell(torch.cat([self.embed(token), h], 1)))
+            token = self.out(h).argmax(1)
+            if token.item() == 0:
+                break
+            count += 1
+        return h, count
+
+
+def halvings(x: Tensor) -> tuple[Tensor, int]:
+    n = 0
+    while x.abs().sum() > 1:
+        x = x / 2
+        n += 1
+    return x, n
+
+
+def branches(x: Tensor, flag: int) -> Tensor:
+    if flag > 2:
+        return x * 2
+    for i in range(3, flag, -2):
+        if i == 1:
+            return x - i
+    return x + flag
+
+
+def test_rnn_over_a_list(tmp_path: Path) -> None:
+    import rnn
+
+    calls = [(rnn.sequence(n, b),) for n, b in ((4, 3), (1, 1), (9, 2))]
+    model = check(tmp_path, rnn.model, calls)
+    assert {n.op_type for n in model.graph.node} >= {"Loop"}
+    assert model.graph.input[0].name == "inputs"
+    assert any(n.doc_string.startswith("rnn.py:") for n in model.graph.node)
+
+
+def test_lstm_loop(tmp_path: Path) -> None:
+    calls = [(torch.randn(n, b, 5), torch.randn(b, 6), torch.randn(b, 6)) for n, b in ((4, 3), (2, 2), (9, 4))]
+    check(tmp_path, HandLSTM(4), calls)
+
+
+def test_gru_loop(tmp_path: Path) -> None:
+    check(tmp_path, HandGRU(3), [(torch.randn(n, b, 5), torch.randn(b, 6)) for n, b in ((4, 3), (2, 2), (0, 4))])
+
+
+@pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrent_layers(tmp_path: Path, layer: Any) -> None:
+    net = layer(5, 6)
+
+    def f(x: Tensor) -> Tensor:
+        return net(x)[0]
+
+    check(tmp_path, f, [(torch.randn(n, b, 5),) for n, b in ((4, 3), (2, 2), (9, 4))], reference=False)
+
+
+def test_greedy_decoding(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    net = Greedy()
+    check(tmp_path, net, [(torch.randn(1, 6), n) for n in (5, 20, 3, 20, 20, 1, 0)], reference=False)
+
+
+def test_while_on_data(tmp_path: Path) -> None:
+    check(tmp_path, halvings, [(torch.full((n, 2), 3.0),) for n in (2, 5, 0)])
+
+
+def test_branches(tmp_path: Path) -> None:
+    check(tmp_path, branches, [(torch.randn(3), n) for n in (5, 2, 0, -3)])
+
+
+def test_a_raise_stops_the_model(tmp_path: Path) -> None:
+    def f(x: Tensor) -> Tensor:
+        if x.shape[0] > 3:
+            raise ValueError("too long")
+        return x * 2
+
+    model = check(tmp_path, f, [(torch.ones(2),), (torch.ones(3),)])
+    with pytest.raises(Exception, match="out of"):
+        run(session_of(model), [torch.ones(5)])
+
+
+def test_refusals_name_every_place(tmp_path: Path) -> None:
+    def f(x: Tensor) -> Tensor:
+        print(x.shape[0])
+        return x + torch.rand(3)
+
+    with pytest.raises(scriptc.CompileError) as caught:
+        scriptc.to_onnx(f, torch.ones(3), path=tmp_path / "no.onnx")
+    lines = {d.loc.text.strip() for d in caught.value.diagnostics}
+    assert lines == {"print(x.shape[0])", "return x + torch.rand(3)"}
+    assert not (tmp_path / "no.onnx").exists()
