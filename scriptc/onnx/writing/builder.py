@@ -90,7 +90,7 @@ class Builder:
         if dtype == "bf16":
             return self.cast(self.constant(value, "f32"), "bf16")
         with numpy.errstate(all="ignore"):
-            array = numpy.array(value, dtype=_NUMPY[dtype])
+            array: Any = numpy.array(value, dtype=_NUMPY[dtype])
         key = (dtype, array.shape, array.tobytes())
         if key not in self.root.constants:
             name = self.fresh("const")

@@ -14,7 +14,7 @@ from onnx import GraphProto, ValueInfoProto, helper
 from scriptc.ir.core import Func, Op, Value
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.types import BOOL, INT, NEVER, NONE, ListType, OptionalType, TensorType, TupleType, Type
-from scriptc.onnx.writing.builder import SCALARS, Builder, Unsupported, dtype_of, type_proto
+from scriptc.onnx.writing.builder import Builder, Unsupported, dtype_of, type_proto
 from scriptc.onnx.writing.operators import ROWS, Call
 from scriptc.onnx.writing.operators.lists import empty_sequence
 from scriptc.onnx.writing.operators.numbers import floor_divide
@@ -88,7 +88,8 @@ class FunctionWriter:
                 return (present, *map(self.placeholder, leaf_types(wanted.item)))
             return (present, *self.converted(leaves, given, wanted.item))
         if isinstance(given, TupleType) and isinstance(wanted, TupleType):
-            made, at = [], 0
+            made: list[str] = []
+            at = 0
             for own, item in zip(given.items, wanted.items, strict=True):
                 count = len(leaf_types(own))
                 made += self.converted(leaves[at : at + count], own, item)

@@ -53,6 +53,9 @@ def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: 
             writer.diagnostics.append(Diagnostic(func.loc, e.message, e.hint))
     if last is not None and last.name != "return":
         writer.diagnostics.append(Diagnostic(func.loc, "a call that always raises has no ONNX form", "leave the call out"))
+    if not writer.diagnostics and not outputs:
+        message, hint = "a model without results has no ONNX form", "return what the call computes"
+        writer.diagnostics.append(Diagnostic(func.loc, message, hint))
     if writer.diagnostics or last is None:
         raise CompileError(sorted(writer.diagnostics, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
     for live in entry.tensors:
@@ -80,8 +83,8 @@ def _inputs(writer: FunctionWriter, entry: Entry, func: Func) -> list[onnx.Value
                 (t,) = leaf_types(value.type)
                 made.append(helper.make_value_info(name, type_proto(t, tuple(dims))))
             except (Unsupported, ValueError):
-                message, hint = f"the argument `{arg.name}` of type {value.type} has no ONNX form", "pass tensors, numbers or lists"
-                writer.diagnostics.append(Diagnostic(func.loc, message, hint))
+                message = f"the argument `{arg.name}` of type {value.type} has no ONNX form"
+                writer.diagnostics.append(Diagnostic(func.loc, message, "pass tensors, numbers or lists of these"))
             writer.env[value] = (name,)
     if next(args, None) is not None:
         message = "a value outside that changes between calls has no ONNX form"
