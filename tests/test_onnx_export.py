@@ -153,6 +153,16 @@ def test_branches(tmp_path: Path) -> None:
     check(tmp_path, branches, [(torch.randn(3), n) for n in (5, 2, 0, -3)])
 
 
+def test_nets(tmp_path: Path) -> None:
+    image = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 8, 3, groups=2),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5), nn.LogSoftmax(1),
+    ).eval()  # fmt: skip
+    check(tmp_path, image, [(torch.randn(b, 3, 8, 8),) for b in (2, 5)], reference=False)
+    encoder = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True).eval()
+    check(tmp_path, encoder, [(torch.randn(b, n, 16),) for b, n in ((2, 5), (3, 9))], reference=False)
+
+
 def test_a_raise_stops_the_model(tmp_path: Path) -> None:
     def f(x: Tensor) -> Tensor:
         if x.shape[0] > 3:

@@ -53,6 +53,9 @@ def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: 
             writer.diagnostics.append(Diagnostic(func.loc, e.message, e.hint))
     if last is not None and last.name != "return":
         writer.diagnostics.append(Diagnostic(func.loc, "a call that always raises has no ONNX form", "leave the call out"))
+    if _has_maker(entry.result):
+        message, hint = "a result of several kinds has no ONNX form", "return values of one kind"
+        writer.diagnostics.append(Diagnostic(func.loc, message, hint))
     if not writer.diagnostics and not outputs:
         message, hint = "a model without results has no ONNX form", "return what the call computes"
         writer.diagnostics.append(Diagnostic(func.loc, message, hint))
@@ -67,6 +70,11 @@ def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: 
     model.ir_version = helper.find_min_ir_version_for(list(model.opset_import))
     onnx.checker.check_model(model, full_check=True)
     return model, entry
+
+
+def _has_maker(spec: Any) -> bool:
+    """Return whether a result, or a part of it, is made of leaves whose meaning only its maker knows."""
+    return hasattr(getattr(spec, "cls", None), "parts") or any(map(_has_maker, getattr(spec, "items", ())))
 
 
 def _inputs(writer: FunctionWriter, entry: Entry, func: Func) -> list[onnx.ValueInfoProto]:

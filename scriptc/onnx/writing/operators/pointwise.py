@@ -24,8 +24,8 @@ def _bools(name: str, other: str, of_bools: str) -> None:
 
 for _name, _other, _of_bools in (
     ("add", "Add", "Or"), ("mul", "Mul", "And"), ("maximum", "Max", "Or"), ("minimum", "Min", "And"),
-    ("clamp.min", "Max", "Or"), ("clamp.max", "Min", "And"), ("bitwise_and", "BitwiseAnd", "And"), ("bitwise_or", "BitwiseOr", "Or"),
-    ("bitwise_xor", "BitwiseXor", "Xor"),
+    ("clamp.min", "Max", "Or"), ("clamp.max", "Min", "And"), ("bitwise_and", "BitwiseAnd", "And"),
+    ("bitwise_or", "BitwiseOr", "Or"), ("bitwise_xor", "BitwiseXor", "Xor"),
 ):  # fmt: skip
     _bools(_name, _other, _of_bools)
 for _name, _node in (("floor", "Floor"), ("ceil", "Ceil"), ("round", "Round")):
