@@ -10,7 +10,7 @@ from onnx import ModelProto, helper, numpy_helper
 
 from scriptc.driver.target import target_of
 from scriptc.frontend.entry import Entry, read
-from scriptc.frontend.environment.specs import leaves
+from scriptc.frontend.environment.specs import TupleSpec, leaves
 from scriptc.ir.core import Func
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.passes.manager import run_pipeline
@@ -74,7 +74,9 @@ def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: 
 
 def _has_maker(spec: Any) -> bool:
     """Return whether a result, or a part of it, is made of leaves whose meaning only its maker knows."""
-    return hasattr(getattr(spec, "cls", None), "parts") or any(map(_has_maker, getattr(spec, "items", ())))
+    if isinstance(spec, TupleSpec) and not (isinstance(spec.cls, type) and issubclass(spec.cls, tuple)):
+        return True
+    return any(map(_has_maker, getattr(spec, "items", ())))
 
 
 def _inputs(writer: FunctionWriter, entry: Entry, func: Func) -> list[onnx.ValueInfoProto]:
