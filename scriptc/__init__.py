@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from scriptc.api.explain import explain
     from scriptc.api.load import load
     from scriptc.api.signatures import signatures
-    from scriptc.api.to_onnx import to_onnx
     from scriptc.backend_c.extensions.errors import ExtensionError
     from scriptc.backend_c.toolchain import BuildError, ToolchainError
     from scriptc.driver.options import CompileOptions
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from scriptc.frontend.source.providers import register_source
     from scriptc.ir.errors import CompileError, InternalError
     from scriptc.onnx.reading import from_onnx
+    from scriptc.onnx.writing import to_onnx
     from scriptc.version import __version__ as __version__
 
 if sys.platform == "win32":
@@ -54,7 +54,7 @@ _DEFINED_IN = {
     "load": "scriptc.api.load",
     "register_source": "scriptc.frontend.source.providers",
     "signatures": "scriptc.api.signatures",
-    "to_onnx": "scriptc.api.to_onnx",
+    "to_onnx": "scriptc.onnx.writing",
     "__version__": "scriptc.version",
 }
 __all__ = [
