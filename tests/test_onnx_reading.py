@@ -11,6 +11,7 @@ import torch
 import scriptc
 
 onnx = pytest.importorskip("onnx")
+helper, FLOAT = onnx.helper, onnx.TensorProto.FLOAT
 
 LOOP = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -105,3 +106,21 @@ def test_a_max_pool_may_have_pads_that_differ(tmp_path: Path) -> None:
     assert torch.equal(scriptc.compile(module, optimize=0)(x), module(x))
     with pytest.raises(OnnxError, match="pads alone"):
         scriptc.from_onnx(onnx.parser.parse_model(POOL.format(before=3, after=0)), path=tmp_path / "none.py")
+
+
+@pytest.mark.parametrize("text", ['VALID"); import os #', "VALID\n", "a'b"])
+def test_texts_of_attributes_do_not_become_code(text: str) -> None:
+    from scriptc.onnx.reading import OnnxError
+
+    x = helper.make_tensor_value_info("x", FLOAT, [1, 1, 4])
+    y = helper.make_tensor_value_info("y", FLOAT, None)
+    node = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2], auto_pad=text)
+    with pytest.raises(OnnxError):
+        scriptc.from_onnx(helper.make_model(helper.make_graph([node], "g", [x], [y])))
+
+
+def test_the_text_about_a_model_does_not_become_code() -> None:
+    x = helper.make_tensor_value_info("x", FLOAT, [2])
+    y = helper.make_tensor_value_info("y", FLOAT, [2])
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x], [y], doc_string='"""\nraise 1\n"""\\')
+    assert scriptc.from_onnx(helper.make_model(graph))(torch.tensor([-1.0, 1.0])).tolist() == [0, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from scriptc.onnx.reading.errors import OnnxError
 from scriptc.onnx.reading.files import Array
 from scriptc.onnx.reading.graph import Constant, Graph, Node, ValueType
 from scriptc.onnx.reading.values import Value, number_text
+
+_WORDS = re.compile(r"[\w ,.>-]*")
 
 
 class Operation:
@@ -26,14 +29,17 @@ class Operation:
     # attributes
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """Return an attribute, or the default."""
-        return self.node.attributes.get(name, default)
+        """Return an attribute, or the default. A text has no character that ends a literal or calls a function."""
+        found = self.node.attributes.get(name, default)
+        if isinstance(found, str) and not _WORDS.fullmatch(found):
+            raise OnnxError(f"attribute {name!r} of {self.node} has characters that no operator uses: {found!r}")
+        return found
 
     def need(self, name: str) -> Any:
         """Return an attribute that the operator requires."""
         if name not in self.node.attributes:
             raise OnnxError(f"{self.node} has no attribute {name!r}")
-        return self.node.attributes[name]
+        return self.attr(name)
 
     def graph(self, name: str) -> Graph:
         """Return the graph in an attribute."""

@@ -287,7 +287,7 @@ class ModuleWriter:
         named = zip(graph.inputs, parameters, strict=True)
         declared = ", ".join(["self", *(_declared(value, graph.types.get(name)) for name, value in named)])
         about = " ".join((graph.doc or self.model.doc or f"The graph {graph.name!r}.").split())
-        about = about.replace('"""', "'''").replace("\\", "/")
+        about = about.replace('"', "'").replace("\\", "/")
         out = ['"""Written by scriptc.from_onnx. The code may be edited."""', ""]
         out += ["from pathlib import Path", "", "import torch", "from torch import nn"]
         out += ["from torch.nn import functional as F", ""]
