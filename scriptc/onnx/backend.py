@@ -38,7 +38,7 @@ def result(value: Any, kind: Any) -> Any:
     return to_numpy(value, kind.dtype) if isinstance(value, torch.Tensor) else np.array(value, dtype=object)
 
 
-class CompiledModel(BackendRep):  # type: ignore[misc]
+class CompiledModel(BackendRep):
     """A compiled model. `run` takes and returns numpy arrays."""
 
     def __init__(self, call: Any, reading: Reading):
@@ -58,7 +58,7 @@ class CompiledModel(BackendRep):  # type: ignore[misc]
         return tuple(result(*each) for each in zip(made, self.reading.outputs.values(), strict=True))
 
 
-class ScriptcBackend(Backend):  # type: ignore[misc]
+class ScriptcBackend(Backend):
     """Reads a model, compiles it and runs it on the CPU."""
 
     @classmethod

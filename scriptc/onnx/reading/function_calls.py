@@ -26,7 +26,7 @@ def function_of(model: Model, operation: Operation) -> Any:
         if row_of(node.domain, node.op, node.version) is not None:
             return None
     try:
-        schema = defs.get_schema(node.op, max(node.version, 1), node.domain)
+        schema: Any = defs.get_schema(node.op, max(node.version, 1), node.domain)
     except defs.SchemaError:
         return None
     if schema.has_function:

@@ -116,17 +116,17 @@ class Operation:
         array = self.known(index)
         return None if array is None else [int(i) for i in np.reshape(array, -1)]
 
-    def int(self, index: int) -> str:
+    def int_text(self, index: int) -> str:
         """Return an input of one element as an int."""
-        return self.writer.int(self.value(index))
+        return self.writer.int_text(self.value(index))
 
-    def float(self, index: int) -> str:
+    def float_text(self, index: int) -> str:
         """Return an input of one element as a float."""
-        return self.writer.float(self.value(index))
+        return self.writer.float_text(self.value(index))
 
-    def bool(self, index: int) -> str:
+    def bool_text(self, index: int) -> str:
         """Return an input of one element as a bool."""
-        return self.writer.bool(self.value(index))
+        return self.writer.bool_text(self.value(index))
 
     def is_host(self, index: int) -> bool:
         """Return whether an input is ints or an int, or a constant that can be."""

@@ -100,19 +100,19 @@ class FunctionWriter:
             return ints([f"int({value.text}[{i}])" for i in range(dims[0])])
         return int_list(f"{value.text}.tolist()")
 
-    def int(self, value: Value) -> str:
+    def int_text(self, value: Value) -> str:
         if value.form == "ints":
             return value.items[0] if value.items else f"{value.text}[0]"
         if value.form == "constant":
             return str(int(np.reshape(value.array, -1)[0]))
         return value.text if value.form == "int" else f"int({value.text})"
 
-    def float(self, value: Value) -> str:
+    def float_text(self, value: Value) -> str:
         if value.form == "constant":
             return number_text(np.reshape(value.array, -1)[0], value.dtype or "float32")
         return value.text if value.form == "float" else f"float({value.text})"
 
-    def bool(self, value: Value) -> str:
+    def bool_text(self, value: Value) -> str:
         if value.form == "constant":
             return str(bool(np.reshape(value.array, -1)[0]))
         return value.text if value.form == "bool" else f"bool({value.text})"

@@ -25,7 +25,7 @@ def branch(op: Operation) -> Any:
             writer.emit(f"{name} = {writer.tensor(writer.lookup(result))}")
         writer.leave()
 
-    writer.emit(f"if {op.bool(0) if op.value(0).form != 'tensor' else op[0]}:")
+    writer.emit(f"if {op.bool_text(0) if op.value(0).form != 'tensor' else op[0]}:")
     writer.block(lambda: write(op.graph("then_branch")))
     writer.emit("else:")
     writer.block(lambda: write(op.graph("else_branch")))
@@ -60,7 +60,7 @@ def loop(op: Operation) -> Any:
     limited = op.has(0)
     condition = None
     if op.has(1) and not (op.known(1) is not None and bool(np.reshape(op.known(1), -1)[0])):
-        condition = op.bool(1)
+        condition = op.bool_text(1)
     changing = not _always(body)
     going = ""
     if condition is not None or changing:
@@ -68,7 +68,7 @@ def loop(op: Operation) -> Any:
     counter = writer.fresh(body.inputs[0] or "i")
     reads_counter = any(body.inputs[0] in node.inputs for node in body.nodes) or body.inputs[0] in _captured(body)
     if limited:
-        writer.emit(f"for {counter} in range({op.int(0)}):")
+        writer.emit(f"for {counter} in range({op.int_text(0)}):")
     else:
         if reads_counter:
             writer.emit(f"{counter} = 0")
@@ -84,7 +84,7 @@ def loop(op: Operation) -> Any:
         for name, value in zip(scans, results[count + 1 :], strict=True):
             writer.emit(f"{name}.append({writer.tensor(value)})")
         if changing and going:
-            writer.emit(f"{going} = {writer.bool(results[0])}")
+            writer.emit(f"{going} = {writer.bool_text(results[0])}")
         _assign(op, carried, results[1 : count + 1])
         if not limited and reads_counter:
             writer.emit(f"{counter} += 1")
@@ -245,19 +245,19 @@ def sequence_length(op: Operation) -> Any:
 
 @operator("SequenceAt", ints=(1,))
 def sequence_at(op: Operation) -> Any:
-    return f"{op[0]}[{op.int(1)}]"
+    return f"{op[0]}[{op.int_text(1)}]"
 
 
 @operator("SequenceInsert", ints=(2,))
 def sequence_insert(op: Operation) -> Any:
     if not op.has(2):
         return other(f"{op[0]} + [{op[1]}]")
-    return other(f"{op[0]}[:{op.int(2)}] + [{op[1]}] + {op[0]}[{op.int(2)}:]")
+    return other(f"{op[0]}[:{op.int_text(2)}] + [{op[1]}] + {op[0]}[{op.int_text(2)}:]")
 
 
 @operator("SequenceErase", ints=(1,))
 def sequence_erase(op: Operation) -> Any:
-    return other(f"ox.without({op[0]}, {op.int(1)})" if op.has(1) else f"{op[0]}[:-1]")
+    return other(f"ox.without({op[0]}, {op.int_text(1)})" if op.has(1) else f"{op[0]}[:-1]")
 
 
 @operator("SplitToSequence", ints=(1,))
@@ -267,7 +267,7 @@ def split_to_sequence(op: Operation) -> Any:
         keep = op.attr("keepdims", 1)
         return other(f"list(torch.split({op[0]}, 1, {axis}))" if keep else f"list(torch.unbind({op[0]}, {axis}))")
     if op.rank(1) == 0:
-        return other(f"list(torch.split({op[0]}, {op.int(1)}, {axis}))")
+        return other(f"list(torch.split({op[0]}, {op.int_text(1)}, {axis}))")
     return other(f"list(torch.split({op[0]}, {op.ints(1)}, {axis}))")
 
 

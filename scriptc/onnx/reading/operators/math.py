@@ -165,7 +165,7 @@ def compare(op: Operation) -> Any:
     if op.dtype(0) == "string":
         return f"ox.strings_equal({op[0]}, {op[1]})"
     if op.all_host() and all(op.value(i).form != "ints" and np.ndim(op.value(i).array) == 0 for i in (0, 1)):
-        return bool_value(f"{op.int(0)} {sign} {op.int(1)}")
+        return bool_value(f"{op.int_text(0)} {sign} {op.int_text(1)}")
     left, right = broadcast(op)
     if op.dtype(0) == "uint64" and sign != "==":
         return f"({op[0]} ^ -0x8000000000000000) {sign} ({op[1]} ^ -0x8000000000000000)"
@@ -376,10 +376,10 @@ def cumulative_product(op: Operation) -> Any:
 def _cumulative(op: Operation, name: str) -> str:
     exclusive, backward = bool(op.attr("exclusive", 0)), bool(op.attr("reverse", 0))
     if exclusive or backward:
-        return f"ox.{name}({op[0]}, {op.int(1)}, {exclusive}, {backward})"
+        return f"ox.{name}({op[0]}, {op.int_text(1)}, {exclusive}, {backward})"
     dtype = op.dtype(0)
     cast = f", dtype={op.torch_dtype(dtype)}" if dtype in INTEGERS else ""
-    return f"torch.{name}({op[0]}, {op.int(1)}{cast})"
+    return f"torch.{name}({op[0]}, {op.int_text(1)}{cast})"
 
 
 @operator("MatMul")

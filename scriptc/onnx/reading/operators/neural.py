@@ -171,9 +171,9 @@ def dropout(op: Operation) -> Any:
     training = op.known(2)
     if not op.has(2) or training is not None and not training.reshape(-1)[0]:
         return (op.value(0), f"torch.ones_like({op[0]}, dtype=torch.bool)") if op.outputs > 1 else op.value(0)
-    ratio = op.float(1) if op.has(1) else "0.5"
+    ratio = op.float_text(1) if op.has(1) else "0.5"
     name = "dropout" if op.outputs == 1 else "dropout_mask"
-    return f"ox.{name}({op[0]}, {ratio}, {op.bool(2)})"
+    return f"ox.{name}({op[0]}, {ratio}, {op.bool_text(2)})"
 
 
 @operator("Resize", since=11, ints=(3,))
@@ -237,8 +237,8 @@ def max_roi_pool(op: Operation) -> Any:
 
 @operator("NonMaxSuppression")
 def non_max_suppression(op: Operation) -> Any:
-    most = op.int(2) if op.has(2) else "0"
-    overlap, least = op.float(3) if op.has(3) else "0.0", op.float(4) if op.has(4) else "None"
+    most = op.int_text(2) if op.has(2) else "0"
+    overlap, least = op.float_text(3) if op.has(3) else "0.0", op.float_text(4) if op.has(4) else "None"
     return f"ox.non_max_suppression({op[0]}, {op[1]}, {most}, {overlap}, {least}, {op.attr('center_point_box', 0)})"
 
 

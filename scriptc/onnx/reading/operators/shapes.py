@@ -65,7 +65,7 @@ def reshape(op: Operation) -> Any:
         if known is not None and len(known) == 1:
             return op.writer.ints(op.value(0))
         if known == []:
-            return int_value(op.int(0))
+            return int_value(op.int_text(0))
     known = op.known_ints(1)
     if known is not None and (0 not in known or op.attr("allowzero", 0)):
         return f"{op[0]}.reshape({', '.join(map(str, known)) or '()'})"
@@ -100,7 +100,7 @@ def transpose(op: Operation) -> Any:
 def squeeze(op: Operation) -> Any:
     axes = op.attr("axes") if op.version < 13 else op.known_ints(1)
     if op.is_host(0) and op.value(0).form != "constant":
-        return int_value(op.int(0))
+        return int_value(op.int_text(0))
     if axes is not None:
         return f"torch.squeeze({op[0]}, {axes[0] if len(axes) == 1 else tuple(axes)})"
     return f"torch.squeeze({op[0]}, {op.ints(1)})" if op.has(1) else f"torch.squeeze({op[0]})"
@@ -110,7 +110,7 @@ def squeeze(op: Operation) -> Any:
 def unsqueeze(op: Operation) -> Any:
     axes = op.attr("axes") if op.version < 13 else op.known_ints(1)
     if op.value(0).form == "int" and axes in ([0], [-1]):
-        return ints([op.int(0)])
+        return ints([op.int_text(0)])
     if axes is not None and len(axes) == 1:
         return f"{op[0]}.unsqueeze({axes[0]})"
     return f"ox.unsqueeze({op[0]}, {tuple(axes) if axes is not None else op.ints(1)})"
@@ -196,14 +196,14 @@ def gather(op: Operation) -> Any:
             picked = [items[int(i)] for i in np.reshape(known, -1)]
             return int_value(picked[0]) if np.ndim(known) == 0 else ints(picked)
         if op.value(1).form == "int" or known is not None and np.ndim(known) == 0:
-            return int_value(f"{op.ints(0)}[{op.int(1)}]")
+            return int_value(f"{op.ints(0)}[{op.int_text(1)}]")
     if op.dtype(0) == "string":
         return other(f"ox.gather_strings({op[0]}, {op[1]})")
     if known is not None and np.ndim(known) == 0 and op.rank(0) is not None:
         at = [":"] * (axis % op.need_rank(0)) + [str(int(known))]
         return f"{op[0]}[{', '.join(at)}]"
     if op.value(1).form == "int":
-        return f"torch.select({op[0]}, {axis}, {op.int(1)})"
+        return f"torch.select({op[0]}, {axis}, {op.int_text(1)})"
     return f"ox.gather({op[0]}, {op[1]}, {axis})"
 
 
@@ -243,7 +243,7 @@ def expand(op: Operation) -> Any:
     if op.value(0).form == "int":
         items = op.items(1)
         if items is not None and len(items) == 1 and items[0].isdigit() and int(items[0]) <= 8:
-            return ints([op.int(0)] * int(items[0]))
+            return ints([op.int_text(0)] * int(items[0]))
     return f"ox.expand({op[0]}, {op.ints(1)})"
 
 
@@ -254,7 +254,7 @@ def tile(op: Operation) -> Any:
 
 @operator("Tile", ints=(1, 2), until=5)
 def tile_axis(op: Operation) -> Any:
-    return f"torch.cat([{op[0]}] * {op.int(1)}, {op.int(2)})"
+    return f"torch.cat([{op[0]}] * {op.int_text(1)}, {op.int_text(2)})"
 
 
 @operator("ConstantOfShape", ints=(0,))
@@ -280,7 +280,7 @@ def constant_fill(op: Operation) -> Any:
 def range_of(op: Operation) -> Any:
     dtype = op.dtype(0)
     if op.dtype(0) in ("int64", "int32", "int16"):
-        return f"torch.arange({op.int(0)}, {op.int(1)}, {op.int(2)}, dtype={op.torch_dtype(dtype)})"
+        return f"torch.arange({op.int_text(0)}, {op.int_text(1)}, {op.int_text(2)}, dtype={op.torch_dtype(dtype)})"
     return f"ox.float_range({op[0]}, {op[1]}, {op[2]})"
 
 
@@ -291,13 +291,13 @@ def eye_like(op: Operation) -> Any:
 
 @operator("OneHot")
 def one_hot(op: Operation) -> Any:
-    return f"ox.one_hot({op[0]}, {op.int(1)}, {op[2]}, {op.attr('axis', -1)})"
+    return f"ox.one_hot({op[0]}, {op.int_text(1)}, {op[2]}, {op.attr('axis', -1)})"
 
 
 @operator("Trilu", ints=(1,))
 def trilu(op: Operation) -> Any:
     name = "triu" if op.attr("upper", 1) else "tril"
-    return f"torch.{name}({op[0]}, {op.int(1) if op.has(1) else 0})"
+    return f"torch.{name}({op[0]}, {op.int_text(1) if op.has(1) else 0})"
 
 
 @operator("NonZero")
@@ -313,7 +313,7 @@ def compress(op: Operation) -> Any:
 @operator("TopK", since=10)
 def top_k(op: Operation) -> Any:
     name = "top_k_uint64" if op.dtype(0) == "uint64" else "top_k"
-    return f"ox.{name}({op[0]}, {op.int(1)}, {op.attr('axis', -1)}, {bool(op.attr('largest', 1))})"
+    return f"ox.{name}({op[0]}, {op.int_text(1)}, {op.attr('axis', -1)}, {bool(op.attr('largest', 1))})"
 
 
 @operator("TopK", until=9)
