@@ -28,21 +28,15 @@ def references() -> Mapping[str, Callable[..., Any]]:
         bits = ((planes.unsqueeze(-1) >> places) & 1).flatten(-2)[..., :n].float()
         return (1 - 2 * bits[0]) * (bits[1] if len(bits) > 1 else 1)
 
-    def applied(x: Any, activation: Any) -> Any:
-        return x if activation is None else activation(x)
-
-    def rows(x: Any, activation: Any) -> Any:
-        x = applied(x, activation)
+    def rows(x: Any) -> Any:
         return trimmed(packed(x), zeros=bool((x == 0).any()))
 
-    def image(x: Any, activation: Any, weight: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    def image(x: Any, weight: Any, stride: Any, padding: Any, dilation: Any) -> Any:
         torch.conv2d(x, torch.zeros(weight), None, stride, padding, dilation)  # raises the errors of the convolution
-        x = applied(x, activation)
         padded = torch.nn.functional.pad(x, (padding[1], padding[1], padding[0], padding[0]))
         return trimmed(packed(padded.permute(0, 2, 3, 1)), zeros=any(padding) or bool((x == 0).any()))
 
-    def filters(w: Any, activation: Any) -> Any:
-        w = applied(w, activation)
+    def filters(w: Any) -> Any:
         taps = w.flatten(2).permute(0, 2, 1) if w.dim() == 4 else w.unsqueeze(1)
         planes = packed(torch.nn.functional.pad(taps, (0, 0, 0, 0, 0, -len(taps) % _BLOCK)))
         blocks = planes.unflatten(1, (planes.shape[1] // _BLOCK, _BLOCK)).permute(0, 1, 3, 4, 2).contiguous()

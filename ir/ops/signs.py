@@ -67,16 +67,16 @@ def _conv2d(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 ROWS = [
     # The signs of rows f32[..., K].
-    OpDef("signs.rows", "(Tensor self, Value? activation) -> Tensor", _rows, _PLAIN, ref="signs_rows", reads=_TENSOR,
+    OpDef("signs.rows", "(Tensor self) -> Tensor", _rows, _PLAIN, ref="signs_rows", reads=_TENSOR,
           kernel="sc_signs_rows", phases=MADE_BY_PASSES),
     # The signs of images f32[N, C, H, W], with zeros around, for a convolution by a weight of these sizes. The op raises the
     # errors of the convolution.
-    OpDef("signs.image", "(Tensor self, Value? activation, *, int[4] weight, int[2] stride, int[2] padding, "
+    OpDef("signs.image", "(Tensor self, *, int[4] weight, int[2] stride, int[2] padding, "
           "int[2] dilation) -> Tensor", _image, _PLAIN, ref="signs_image", reads=_TENSOR, raises=True, kernel="sc_signs_image",
           errors=(Raises("RuntimeError", "Given groups=1, weight of size [6, 3, 3, 3], expected input[2, 4, 9, 8] to have 3 "
                          "channels, but got 4 channels instead"),), phases=MADE_BY_PASSES),
     # The signs of weights f32[F, K] or f32[F, C, h, w].
-    OpDef("signs.filters", "(Tensor self, Value? activation) -> Tensor", _filters, _PLAIN, ref="signs_filters", reads=_TENSOR,
+    OpDef("signs.filters", "(Tensor self) -> Tensor", _filters, _PLAIN, ref="signs_filters", reads=_TENSOR,
           kernel="sc_signs_filters", phases=MADE_BY_PASSES),
     # The products of rows and filters; `weight` is the size of the weight.
     OpDef("signs.linear", "(Tensor rows, Tensor filters, *, int[2] weight) -> Tensor", _linear, _PLAIN, ref="signs_linear",

@@ -2,8 +2,8 @@
 
     %s = sign(%x)                                       %s = sign(%x)
     %v = where(%c, %one, %minus)                        %v = where(%c, %one, %minus)
-    %y = linear(%s, %v, %b)                    =>       %p = signs.rows(%s, %none)
-                                                        %q = signs.filters(%v, %none)
+    %y = linear(%s, %v, %b)                    =>       %p = signs.rows(%s)
+                                                        %q = signs.filters(%v)
                                                         %z = signs.linear(%p, %q) {weight = [64, 128]}
                                                         %y = add(%z, %b)
 
@@ -67,7 +67,7 @@ class _Products:
         if op.name == "div":
             return False
         sizes = known_sizes(factor)
-        if sizes is None or factor.type.dtype != "f32" or is_written_near(factor):
+        if sizes is None or factor.type.dtype != "f32" or _is_written_near(factor):
             return False
         if all(n == 1 for n in sizes):
             return len(sizes) <= 1
@@ -97,12 +97,11 @@ class _Products:
             return False
         b, loc = Builder.before(op), op.loc
         filters = b.op("transpose", [right[0]], loc, dim0=0, dim1=1).result if by_matrix else right[0]
-        none = b.const(None, loc)
-        packed = b.op("signs.rows", [left[0], none], loc, proved=True).result
-        kernel = b.op("signs.filters", [filters, none], loc, proved=True).result
+        packed = b.op("signs.rows", [left[0]], loc, proved=True).result
+        kernel = b.op("signs.filters", [filters], loc, proved=True).result
         made = b.op("signs.linear", [packed, kernel], loc, weight=size, names=[op.result.name]).result
         made.type = op.result.type
-        bias = op.operands[2] if not by_matrix else none
+        bias = None if by_matrix else op.operands[2]
         self._finish(op, b, made, [*left[1], *right[1]], bias, (size[0],))
         _detach_checks(weight, sizes)
         return True
@@ -122,10 +121,9 @@ class _Products:
         if left is None or right is None:
             return False
         b, loc = Builder.before(op), op.loc
-        none = b.const(None, loc)
         how = {name: op.attrs[name] for name in ("stride", "dilation")}
-        packed = b.op("signs.image", [left[0], none], loc, weight=sizes, padding=op.attrs["padding"], **how).result
-        kernel = b.op("signs.filters", [right[0], none], loc, proved=True).result
+        packed = b.op("signs.image", [left[0]], loc, weight=sizes, padding=op.attrs["padding"], **how).result
+        kernel = b.op("signs.filters", [right[0]], loc, proved=True).result
         order = b.op("suggests_channels_last", [x, weight], loc).result
         made = b.op("signs.conv2d", [packed, kernel, order], loc, weight=sizes, names=[op.result.name], **how).result
         made.type = op.result.type
@@ -133,7 +131,7 @@ class _Products:
         return True
 
     def _finish(
-        self, op: Op, b: Builder, made: Value, factors: list[tuple[str, Value]], bias: Value, size: tuple[int, ...]
+        self, op: Op, b: Builder, made: Value, factors: list[tuple[str, Value]], bias: Value | None, size: tuple[int, ...]
     ) -> None:
         """Multiply sums by factors, add the bias, and let the result stand for that of `op`."""
 
@@ -143,14 +141,14 @@ class _Products:
             sizes = b.op("tuple", [b.const(n, op.loc) for n in size], op.loc).result
             return b.op("reshape", [value, sizes], op.loc, proved=True).result
 
-        steps = [*reversed(factors), *([("add", bias)] if bias.type != NONE else [])]
+        steps = [*reversed(factors), *([("add", bias)] if bias is not None and bias.type != NONE else [])]
         for name, value in steps:
             made = b.op(name, [made, of_filters(value)], op.loc, proved=True).result
             made.type = op.result.type
         op.replace_with([made])
 
 
-def is_written_near(value: Value) -> bool:
+def _is_written_near(value: Value) -> bool:
     """Return whether the function around writes a tensor."""
     block = value.block
     while block.parent is not None and block.parent.parent is not None:

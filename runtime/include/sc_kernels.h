@@ -391,13 +391,11 @@ SC_KERNEL int sc_check_conv2d(sc_ctx *cx, const sc_tensor *x, const int64_t *wei
 SC_KERNEL sc_tensor *sc_place(sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside);
 
 /* ---- sc_signs.c: products of tensors of -1, 0 and 1 in bits, as ir/ops/signs.py describes them ---- */
-/* the signs of activation(x) of float32 rows; activation may be NULL */
-SC_KERNEL sc_tensor *sc_signs_rows(sc_ctx *cx, sc_tensor *x, sc_activation *activation);
+SC_KERNEL sc_tensor *sc_signs_rows(sc_ctx *cx, sc_tensor *x); /* the signs of float32 rows */
 /* of float32 images [N, C, H, W] with padding, for a convolution, whose errors it raises */
-SC_KERNEL sc_tensor *sc_signs_image(sc_ctx *cx, sc_tensor *x, sc_activation *activation, const int64_t *weight,
-                                    const int64_t *stride, const int64_t *padding, const int64_t *dilation);
-/* of float32 weights [F, K] or [F, C, h, w] */
-SC_KERNEL sc_tensor *sc_signs_filters(sc_ctx *cx, sc_tensor *w, sc_activation *activation);
+SC_KERNEL sc_tensor *sc_signs_image(sc_ctx *cx, sc_tensor *x, const int64_t *weight, const int64_t *stride,
+                                    const int64_t *padding, const int64_t *dilation);
+SC_KERNEL sc_tensor *sc_signs_filters(sc_ctx *cx, sc_tensor *w); /* of float32 weights [F, K] or [F, C, h, w] */
 /* weight: the sizes of the weight */
 SC_KERNEL sc_tensor *sc_signs_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const int64_t *weight);
 SC_KERNEL sc_tensor *sc_signs_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, bool channels_last,

@@ -393,14 +393,12 @@ SOURCES: tuple[Source, ...] = (
     ),
     source(
         "sc_signs",
-        kernel("sc_tensor *", "sc_signs_rows", "sc_ctx *cx, sc_tensor *x, sc_activation *activation",
-               "the signs of activation(x) of float32 rows; activation may be NULL"),
+        kernel("sc_tensor *", "sc_signs_rows", "sc_ctx *cx, sc_tensor *x", "the signs of float32 rows"),
         kernel("sc_tensor *", "sc_signs_image",
-               "sc_ctx *cx, sc_tensor *x, sc_activation *activation, const int64_t *weight, const int64_t *stride, "
-               "const int64_t *padding, const int64_t *dilation",
+               "sc_ctx *cx, sc_tensor *x, const int64_t *weight, const int64_t *stride, const int64_t *padding, "
+               "const int64_t *dilation",
                "of float32 images [N, C, H, W] with padding, for a convolution, whose errors it raises"),
-        kernel("sc_tensor *", "sc_signs_filters", "sc_ctx *cx, sc_tensor *w, sc_activation *activation",
-               "of float32 weights [F, K] or [F, C, h, w]"),
+        kernel("sc_tensor *", "sc_signs_filters", "sc_ctx *cx, sc_tensor *w", "of float32 weights [F, K] or [F, C, h, w]"),
         kernel("sc_tensor *", "sc_signs_linear",
                "sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const int64_t *weight", "weight: the sizes of the weight"),
         kernel("sc_tensor *", "sc_signs_conv2d",

@@ -12,7 +12,7 @@
 #include <arm_neon.h>
 #endif
 
-enum { SIGNS_WORD = 64, SIGNS_BLOCK = 8, SIGNS_ROWS = 8, SIGNS_BLOCKS = 2, SIGNS_PIECE = 4096, SIGNS_PIXELS = 64, SIGNS_CHUNK_BYTES = 1 << 17 };
+enum { SIGNS_WORD = 64, SIGNS_BLOCK = 8, SIGNS_ROWS = 8, SIGNS_BLOCKS = 2, SIGNS_PIXELS = 64, SIGNS_CHUNK_BYTES = 1 << 17 };
 enum { SIGNS_PLAIN, SIGNS_MASKED, SIGNS_TERNARY };
 
 /* How tiles read: for each element of the kernel the words from a pixel on; words of a pixel; words of a block of filters, and
@@ -165,23 +165,13 @@ SC_INLINE void signs_word(const float *x, int64_t n, uint64_t *negative, uint64_
     *present = other;
 }
 
-/* Pack n elements. Return whether one is 0. activation: is applied first to a copy, unless it is NULL. */
-static bool signs_pack_row(const float *x, int64_t n, sc_activation *activation, uint64_t *negative, uint64_t *present) {
-    float copy[SIGNS_PIECE];
+/* Pack n elements. Return whether one is 0. */
+static bool signs_pack_row(const float *x, int64_t n, uint64_t *negative, uint64_t *present) {
     bool zeros = false;
-    for (int64_t from = 0; from < n; from += SIGNS_PIECE) {
-        int64_t count = n - from < SIGNS_PIECE ? n - from : SIGNS_PIECE;
-        const float *part = x + from;
-        if (activation) {
-            memcpy(copy, part, (size_t)count * sizeof *copy);
-            activation(copy, count);
-            part = copy;
-        }
-        for (int64_t i = 0; i < count; i += SIGNS_WORD) {
-            int64_t bits = count - i < SIGNS_WORD ? count - i : SIGNS_WORD, at = (from + i) / SIGNS_WORD;
-            signs_word(part + i, bits, &negative[at], &present[at]);
-            zeros |= present[at] != UINT64_MAX >> (SIGNS_WORD - bits);
-        }
+    for (int64_t i = 0; i < n; i += SIGNS_WORD) {
+        int64_t bits = n - i < SIGNS_WORD ? n - i : SIGNS_WORD, at = i / SIGNS_WORD;
+        signs_word(x + i, bits, &negative[at], &present[at]);
+        zeros |= present[at] != UINT64_MAX >> (SIGNS_WORD - bits);
     }
     return zeros;
 }
@@ -190,7 +180,6 @@ typedef struct signs_packing {
     const float *x;
     int64_t n, words;                         /* elements of a row, or channels */
     int64_t pixels, width, line, image, first; /* of images: pixels with and without padding, as words of the result */
-    sc_activation *activation;
     uint64_t *to, *present;
     bool zeros[SC_TEAM_MAX];
 } signs_packing;
@@ -198,7 +187,7 @@ typedef struct signs_packing {
 static void signs_pack_rows(void *arg, int64_t begin, int64_t end, int worker) {
     signs_packing *p = arg;
     for (int64_t r = begin; r < end; r++)
-        p->zeros[worker] |= signs_pack_row(p->x + r * p->n, p->n, p->activation, p->to + r * p->words, p->present + r * p->words);
+        p->zeros[worker] |= signs_pack_row(p->x + r * p->n, p->n, p->to + r * p->words, p->present + r * p->words);
 }
 
 static bool signs_any(const bool *zeros) {
@@ -215,7 +204,7 @@ static sc_tensor *signs_trimmed(sc_tensor *t, bool zeros) {
     return t;
 }
 
-SC_KERNEL sc_tensor *sc_signs_rows(sc_ctx *cx, sc_tensor *x, sc_activation *activation) {
+SC_KERNEL sc_tensor *sc_signs_rows(sc_ctx *cx, sc_tensor *x) {
     sc_tensor *in = sc_contiguous(cx, x);
     if (!in) return NULL;
     int last = in->rank - 1;
@@ -224,7 +213,7 @@ SC_KERNEL sc_tensor *sc_signs_rows(sc_ctx *cx, sc_tensor *x, sc_activation *acti
     size[in->rank] = words;
     sc_tensor *out = sc_empty(cx, SC_I64, in->rank + 1, size);
     if (out) {
-        signs_packing p = {.x = in->data, .n = n, .words = words, .activation = activation, .to = out->data};
+        signs_packing p = {.x = in->data, .n = n, .words = words, .to = out->data};
         p.present = p.to + rows * words;
         sc_parallel(cx, rows, 1, (double)rows * (double)n / 8, signs_pack_rows, &p);
         signs_trimmed(out, signs_any(p.zeros));
@@ -233,23 +222,15 @@ SC_KERNEL sc_tensor *sc_signs_rows(sc_ctx *cx, sc_tensor *x, sc_activation *acti
     return out;
 }
 
-
 /* Pack some pixels, up to SIGNS_PIXELS, of up to 64 channels. x: the first pixel of the first channel. */
 static void signs_pack_pixels(const signs_packing *p, const float *x, int64_t channels, int64_t n, uint64_t *negative,
                               uint64_t *present) {
     uint32_t below[2][SIGNS_PIXELS] = {{0}}, other[2][SIGNS_PIXELS] = {{0}};
-    float copy[SIGNS_PIXELS];
     for (int64_t c = 0; c < channels; c++, x += p->pixels) {
-        const float *v = x;
-        if (p->activation) {
-            memcpy(copy, x, (size_t)n * sizeof *copy);
-            p->activation(copy, n);
-            v = copy;
-        }
         uint32_t bit = (uint32_t)1 << c % 32, *restrict b = below[c / 32], *restrict o = other[c / 32];
         for (int64_t i = 0; i < n; i++) {
-            b[i] |= v[i] < 0 ? bit : 0;
-            o[i] |= v[i] != 0 ? bit : 0;
+            b[i] |= x[i] < 0 ? bit : 0;
+            o[i] |= x[i] != 0 ? bit : 0;
         }
     }
     for (int64_t i = 0; i < n; i++) {
@@ -279,7 +260,7 @@ static void signs_pack_images(void *arg, int64_t begin, int64_t end, int worker)
         }
 }
 
-SC_KERNEL sc_tensor *sc_signs_image(sc_ctx *cx, sc_tensor *x, sc_activation *activation, const int64_t *weight,
+SC_KERNEL sc_tensor *sc_signs_image(sc_ctx *cx, sc_tensor *x, const int64_t *weight,
                                     const int64_t *stride, const int64_t *padding, const int64_t *dilation) {
     if (sc_check_conv2d(cx, x, weight, stride, padding, dilation) < 0) return NULL;
     sc_tensor *in = sc_contiguous(cx, x);
@@ -290,7 +271,7 @@ SC_KERNEL sc_tensor *sc_signs_image(sc_ctx *cx, sc_tensor *x, sc_activation *act
     sc_tensor *out = sc_empty(cx, SC_I64, 5, size);
     if (out) {
         signs_packing p = {.x = in->data, .n = n[1], .words = words, .pixels = n[2] * n[3], .width = n[3],
-                           .line = size[3] * words, .image = size[2] * size[3] * words, .activation = activation, .to = out->data};
+                           .line = size[3] * words, .image = size[2] * size[3] * words, .to = out->data};
         p.first = padding[0] * p.line + padding[1] * words;
         p.present = p.to + n[0] * p.image;
         if (is_padded) memset(out->data, 0, (size_t)out->numel * sizeof(int64_t));
@@ -324,22 +305,13 @@ static void signs_pack_filters(const float *x, int64_t filters, int64_t channels
             }
 }
 
-SC_KERNEL sc_tensor *sc_signs_filters(sc_ctx *cx, sc_tensor *w, sc_activation *activation) {
-    sc_tensor *in = sc_contiguous(cx, w), *copy = NULL, *out = NULL;
-    if (in && activation) {
-        copy = sc_empty(cx, SC_F32, in->rank, in->size);
-        if (copy) {
-            memcpy(copy->data, in->data, (size_t)in->numel * sizeof(float));
-            activation(copy->data, in->numel);
-        }
-        sc_release(cx, in);
-        in = copy;
-    }
+SC_KERNEL sc_tensor *sc_signs_filters(sc_ctx *cx, sc_tensor *w) {
+    sc_tensor *in = sc_contiguous(cx, w);
     if (!in) return NULL;
     int64_t area = in->rank == 4 ? in->size[2] * in->size[3] : 1, words = signs_divide_up(in->size[1], SIGNS_WORD);
     bool zeros = signs_has_zero(in->data, in->numel);
     const int64_t size[5] = {zeros ? 2 : 1, signs_divide_up(in->size[0], SIGNS_BLOCK), area, words, SIGNS_BLOCK};
-    out = sc_empty(cx, SC_I64, 5, size);
+    sc_tensor *out = sc_empty(cx, SC_I64, 5, size);
     if (out) {
         uint64_t *to = out->data;
         memset(to, 0, (size_t)out->numel * sizeof *to);

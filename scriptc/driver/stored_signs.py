@@ -2,7 +2,7 @@
 
     %w = param() {name = "fc.weight"}                 %q = param() {name = "fc.weight.signs"}
     %v = sign(%w)                             =>      %y = signs.linear(%p, %q)
-    %q = signs.filters(%v, %none)
+    %q = signs.filters(%v)
     %y = signs.linear(%p, %q)
 
 A package's weights do not change, so the build computes the bits, as eager computes the signs. A weight that nothing else reads
