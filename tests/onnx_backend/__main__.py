@@ -10,43 +10,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
-import torch
 from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
 
 import scriptc
+from scriptc.onnx.backend import CompiledModel
 from scriptc.onnx.reading import imported, read, written
-from scriptc.onnx.reading.element_types import to_numpy, to_torch
 
 KINDS = ("node", "simple", "real", "pytorch-converted", "pytorch-operator")
-
-
-def argument(value: Any, form: str, kind: Any) -> Any:
-    """Return a test's input as `forward` takes it."""
-    if value is None or isinstance(value, list):
-        inner = kind.element if kind is not None and kind.kind in ("sequence", "optional") else kind
-        return None if value is None else [argument(item, "tensor", inner) for item in value]
-    if form == "ints":
-        return tuple(int(i) for i in np.reshape(value, -1))
-    if form == "int":
-        return int(np.reshape(value, -1)[0])
-    while kind is not None and kind.kind != "tensor":
-        kind = kind.element
-    if kind.dtype == "string":
-        return value.tolist()
-    return to_torch(value, kind.dtype)
-
-
-def result(value: Any, kind: Any) -> Any:
-    """Return a result as an array, or a list of arrays."""
-    if isinstance(value, list) and kind is not None and kind.kind in ("sequence", "optional"):
-        return [result(item, kind.element) for item in value]
-    while kind is not None and kind.kind != "tensor":
-        kind = kind.element
-    return to_numpy(value, kind.dtype) if isinstance(value, torch.Tensor) else np.array(value, dtype=object)
 
 
 def array_of(value: Any) -> Any:
@@ -84,14 +57,9 @@ def run(case: Any, folder: Path, eager: bool) -> str:
         written(reading, path)
         module = imported(path, reading.class_name)
         call = module if eager else scriptc.compile(module, optimize=0)
-        kinds = list(reading.inputs.values())
+        model = CompiledModel(call, reading)
         for inputs, outputs in sets:
-            args = [argument(*each) for each in zip(inputs, reading.forms, kinds, strict=False)]
-            with torch.no_grad():
-                made = call(*args)
-            made = made if isinstance(made, tuple) else (made,)
-            arrays = [result(*each) for each in zip(made, reading.outputs.values(), strict=True)]
-            Runner.assert_similar_outputs(outputs, arrays, case.rtol, case.atol)
+            Runner.assert_similar_outputs(outputs, model.run(inputs), case.rtol, case.atol)
     except Exception as error:
         return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
     return "" if sets else "no data"

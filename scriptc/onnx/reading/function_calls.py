@@ -8,6 +8,7 @@ from scriptc.onnx.reading.checks import checked, inferred
 from scriptc.onnx.reading.element_types import NUMBERS
 from scriptc.onnx.reading.errors import OnnxError
 from scriptc.onnx.reading.graph import Constant, Graph, GraphReader, Model, Node, ValueType
+from scriptc.onnx.reading.names import docstring
 from scriptc.onnx.reading.operation import Operation
 from scriptc.onnx.reading.values import Value
 
@@ -69,7 +70,7 @@ def call_of_function(module: Any, operation: Operation, function: Any) -> Any:
         results = [Value("None", "other") if skipped else writer.lookup(next(made)) for skipped in unused]
         writer.emit("return " + ", ".join(writer.tensor(value) for value in results))
         method = module.method_names.fresh(node.op)
-        about = " ".join(graph.doc.split()).replace('"""', "'''").replace("\\", "/")[:300]
+        about = docstring(graph.doc)
         head = [f"    def {method}({', '.join(['self', *parameters])}):"]
         module.methods.append([*head, *([f'        """{about}"""'] if about else []), *writer.lines])
         module.made[key] = method, results

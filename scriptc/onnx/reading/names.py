@@ -17,6 +17,11 @@ def identifier(name: str, default: str = "v") -> str:
     return made[:60]
 
 
+def docstring(text: str) -> str:
+    """Return the text of a docstring with what a file says, on one line; no character of it ends the docstring."""
+    return " ".join(text.split()).replace('"', "'").replace("\\", "/")[:300]
+
+
 class Names:
     """The names in use in one function."""
 

@@ -12,7 +12,7 @@ import scriptc.onnx.reading.operators  # noqa: F401  registers all rows
 from scriptc.onnx import functions
 from scriptc.onnx.reading.errors import OnnxError
 from scriptc.onnx.reading.graph import Graph, Model, Node, ValueType
-from scriptc.onnx.reading.names import Names, identifier
+from scriptc.onnx.reading.names import Names, docstring, identifier
 from scriptc.onnx.reading.operation import Operation
 from scriptc.onnx.reading.registry import row_of
 from scriptc.onnx.reading.unsigned64 import check_uint64
@@ -286,13 +286,12 @@ class ModuleWriter:
         lines, parameters, _ = self.forward()
         named = zip(graph.inputs, parameters, strict=True)
         declared = ", ".join(["self", *(_declared(value, graph.types.get(name)) for name, value in named)])
-        about = " ".join((graph.doc or self.model.doc or f"The graph {graph.name!r}.").split())
-        about = about.replace('"', "'").replace("\\", "/")
+        about = docstring(graph.doc or self.model.doc or f"The graph {graph.name!r}.")
         out = ['"""Written by scriptc.from_onnx. The code may be edited."""', ""]
         out += ["from pathlib import Path", "", "import torch", "from torch import nn"]
         out += ["from torch.nn import functional as F", ""]
         out += ["from scriptc.onnx import functions as ox", "", ""]
-        out += [f"class {class_name}(nn.Module):", f'    """{about[:300]}"""', ""]
+        out += [f"class {class_name}(nn.Module):", f'    """{about}"""', ""]
         out += ["    def __init__(self):", "        super().__init__()"]
         if self.weights.tensors:
             out.append(f'        weights = torch.load(Path(__file__).with_name("{file_stem}.pt"), weights_only=True)')
