@@ -65,6 +65,7 @@ class FunctionWriter:
         self.env: dict[Value, Leaves] = {}
         self.params: dict[str, str] = {}
         self.diagnostics: list[Diagnostic] = []
+        self.refused: set[Value] = set()  # values of a type that has no ONNX form; they have no leaves
         # 1 where the function has raised, else 0. Every result of the model is taken at this index of one item, so that a
         # runtime stops with an error. Nested graphs return it as they return lists that change.
         self.failed = Value(INT, func.body, "failed")
@@ -100,16 +101,23 @@ class FunctionWriter:
         return leaves
 
     def passed(self, values: Sequence[Value], wanted: Sequence[Type]) -> list[str]:
+        """Return the leaves of values as those of supertypes."""
+        for v in self.refused.intersection(values):
+            dtype_of(v.type)  # raises Unsupported
         return [n for v, t in zip(values, wanted, strict=True) for n in self.converted(self.env[v], v.type, t)]
 
     def refuse(self, op: Op, message: str, hint: str) -> None:
+        """Note a place that has no ONNX form."""
         self.diagnostics.append(Diagnostic(op.loc, message, hint))
+        self.stand_in(op)
+
+    def stand_in(self, op: Op) -> None:
+        """Make placeholders the results of an op that is not written, so that the places behind it are found, too."""
         for result in op.results:
             try:
-                count = len(leaf_types(result.type))
+                self.env[result] = tuple(map(self.placeholder, leaf_types(result.type)))
             except Unsupported:
-                count = 1
-            self.env[result] = ("",) * count
+                self.refused.add(result)
 
     # ---- blocks ----
 
@@ -130,11 +138,6 @@ class FunctionWriter:
                 self.write(op)
             except Unsupported as e:
                 self.refuse(op, e.message, e.hint)
-            except (AttributeError, IndexError, KeyError, ValueError):
-                if not self.diagnostics:  # an op behind a refused one may lack a value
-                    raise
-                self.diagnostics.append(self.diagnostics[-1])
-                self.env.update({r: ("",) for r in op.results})
             self.graph, self.graph.root.loc, self.loops = graph, outer, loops
         return None
 
@@ -142,8 +145,9 @@ class FunctionWriter:
         name = op.name
         if name in _SILENT or name.startswith("check."):
             return
-        if any(v not in self.env for v in op.operands):
-            raise Unsupported(f"`{name}` has no ONNX form", "compute this outside of the model")
+        if self.refused.intersection(op.operands):  # the place that made the value is noted
+            self.stand_in(op)
+            return
         special = getattr(self, f"write_{name.replace('.', '_')}", None)
         if special is not None:
             special(op)
@@ -231,10 +235,14 @@ class FunctionWriter:
         for v in values:
             self.env[v] = tuple(next(rest) for _ in leaf_types(v.type))
 
+    def changed(self, op: Op) -> list[Value]:
+        """Return what an op returns beside its results: the lists of enclosing blocks that its regions change."""
+        return [v for v in changed_lists(op) if v not in self.refused]
+
     def write_if(self, op: Op) -> None:
         if any(inner.name == "break" for region in op.regions for inner in region.ops):
             raise Unsupported("this way out of a loop has no ONNX form", "leave the loop by its condition")
-        wanted, changed = [r.type for r in op.results], changed_lists(op)
+        wanted, changed = [r.type for r in op.results], self.changed(op)
         if not self.loops and any(map(_raises, op.walk())):
             changed.append(self.failed)
         count = sum(len(leaf_types(t)) for t in wanted) + len(changed)
@@ -246,7 +254,7 @@ class FunctionWriter:
 
     def write_loop(self, op: Op) -> None:
         body, counted = op.regions[0], bool(op.attrs["counted"])
-        g, changed = self.graph, changed_lists(op)
+        g, changed = self.graph, self.changed(op)
         carried = body.args[1:] if counted else body.args
         types = [r.type for r in op.results]
         trips, start, step = "", "", ""

@@ -95,8 +95,10 @@ def _inputs(writer: FunctionWriter, entry: Entry, func: Func) -> list[onnx.Value
             except (Unsupported, ValueError):
                 message = f"the argument `{arg.name}` of type {value.type} has no ONNX form"
                 writer.diagnostics.append(Diagnostic(func.loc, message, "pass tensors, numbers or lists of these"))
+                writer.refused.add(value)
             writer.env[value] = (name,)
-    if next(args, None) is not None:
+    if outside := list(args):
+        writer.refused.update(outside)
         message = "a value outside that changes between calls has no ONNX form"
         writer.diagnostics.append(Diagnostic(func.loc, message, "take it as an argument and return it"))
     return made
