@@ -228,9 +228,9 @@ static void signs_pack_pixels(const signs_packing *p, const float *x, int64_t ch
     uint32_t below[2][SIGNS_PIXELS] = {{0}}, other[2][SIGNS_PIXELS] = {{0}};
     for (int64_t c = 0; c < channels; c++, x += p->pixels) {
         uint32_t bit = (uint32_t)1 << c % 32, *restrict b = below[c / 32], *restrict o = other[c / 32];
-        for (int64_t i = 0; i < n; i++) {
-            b[i] |= x[i] < 0 ? bit : 0;
-            o[i] |= x[i] != 0 ? bit : 0;
+        for (int64_t i = 0; i < n; i++) { /* without branches, so that it becomes vector code */
+            b[i] |= bit & -(uint32_t)(x[i] < 0);
+            o[i] |= bit & -(uint32_t)(x[i] != 0);
         }
     }
     for (int64_t i = 0; i < n; i++) {
