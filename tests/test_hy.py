@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,21 +28,29 @@ def line_of(file: Path, text: str) -> int:
 @pytest.fixture(scope="module")
 def hy_path() -> Iterator[None]:
     pytest.importorskip("hy")
-    folders = [str(HERE / "hy_programs"), str(HERE.parent / "examples" / "hytorch")]
-    sys.path[:0] = folders
-    yield
-    for folder in folders:
-        sys.path.remove(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(HERE.parent / "examples" / "hytorch"))  # for the macros that the networks require
+        yield
+
+
+def _module(file: Path) -> ModuleType:
+    """Import a file under a name that no other module of the tests has."""
+    name = f"{file.stem}_in_hy"
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def programs(hy_path: None) -> ModuleType:
-    return importlib.import_module("programs")
+    return _module(HERE / "hy_programs" / "programs.hy")
 
 
 @pytest.fixture(scope="module")
 def nets(hy_path: None) -> ModuleType:
-    return importlib.import_module("nets")
+    return _module(HERE.parent / "examples" / "hytorch" / "nets.hy")
 
 
 def check(function: Any, *args: Any, **kwargs: Any) -> None:
