@@ -12,6 +12,7 @@ from scriptc.driver.variant import Variant
 if TYPE_CHECKING:
     from scriptc.inspect.memory import Memory
     from scriptc.inspect.profile import Profile
+    from scriptc.inspect.python_code import PythonCode
     from scriptc.inspect.training_memory import TrainingMemory
     from scriptc.operators.torch_operator import TorchOperator
 
@@ -19,12 +20,14 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R_co = TypeVar("R_co", covariant=True)
 S = TypeVar("S")
-NAMES = ("ir", "c_source", "signatures", "profile", "memory", "as_torch_op")  # the methods of compiled functions and modules
+# What compiled functions and modules have.
+NAMES = ("ir", "code", "c_source", "signatures", "profile", "memory", "as_torch_op")
 SHOWN = 4  # the most signatures in a repr
 _HELP = """\
 Compiled by scriptc. To look inside, after a call:
   .signatures()   the argument types it is compiled for
   .ir()           the IR after all passes, .ir("read") before them
+  .code           the same as Python that runs
   .c_source()     the generated C
   .profile(...)   the time of such a call by line and kernel
   .memory(...)    the peak memory of such a call, as a formula of the sizes
@@ -61,6 +64,21 @@ class Inspection:
         if after not in texts:
             raise ValueError(f"no pass {after!r} ran; passes that did: read, {', '.join(texts)}")
         return texts[after]
+
+    @property
+    def code(self) -> PythonCode:
+        """What was compiled last, as Python: the specialized form, with library functions and modules inlined.
+
+        The text runs: `compiled.code.function()` returns the function that it defines. The function of a module takes
+        the module as its first argument.
+
+        Raises RuntimeError if nothing is compiled yet, and ValueError for gradients and custom `autograd.Function`s inside
+        of the compiled code.
+        """
+        from scriptc.inspect.python_code import python_code
+
+        variant = self._variant(-1)
+        return python_code(self._dispatcher.target, variant.contract, variant.read_module())
 
     def c_source(self, signature: int = -1) -> str:
         """Return the generated C of a specialization.
