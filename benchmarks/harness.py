@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scriptc.backend_c.toolchain import find_compiler
+from scriptc.inspect.cores import idlest_core
 
 
 @dataclass(frozen=True)
@@ -42,17 +43,10 @@ class Candidate:
 def pin() -> None:
     """Pin the process and its children to the idlest core. Call this before importing libraries that make thread pools.
     """
-    before = _idle()
-    time.sleep(0.5)
-    idle = {core: ticks - before[core] for core, ticks in _idle().items() if core in os.sched_getaffinity(0)}
-    os.sched_setaffinity(0, {max(idle, key=lambda core: idle[core])})
+    core = idlest_core(0.5)
+    if core is not None:
+        os.sched_setaffinity(0, {core})
     os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TORCHINDUCTOR_COMPILE_THREADS="1")
-
-
-def _idle() -> dict[int, int]:
-    """Return the clock ticks that each core has been idle."""
-    lines = (line.split() for line in Path("/proc/stat").read_text().splitlines())
-    return {int(words[0][3:]): int(words[4]) for words in lines if words[0].startswith("cpu") and words[0] != "cpu"}
 
 
 def medians(

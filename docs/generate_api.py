@@ -14,12 +14,12 @@ from typing import Any
 import scriptc
 
 PAGE = Path(__file__).parent / "guide" / "api.md"
-FUNCTIONS = ("compile", "compare", "explain", "build", "signatures", "load", "from_onnx", "to_onnx", "extension",
-             "create_extension", "register_source")
+FUNCTIONS = ("compile", "compare", "explain", "build", "signatures", "load", "latency", "from_onnx", "to_onnx",
+             "extension", "create_extension", "register_source")
 OPTIONS = "CompileOptions"
 # The classes of results that `scriptc` does not export.
-RESULTS = ("Report", "Explanation", "Diagnostic", "Profile", "Memory", "TrainingMemory", "TorchOperator", "Extension",
-           "CFunction", "ExtensionBuilder")  # fmt: skip
+RESULTS = ("Report", "Explanation", "Diagnostic", "Profile", "Memory", "TrainingMemory", "Latency", "Machine", "TorchOperator",
+           "Extension", "CFunction", "ExtensionBuilder")  # fmt: skip
 ERRORS = ("CompileError", "ToolchainError", "BuildError", "ExtensionError", "InternalError")
 WIDTH = 120
 HEAD = """\

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scriptc.api.compile import compile
     from scriptc.api.compiled import Compiled
     from scriptc.api.explain import explain
+    from scriptc.api.latency import latency
     from scriptc.api.load import load
     from scriptc.api.signatures import signatures
     from scriptc.backend_c.extensions.errors import ExtensionError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from scriptc.driver.options import CompileOptions
     from scriptc.extensions.api import create_extension, extension
     from scriptc.frontend.source.providers import register_source
+    from scriptc.inspect.latency import Machine
     from scriptc.ir.errors import CompileError, InternalError
     from scriptc.onnx.reading import from_onnx
     from scriptc.onnx.writing import to_onnx
@@ -43,6 +45,7 @@ _DEFINED_IN = {
     "Compiled": "scriptc.api.compiled",
     "ExtensionError": "scriptc.backend_c.extensions.errors",
     "InternalError": "scriptc.ir.errors",
+    "Machine": "scriptc.inspect.latency",
     "ToolchainError": "scriptc.backend_c.toolchain",
     "build": "scriptc.api.build",
     "compare": "scriptc.api.compare",
@@ -51,6 +54,7 @@ _DEFINED_IN = {
     "explain": "scriptc.api.explain",
     "extension": "scriptc.extensions.api",
     "from_onnx": "scriptc.onnx.reading",
+    "latency": "scriptc.api.latency",
     "load": "scriptc.api.load",
     "register_source": "scriptc.frontend.source.providers",
     "signatures": "scriptc.api.signatures",
@@ -58,9 +62,9 @@ _DEFINED_IN = {
     "__version__": "scriptc.version",
 }
 __all__ = [
-    "BuildError", "CompileError", "CompileOptions", "Compiled", "ExtensionError", "InternalError", "ToolchainError",
-    "build", "compare", "compile", "create_extension", "explain", "extension", "from_onnx", "load", "register_source",
-    "signatures", "to_onnx",
+    "BuildError", "CompileError", "CompileOptions", "Compiled", "ExtensionError", "InternalError", "Machine",
+    "ToolchainError", "build", "compare", "compile", "create_extension", "explain", "extension", "from_onnx",
+    "latency", "load", "register_source", "signatures", "to_onnx",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any name
