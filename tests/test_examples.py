@@ -12,12 +12,15 @@ from test_aot import cmake_tool
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TARGETS = {"rnn": "model", "mnist": "small", "custom_add": "custom_add", "lstm_cell": "model", "decode": "model",
-           "train_char_rnn": "model", "train_cells": "model", "train_word_lm": "model", "binary_digits": "model"}  # fmt: skip
+           "train_char_rnn": "model", "train_cells": "model", "train_word_lm": "model", "binary_digits": "model",
+           "search": "model"}  # fmt: skip
 SHORTLY = {
     "train_cells": ["--steps", "12", "--cells", "LSTM", "minGRU"],
     "train_word_lm": ["--steps", "8", "--words", "1000"],
     "binary_digits": ["--epochs", "2"],
+    "search": ["--candidates", "2", "--epochs", "1", "--plot", "front.png"],
 }  # the options of examples that take longer by default
+LONG = {"train_cells", "train_word_lm", "binary_digits", "search"}
 IN_C = {
     "train_char_rnn": ["--steps", "8"],
     "train_cells": ["--steps", "8", "--cells", "minGRU"],
@@ -29,7 +32,7 @@ def test_all_are_listed() -> None:
     assert sorted(TARGETS) == sorted(path.stem for path in EXAMPLES.glob("*.py"))
 
 
-@pytest.mark.parametrize("name", sweep(TARGETS, *(TARGETS.keys() - {"train_cells", "train_word_lm", "binary_digits"})))
+@pytest.mark.parametrize("name", sweep(TARGETS, *(TARGETS.keys() - LONG)))
 def test_runs(name: str, tmp_path: Path) -> None:
     done = fresh_python.run([EXAMPLES / f"{name}.py", *SHORTLY.get(name, [])], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -67,7 +70,7 @@ def test_binary_digits_in_c(tmp_path: Path) -> None:
     assert done.stdout.count("equal for all 599 images") == 2
 
 
-@pytest.mark.parametrize("name", sweep(TARGETS, *(TARGETS.keys() - {"mnist", "binary_digits"})))
+@pytest.mark.parametrize("name", sweep(TARGETS, *(TARGETS.keys() - {"mnist", "binary_digits", "search"})))
 def test_is_a_target(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     from scriptc.cli import main
 
