@@ -84,7 +84,7 @@ def test_training(tmp_path: Path) -> None:
     small = ("--hidden", "64", "--batch", "1", "--steps", "10", "--samples", "3")
     bench("training", "--no-compile", *small, "--json", str(saved))
     rows = json.loads(saved.read_text())["results"]
-    assert len(rows) == 8
+    assert len(rows) == 9
     for row in rows.values():
         assert {"eager", "scriptc", "scriptc forward"} <= set(row["seconds"])
         assert set(row["peak KiB"]) == {"eager", "scriptc"}
