@@ -17,7 +17,8 @@ from scriptc.frontend.environment.specs import (
 )
 from scriptc.inspect.python_code.signature import Signature
 from scriptc.inspect.python_code.statements import FunctionPrinter
-from scriptc.ir.core import Module
+from scriptc.ir.core import Func, Module
+from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.types import DictType, ListType, ObjectType, OptionalType, TupleType, Type
 
 _IMPORTS = (
@@ -48,6 +49,10 @@ def python_code(target: Target, contract: Contract, module: Module) -> PythonCod
 
     Raises ValueError if the program has a part that cannot be printed.
     """
+    notes = []
+    if any(op.name == "user_gradient" for op in module.walk()):
+        run_pipeline(module, "drop_gradient_marks")
+        notes.append("# The gradients of custom autograd.Functions are not part of this text.")
     signature = Signature(target, contract, module)
     entry = module.funcs[module.entries[0]]
     taken = [leaf for spec in (*(a.spec for a in contract.args), *(v.spec for v in contract.values)) for leaf in leaves(spec)]
@@ -55,7 +60,8 @@ def python_code(target: Target, contract: Contract, module: Module) -> PythonCod
         _name_fields(spec, arg.type)
     for spec, kind in zip(leaves(contract.result), entry.results, strict=True):
         _name_fields(spec, kind)
-    inner = [FunctionPrinter(f, signature, is_entry=False).text() for f in module.funcs.values() if f is not entry]
+    called = _called(module, entry)
+    inner = [FunctionPrinter(func, signature, is_entry=False).text() for func in called]
     body = FunctionPrinter(entry, signature, is_entry=True).text()
     if inner:  # inside of the entry, where `self` is
         head, _, rest = body.partition(":\n")
@@ -65,11 +71,22 @@ def python_code(target: Target, contract: Contract, module: Module) -> PythonCod
     own = [mark[:-1] for mark in _OWN if mark in body]
     if own:
         imports.append(f"from scriptc.inspect.python_code.operations import {', '.join(own)}")
-    notes = [f"# {name}: {_noted(obj)}" for name, obj in signature.objects.items()]
+    notes += [f"# {name}: {_noted(obj)}" for name, obj in signature.objects.items()]
     code = PythonCode("\n".join([*imports, *notes, "", "", body, ""]))
     code.outside = signature.objects
     code.name = signature.name
     return code
+
+
+def _called(module: Module, entry: Func) -> list[Func]:
+    """Return the functions that an entry calls, itself or through others, in the order of the module."""
+    found, open_ = {entry.name}, [entry]
+    while open_:
+        for op in open_.pop().body.walk():
+            if op.name == "call" and op.attrs["func"] not in found:
+                found.add(op.attrs["func"])
+                open_.append(module.funcs[op.attrs["func"]])
+    return [func for func in module.funcs.values() if func.name in found and func is not entry]
 
 
 def _name_fields(spec: Spec | None, kind: Type) -> None:

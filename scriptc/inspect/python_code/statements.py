@@ -146,10 +146,6 @@ class FunctionPrinter:
         else:
             self.line(text)
 
-    @prints("user_gradient")
-    def user_gradient(self, op: Op) -> None:
-        self.line("# The gradients of a custom autograd.Function are not part of this text.")
-
     @prints("param")
     def param(self, op: Op) -> None:
         if op.parent is not self.func.body:

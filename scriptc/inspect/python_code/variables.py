@@ -18,6 +18,7 @@ from scriptc.ir.types import Names
 
 _EVERYWHERE = ("const", "undef")  # written at every use
 _FREE = ("check",)  # prints nothing, since torch checks for itself
+_LARGEST = 3  # the most ops of an expression within another one
 _UNNAMED = re.compile(r"t\d*")  # the names that the printer of the IR gives
 
 
@@ -35,10 +36,12 @@ def inlined_values(func: Func, everywhere: Iterable[str]) -> set[Value]:
             if op.name in written:
                 found.add(op.result)
                 continue
-            if len(op.results) != 1 or op.regions or not op.has("PURE"):
+            if len(op.results) != 1 or op.regions:
                 continue
-            if not op.result.uses and not op.defn.raises:
+            if not op.result.uses and not op.defn.raises and not op.defn.writes:
                 found.add(op.result)  # which is written nowhere
+            if not op.has("PURE"):
+                continue
             is_named = op.loc.inlined_at is None and not _UNNAMED.fullmatch(op.result.name)
             users = [user for user in op.result.uses.values() if user.name not in _FREE]
             if is_named or len(users) != 1:
@@ -52,6 +55,15 @@ def inlined_values(func: Func, everywhere: Iterable[str]) -> set[Value]:
                 found.add(op.result)
 
     visit(func.body)
+    sizes: dict[Value, int] = {}
+    for op in func.body.walk():
+        size = 1 + sum(sizes.get(v, 0) for v in op.operands if v in found)
+        if op.name in written:
+            sizes[op.result] = 0
+        elif len(op.results) == 1 and op.result in found and op.result.uses:
+            sizes[op.result] = size
+            if size > _LARGEST:
+                found.discard(op.result)
     return found
 
 
