@@ -5,15 +5,19 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import fresh_python
 import pytest
 import torch
 from settings import OPTIMIZE
+from test_aot import cmake_tool
 
 import scriptc
 from scriptc.frontend.source import providers
@@ -80,6 +84,26 @@ def test_the_networks_of_the_post(nets: ModuleType) -> None:
         net = nets.Net().eval()
         x = torch.randn(1, 1, 28, 28)
         torch.testing.assert_close(scriptc.compile(net, optimize=OPTIMIZE)(x), net(x))
+
+
+def test_the_binarized_network(hy_path: None) -> None:
+    binary = _module(HERE.parent / "examples" / "hytorch" / "binary.hy")
+    torch.manual_seed(0)
+    net = binary.BinaryNet().eval()
+    x = torch.randint(0, 17, (3, 64)).float()
+    with torch.no_grad():
+        torch.testing.assert_close(scriptc.compile(net, optimize=OPTIMIZE)(x), net(x))
+
+
+@pytest.mark.slow
+def test_the_post_from_end_to_end(hy_path: None, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    env = {**os.environ, "PATH": f"{Path(cmake_tool('cmake')).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = fresh_python.run([HERE.parent / "examples" / "hytorch" / "post.py", "--epochs", "10"], cwd=tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("equal") == 4 and "torch" not in done.stdout.rpartition("libraries:")[2]
+    (accuracy,) = re.findall(r"binarized network in Hy: ([\d.]+)%", done.stdout)
+    assert float(accuracy) >= 94
 
 
 def test_a_loop_with_cond(programs: ModuleType) -> None:
