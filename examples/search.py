@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import statistics
 import time
 from collections import deque
 from dataclasses import asdict, dataclass, replace
@@ -95,12 +96,13 @@ class Cell(nn.Module):
         self.conv = nn.Conv2d(inputs, inputs if groups > 1 else width, 3, padding=1, groups=groups, bias=False)
         self.point = nn.Conv2d(inputs, width, 1, bias=False) if groups > 1 else nn.Identity()
         self.norm = nn.BatchNorm2d(width)
+        self.center = nn.BatchNorm2d(inputs) if kind == "binary" else nn.Identity()  # so that both signs occur
         self.skips = kind == "residual" and inputs == width
 
     def forward(self, x: Tensor) -> Tensor:
         if self.kind == "binary":
             weight = StraightThroughSign.apply(self.conv.weight)
-            y = self.norm(F.conv2d(StraightThroughSign.apply(x), weight, padding=1))
+            y = self.norm(F.conv2d(StraightThroughSign.apply(self.center(x)), weight, padding=1))
         else:
             y = self.norm(self.point(self.conv(x)))
         if self.skips:
@@ -244,12 +246,14 @@ def plot(results: list[Result], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     front = front_of(results)
+    least = statistics.median(r.accuracy for r in results) - 0.1
+    below = sum(r.accuracy < least for r in results)
     figure, axes = plt.subplots(figsize=(7, 4.2), dpi=130)
     points = axes.scatter([r.latency * 1e6 for r in results], [100 * r.accuracy for r in results], c=range(1, len(results) + 1))
     axes.step([r.latency * 1e6 for r in front], [100 * r.accuracy for r in front], where="post", color="0.4", zorder=0)
-    axes.set_xscale("log")
+    axes.set_ylim(100 * least, 100.5)
     axes.set_xlabel("latency of one image, compiled by scriptc, in microseconds")
-    axes.set_ylabel("accuracy in per cent")
+    axes.set_ylabel("accuracy in per cent" + (f" ({below} below)" if below else ""))
     axes.grid(alpha=0.3)
     figure.colorbar(points, label="candidate")
     figure.tight_layout()
