@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
-_WORD, _BLOCK = 64, 8
+from scriptc.ir.ops.signs import BLOCK, WORD, is_patch
+
 
 
 def references() -> Mapping[str, Callable[..., Any]]:
@@ -14,44 +16,50 @@ def references() -> Mapping[str, Callable[..., Any]]:
     def packed(x: Any) -> Any:
         """Return the planes of the signs of a tensor, with the words of the last dim."""
         n = x.shape[-1]
-        wide = torch.nn.functional.pad(x, (0, -n % _WORD)).unflatten(-1, (-(-n // _WORD), _WORD))
-        weights = torch.tensor([(1 << i) - ((1 << 64) if i == 63 else 0) for i in range(_WORD)])
+        wide = torch.nn.functional.pad(x, (0, -n % WORD)).unflatten(-1, (-(-n // WORD), WORD))
+        weights = torch.tensor([(1 << i) - ((1 << 64) if i == 63 else 0) for i in range(WORD)])
         planes = [(wide < 0) * weights, (wide != 0) * weights]
         return torch.stack([plane.sum(-1) for plane in planes])
+
+    def signs_of(x: Any, how: int, bound: float) -> Any:
+        negative = (None, x < bound, x <= bound, ~(x >= bound), ~(x > bound))[how]
+        return torch.sign(x - bound) if negative is None else torch.where(negative, -1.0, 1.0)
 
     def trimmed(planes: Any, *, zeros: bool) -> Any:
         return planes.clone() if zeros else planes[:1].clone()
 
     def elements(planes: Any, n: int) -> Any:
         """Return the elements that planes stand for."""
-        places = torch.arange(_WORD)
+        places = torch.arange(WORD)
         bits = ((planes.unsqueeze(-1) >> places) & 1).flatten(-2)[..., :n].float()
         return (1 - 2 * bits[0]) * (bits[1] if len(bits) > 1 else 1)
 
-    def rows(x: Any) -> Any:
-        return trimmed(packed(x), zeros=bool((x == 0).any()))
+    def rows(x: Any, how: int, bound: float) -> Any:
+        signs = signs_of(x, how, bound)
+        return trimmed(packed(signs), zeros=bool((signs == 0).any()))
 
-    def image(x: Any, weight: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    def image(x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, how: int, bound: float) -> Any:
         torch.conv2d(x, torch.zeros(weight), None, stride, padding, dilation)  # raises the errors of the convolution
-        padded = torch.nn.functional.pad(x, (padding[1], padding[1], padding[0], padding[0]))
-        return trimmed(packed(padded.permute(0, 2, 3, 1)), zeros=any(padding) or bool((x == 0).any()))
+        return rows(x.permute(0, 2, 3, 1), how, bound)
 
     def filters(w: Any) -> Any:
         taps = w.flatten(2).permute(0, 2, 1) if w.dim() == 4 else w.unsqueeze(1)
-        planes = packed(torch.nn.functional.pad(taps, (0, 0, 0, 0, 0, -len(taps) % _BLOCK)))
-        blocks = planes.unflatten(1, (planes.shape[1] // _BLOCK, _BLOCK)).permute(0, 1, 3, 4, 2).contiguous()
+        if is_patch(taps.shape[2], taps.shape[1]):
+            taps = taps.flatten(1).unsqueeze(1)
+        planes = packed(torch.nn.functional.pad(taps, (0, 0, 0, 0, 0, -len(taps) % BLOCK)))
+        blocks = planes.unflatten(1, (planes.shape[1] // BLOCK, BLOCK)).permute(0, 1, 3, 4, 2).contiguous()
         return trimmed(blocks, zeros=bool((w == 0).any()))
 
     def weight_of(planes: Any, size: Any) -> Any:
-        taps = elements(planes.permute(0, 1, 4, 2, 3).flatten(1, 2), size[1])[: size[0]]
-        return taps[:, 0] if len(size) == 2 else taps.permute(0, 2, 1).reshape(size)
+        taps = elements(planes.permute(0, 1, 4, 2, 3).flatten(1, 2), size[1] * (prod(size[2:]) // planes.shape[2]))[: size[0]]
+        return taps.reshape(size[0], -1, size[1]).permute(0, 2, 1).reshape(size)
 
     def linear(x: Any, w: Any, weight: Any) -> Any:
         return torch.nn.functional.linear(elements(x, weight[1]), weight_of(w, weight))
 
-    def conv2d(x: Any, w: Any, channels_last: bool, weight: Any, stride: Any, dilation: Any) -> Any:
+    def conv2d(x: Any, w: Any, channels_last: bool, weight: Any, stride: Any, padding: Any, dilation: Any) -> Any:
         image = elements(x, weight[1]).permute(0, 3, 1, 2).contiguous()
-        made = torch.conv2d(image, weight_of(w, weight), None, stride, 0, dilation)
+        made = torch.conv2d(image, weight_of(w, weight), None, stride, padding, dilation)
         return made.contiguous(memory_format=torch.channels_last if channels_last else torch.contiguous_format)
 
     return {

@@ -99,7 +99,7 @@ def test_products_equal_eager(products: Products, freeze: bool) -> None:
 def test_references_stand_for_their_elements(terms: int, rows: int, filters: int, x_zeros: bool, w_zeros: bool) -> None:
     x, w = (torch.randint(-1, 2, size).float() for size in ((rows, terms), (filters, terms)))
     x, w = x if x_zeros else binary(x), w if w_zeros else binary(w)
-    rows_of_x, filters_of_w = reference("signs.rows")(x), reference("signs.filters")(w)
+    rows_of_x, filters_of_w = reference("signs.rows")(x, how=0, bound=0.0), reference("signs.filters")(w)
     assert torch.equal(reference("signs.linear")(rows_of_x, filters_of_w, weight=(filters, terms)), F.linear(x, w))
 
 

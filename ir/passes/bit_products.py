@@ -97,7 +97,7 @@ class _Products:
             return False
         b, loc = Builder.before(op), op.loc
         filters = b.op("transpose", [right[0]], loc, dim0=0, dim1=1).result if by_matrix else right[0]
-        packed = b.op("signs.rows", [left[0]], loc, proved=True).result
+        packed = b.op("signs.rows", [left[0]], loc, how=0, bound=0.0, proved=True).result
         kernel = b.op("signs.filters", [filters], loc, proved=True).result
         made = b.op("signs.linear", [packed, kernel], loc, weight=size, names=[op.result.name]).result
         made.type = op.result.type
@@ -121,11 +121,11 @@ class _Products:
         if left is None or right is None:
             return False
         b, loc = Builder.before(op), op.loc
-        how = {name: op.attrs[name] for name in ("stride", "dilation")}
-        packed = b.op("signs.image", [left[0]], loc, weight=sizes, padding=op.attrs["padding"], **how).result
+        windows = {name: op.attrs[name] for name in ("stride", "padding", "dilation")}
+        packed = b.op("signs.image", [left[0]], loc, weight=sizes, how=0, bound=0.0, **windows).result
         kernel = b.op("signs.filters", [right[0]], loc, proved=True).result
         order = b.op("suggests_channels_last", [x, weight], loc).result
-        made = b.op("signs.conv2d", [packed, kernel, order], loc, weight=sizes, names=[op.result.name], **how).result
+        made = b.op("signs.conv2d", [packed, kernel, order], loc, weight=sizes, names=[op.result.name], **windows).result
         made.type = op.result.type
         self._finish(op, b, made, [*left[1], *right[1]], bias, (sizes[0], 1, 1))
         return True

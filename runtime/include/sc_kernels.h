@@ -390,16 +390,21 @@ SC_KERNEL int sc_check_conv2d(sc_ctx *cx, const sc_tensor *x, const int64_t *wei
 /* copies a channels-last float32 image x to such a part, or returns x where it is none, or not placed */
 SC_KERNEL sc_tensor *sc_place(sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside);
 
-/* ---- sc_signs.c: products of tensors of -1, 0 and 1 in bits, as ir/ops/signs.py describes them ---- */
-SC_KERNEL sc_tensor *sc_signs_rows(sc_ctx *cx, sc_tensor *x); /* the signs of float32 rows */
-/* of float32 images [N, C, H, W] with padding, for a convolution, whose errors it raises */
+/* ---- sc_signs.c: tensors of -1, 0 and 1 in bits, as ir/ops/signs.py describes them ---- */
+/* the signs of float32 rows; how: 0 to 4, the signs of x - bound, or -1 where x < bound, x <= bound, not x >= bound, not x >
+ * bound */
+SC_KERNEL sc_tensor *sc_signs_rows(sc_ctx *cx, sc_tensor *x, int64_t how, double bound);
+/* of float32 images [N, C, H, W], for a convolution, whose errors it raises */
 SC_KERNEL sc_tensor *sc_signs_image(sc_ctx *cx, sc_tensor *x, const int64_t *weight, const int64_t *stride,
-                                    const int64_t *padding, const int64_t *dilation);
+                                    const int64_t *padding, const int64_t *dilation, int64_t how, double bound);
 SC_KERNEL sc_tensor *sc_signs_filters(sc_ctx *cx, sc_tensor *w); /* of float32 weights [F, K] or [F, C, h, w] */
+
+/* ---- sc_signs_product.c: products of such tensors ---- */
 /* weight: the sizes of the weight */
 SC_KERNEL sc_tensor *sc_signs_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const int64_t *weight);
 SC_KERNEL sc_tensor *sc_signs_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, bool channels_last,
-                                     const int64_t *weight, const int64_t *stride, const int64_t *dilation);
+                                     const int64_t *weight, const int64_t *stride, const int64_t *padding,
+                                     const int64_t *dilation);
 
 /* ---- sc_pool.c: pooling of images, NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,

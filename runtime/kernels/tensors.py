@@ -393,20 +393,28 @@ SOURCES: tuple[Source, ...] = (
     ),
     source(
         "sc_signs",
-        kernel("sc_tensor *", "sc_signs_rows", "sc_ctx *cx, sc_tensor *x", "the signs of float32 rows"),
+        kernel("sc_tensor *", "sc_signs_rows", "sc_ctx *cx, sc_tensor *x, int64_t how, double bound", "the signs of float32 rows; how: "
+               "0 to 4, the signs of x - bound, or -1 where x < bound, x <= bound, not x >= bound, not x > bound"),
         kernel("sc_tensor *", "sc_signs_image",
                "sc_ctx *cx, sc_tensor *x, const int64_t *weight, const int64_t *stride, const int64_t *padding, "
-               "const int64_t *dilation",
-               "of float32 images [N, C, H, W] with padding, for a convolution, whose errors it raises"),
+               "const int64_t *dilation, int64_t how, double bound",
+               "of float32 images [N, C, H, W], for a convolution, whose errors it raises"),
         kernel("sc_tensor *", "sc_signs_filters", "sc_ctx *cx, sc_tensor *w", "of float32 weights [F, K] or [F, C, h, w]"),
+        about="tensors of -1, 0 and 1 in bits, as ir/ops/signs.py describes them",
+        needs="sc_conv sc_copy sc_core sc_team sc_view",
+        hot=6,
+        unless="SC_WITHOUT_IMAGES",
+    ),
+    source(
+        "sc_signs_product",
         kernel("sc_tensor *", "sc_signs_linear",
                "sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const int64_t *weight", "weight: the sizes of the weight"),
         kernel("sc_tensor *", "sc_signs_conv2d",
                "sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, bool channels_last, const int64_t *weight, "
-               "const int64_t *stride, const int64_t *dilation"),
-        about="products of tensors of -1, 0 and 1 in bits, as ir/ops/signs.py describes them",
-        needs="sc_conv sc_copy sc_core sc_team sc_view",
-        hot=6,
+               "const int64_t *stride, const int64_t *padding, const int64_t *dilation"),
+        about="products of such tensors",
+        needs="sc_copy sc_core sc_team sc_view",
+        hot=7,
         unless="SC_WITHOUT_IMAGES",
     ),
     source(
