@@ -11,6 +11,7 @@ from typing import Any
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.ops.views import OWN_OFFSET
 from scriptc.ir.sign_references import references as sign_references
+from scriptc.ir.sign_references import suggests_channels_last as suggests
 
 
 @functools.cache
@@ -90,14 +91,6 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
 
     def suggests_channels_last(*tensors: Any) -> bool:
         return any(suggests(x.shape, x.stride()) for x in tensors if x.dim() == 4)
-
-    def suggests(shape: Any, strides: Any) -> bool:  # c10's is_channels_last_strides_2d_s4
-        least = 0
-        for d in (1, 3, 2, 0):
-            if strides[1] == 0 or shape[d] == 0 or strides[d] < least or (d == 0 and least == strides[1]):
-                return False
-            least = strides[d] * max(shape[d], 1)
-        return True
 
     def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
         if reduce == "set":

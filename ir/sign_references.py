@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
 from scriptc.ir.ops.signs import BLOCK, WORD, is_patch
 
+
+def suggests_channels_last(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Return c10's is_channels_last_strides_2d_s4."""
+    least = 0
+    for d in (1, 3, 2, 0):
+        if strides[1] == 0 or shape[d] == 0 or strides[d] < least or (d == 0 and least == strides[1]):
+            return False
+        least = strides[d] * max(shape[d], 1)
+    return True
 
 
 def references() -> Mapping[str, Callable[..., Any]]:
@@ -57,11 +66,16 @@ def references() -> Mapping[str, Callable[..., Any]]:
     def linear(x: Any, w: Any, weight: Any) -> Any:
         return torch.nn.functional.linear(elements(x, weight[1]), weight_of(w, weight))
 
+    def order(image: Any, weight: bool, numbers: bool) -> bool:
+        made = image > 0 if numbers else torch.sign(image)
+        return weight or suggests_channels_last(made.shape, made.stride())
+
     def conv2d(x: Any, w: Any, channels_last: bool, weight: Any, stride: Any, padding: Any, dilation: Any) -> Any:
         image = elements(x, weight[1]).permute(0, 3, 1, 2).contiguous()
         made = torch.conv2d(image, weight_of(w, weight), None, stride, padding, dilation)
         return made.contiguous(memory_format=torch.channels_last if channels_last else torch.contiguous_format)
 
     return {
-        "signs_rows": rows, "signs_image": image, "signs_filters": filters, "signs_linear": linear, "signs_conv2d": conv2d,
+        "signs_rows": rows, "signs_image": image, "signs_filters": filters, "signs_order": order, "signs_linear": linear,
+        "signs_conv2d": conv2d,
     }  # fmt: skip

@@ -65,6 +65,25 @@ class ValueSets:
         found = self.of(value)
         return found is not None and found <= TERNARY
 
+    def is_written(self, value: Value) -> bool:
+        return any(may_write(writer, value, self._origins) for writer in self._writers)
+
+    @property
+    def torch(self) -> Any:
+        if self._interpreter is None:
+            self._interpreter = Interpreter(self._module)
+        return self._interpreter.torch
+
+    def apply(self, op: Op, operands: list[Any]) -> Any:
+        """Return the tensor that a pointwise op computes of these operands; None if it cannot."""
+        torch = self.torch
+        assert self._interpreter is not None
+        try:
+            made = self._interpreter.apply(op.name, operands, op.attrs)
+        except (RuntimeError, TypeError, ValueError, NotImplementedError):
+            return None
+        return made if isinstance(made, torch.Tensor) and not made.is_complex() else None
+
     def _numbers(self, value: Value) -> list[float] | None:
         if value not in self._found:
             self._found[value] = None  # of a value that depends on itself
@@ -76,9 +95,7 @@ class ValueSets:
             number = constant(value)
             return [float(number)] if isinstance(number, (bool, int, float)) else None
         found = self._of_tensor(value)
-        if found is None or any(may_write(writer, value, self._origins) for writer in self._writers):
-            return None
-        return found
+        return None if found is None or self.is_written(value) else found
 
     def _of_tensor(self, value: Value) -> list[float] | None:
         op, t = value.op, value.type
@@ -129,9 +146,7 @@ class ValueSets:
         return self._run(op, rows)
 
     def _run(self, op: Op, rows: list[tuple[float, ...]]) -> list[float] | None:
-        if self._interpreter is None:
-            self._interpreter = Interpreter(self._module)
-        torch = self._interpreter.torch
+        torch = self.torch
         operands: list[Any] = []
         for i, v in enumerate(op.operands):
             if isinstance(v.type, TensorType):
@@ -141,11 +156,8 @@ class ValueSets:
                 operands.append(torch.tensor([row[i] for row in rows], dtype=torch.float64).to(dtype))
             else:
                 operands.append(constant(v))
-        try:
-            made = self._interpreter.apply(op.name, operands, op.attrs)
-        except (RuntimeError, TypeError, ValueError, NotImplementedError):
-            return None
-        if not isinstance(made, torch.Tensor) or made.is_complex():
+        made = self.apply(op, operands)
+        if made is None:
             return None
         found = _distinct([float(x) for x in made.to(torch.float64).reshape(-1).tolist()])
         return found if len(found) <= MOST_VALUES else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,66 @@ def test_references_stand_for_their_elements(terms: int, rows: int, filters: int
     x, w = x if x_zeros else binary(x), w if w_zeros else binary(w)
     rows_of_x, filters_of_w = reference("signs.rows")(x, how=0, bound=0.0), reference("signs.filters")(w)
     assert torch.equal(reference("signs.linear")(rows_of_x, filters_of_w, weight=(filters, terms)), F.linear(x, w))
+
+
+def signs_by_half(x: Tensor) -> Tensor:
+    return torch.where(x > 0.5, 1.0, torch.where(x < 0.5, -1.0, 0.0))
+
+
+SOURCES: dict[int, list[Callable[[Tensor], Tensor]]] = {  # by the `how` of signs.rows
+    0: [torch.sign, signs_by_half],
+    1: [lambda x: torch.where(x < 0, -1.0, 1.0)],
+    2: [lambda x: 1 - 2 * (x <= 0.5).float()],
+    3: [lambda x: torch.where(x >= 0, 1.0, -1.0)],
+    4: [binary, lambda x: (x > 0).float() * 2 - 1],
+}
+
+
+class Sources(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide = nn.Parameter(torch.randn(3, 80))
+        self.filters = nn.Parameter(torch.randn(3, 80, 3, 3))
+
+    def forward(self, x: Tensor, image: Tensor) -> list[Tensor]:
+        ways = [way for some in SOURCES.values() for way in some]
+        filters = self.filters.sign()
+        return [
+            *[F.linear(way(x), self.wide.sign()) for way in ways],
+            *[F.conv2d(way(image), filters, padding=1) for way in ways],
+            F.conv2d(torch.sign(image), filters[:, :, 1:2, 1:2]),
+            F.conv2d(binary(image) * 3, filters[:, :, 1:2, 1:2]),
+        ]
+
+
+def test_signs_are_packed_from_what_they_compare() -> None:
+    torch.manual_seed(0)
+    sources = Sources().eval()
+    compiled = scriptc.compile(sources)
+    image = torch.randn(2, 160, 3, 4)
+    image[:, ::5] = torch.tensor([0.0, -0.0, 0.5, float("nan"), float("inf"), -0.5]).repeat(2).view(3, 4)
+    x = image[:, :80, 1, 2]
+    last = image.contiguous(memory_format=torch.channels_last)
+    with torch.no_grad():
+        for images in (image, last):
+            for part in (images[:, :80], images[:, ::2], images[:, :80, :1, :1], images[:, 1::2, :1, :1], images[:1, :80]):
+                for a, b in zip(compiled(x, part), sources(x, part), strict=True):
+                    assert torch.equal(a, b) and a.stride() == b.stride()
+    ir = compiled.ir()
+    for how in SOURCES:
+        assert f"signs.rows(%x) {{how = {how}, " in ir and f"signs.image(%image) {{weight = [3, 80, 3, 3], how = {how}, " in ir
+
+
+def test_a_written_source_is_no_source() -> None:
+    def written(x: Tensor, w: Tensor) -> Tensor:
+        y = x * 2
+        signs = torch.where(y >= 0, 1.0, -1.0)
+        y.neg_()
+        return F.linear(signs, w.sign()) + y.sum()
+
+    x, w = torch.randn(5, 80), torch.randn(3, 80)
+    compiled = scriptc.compile(written)
+    torch.testing.assert_close(compiled(x, w), written(x, w))
 
 
 VALUES = '''module "m" entries()

@@ -3,19 +3,19 @@
 A tensor of signs is an i64 tensor of words, which the passes alone make. Its first dim holds one or two planes: bit i of a word
 of plane 0 says that element i is negative, bit i of plane 1 that it is not zero. Without plane 1 no element is zero. Bits
 behind the last element are 0 in both planes. Rows and pixels have a word for each 64 channels in the last dim; filters are
-[planes, blocks, elements of the kernel, words, 8], with 8 filters side by side in a block. Where words would be mostly empty, the
-channels of all elements of the kernel stand side by side: [planes, blocks, 1, words, 8].
+[planes, blocks, elements of the kernel, words, 8], with 8 filters side by side in a block. Where words would be mostly empty,
+the channels of all elements of the kernel stand side by side: [planes, blocks, 1, words, 8].
 
-`how` tells which elements are negative: 0, those of which `self - bound` is; 1 to 4, those for which self < bound, self <= bound,
-not self >= bound, or not self > bound. With 0, an element is 0 where it equals the bound, or is NaN.
+`how` tells which elements are negative: 0, those for which `self - bound` is; 1 to 4, those for which self < bound, self <=
+bound, not self >= bound, or not self > bound. With 0, an element is 0 where it equals the bound, or is NaN.
 """
 
 from __future__ import annotations
 
 from scriptc.ir.opdef import MADE_BY_PASSES, OpDef, Raises
 from scriptc.ir.ops.images import _window
-from scriptc.ir.ops.rules import Attrs, Operands, tensor
-from scriptc.ir.types import Dim, TensorType, Type
+from scriptc.ir.ops.rules import Attrs, Operands, fixed, tensor
+from scriptc.ir.types import BOOL, Dim, TensorType, Type
 
 WORD = 64  # elements of a word
 BLOCK = 8  # filters of a block
@@ -83,7 +83,8 @@ ROWS = [
           kernel="sc_signs_rows", phases=MADE_BY_PASSES),
     # The signs of images f32[N, C, H, W], for a convolution by a weight of these sizes, whose errors the op raises.
     OpDef("signs.image", "(Tensor self, *, int[4] weight, int[2] stride, int[2] padding, "
-          "int[2] dilation, int how, float bound) -> Tensor", _image, _PLAIN, ref="signs_image", reads=_TENSOR, raises=True, kernel="sc_signs_image",
+          "int[2] dilation, int how, float bound) -> Tensor", _image, _PLAIN, ref="signs_image", reads=_TENSOR, raises=True,
+          kernel="sc_signs_image",
           errors=(Raises("RuntimeError", "Given groups=1, weight of size [6, 3, 3, 3], expected input[2, 4, 9, 8] to have 3 "
                          "channels, but got 4 channels instead"),), phases=MADE_BY_PASSES),
     # The signs of weights f32[F, K] or f32[F, C, h, w].
@@ -92,8 +93,12 @@ ROWS = [
     # The products of rows and filters; `weight` is the size of the weight.
     OpDef("signs.linear", "(Tensor rows, Tensor filters, *, int[2] weight) -> Tensor", _linear, _PLAIN, ref="signs_linear",
           reads=_TENSOR, kernel="sc_signs_linear", phases=MADE_BY_PASSES),
+    # Whether the result of a convolution is channels last, whose input a pointwise op computes from `image`: from it alone, or,
+    # as `numbers` says, from it and numbers. weight: whether the weight suggests it.
+    OpDef("signs.order", "(Tensor image, Value weight, *, bool numbers) -> bool", fixed(BOOL), _PURE, ref="signs_order",
+          reads=_TENSOR, kernel="sc_signs_order", phases=MADE_BY_PASSES),
     # The convolution of images, with zeros as padding. The result may be channels last.
     OpDef("signs.conv2d", "(Tensor image, Tensor filters, Value channels_last, *, int[4] weight, int[2] stride, "
-          "int[2] padding, int[2] dilation) -> Tensor", _conv2d, _PURE, ref="signs_conv2d", reads=_TENSOR, kernel="sc_signs_conv2d",
-          phases=MADE_BY_PASSES),
+          "int[2] padding, int[2] dilation) -> Tensor", _conv2d, _PURE, ref="signs_conv2d", reads=_TENSOR,
+          kernel="sc_signs_conv2d", phases=MADE_BY_PASSES),
 ]  # fmt: skip

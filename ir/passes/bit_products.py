@@ -27,6 +27,7 @@ from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.frozen_weights import known_sizes
 from scriptc.ir.ops.rules import tensor
 from scriptc.ir.ranges import constant, constant_int
+from scriptc.ir.sign_sources import sign_source
 from scriptc.ir.types import NONE, TensorType
 from scriptc.ir.value_sets import ValueSets
 
@@ -96,8 +97,9 @@ class _Products:
         if left is None or right is None:
             return False
         b, loc = Builder.before(op), op.loc
+        source = sign_source(left[0], self.sets)
         filters = b.op("transpose", [right[0]], loc, dim0=0, dim1=1).result if by_matrix else right[0]
-        packed = b.op("signs.rows", [left[0]], loc, how=0, bound=0.0, proved=True).result
+        packed = b.op("signs.rows", [source.tensor], loc, how=source.how, bound=source.bound, proved=True).result
         kernel = b.op("signs.filters", [filters], loc, proved=True).result
         made = b.op("signs.linear", [packed, kernel], loc, weight=size, names=[op.result.name]).result
         made.type = op.result.type
@@ -122,9 +124,17 @@ class _Products:
             return False
         b, loc = Builder.before(op), op.loc
         windows = {name: op.attrs[name] for name in ("stride", "padding", "dilation")}
-        packed = b.op("signs.image", [left[0]], loc, weight=sizes, how=0, bound=0.0, **windows).result
+        source = sign_source(left[0], self.sets)
+        how = {"how": source.how, "bound": source.bound}
+        packed = b.op("signs.image", [source.tensor], loc, weight=sizes, **how, **windows).result
         kernel = b.op("signs.filters", [right[0]], loc, proved=True).result
-        order = b.op("suggests_channels_last", [x, weight], loc).result
+        made_of = [*source.ops, *([x.op] if left[1] and x.op is not None else [])]
+        numbers = all(map(_keeps_order, made_of))
+        if made_of and len(left[1]) < 2 and (numbers or len(made_of) == 1):
+            order = b.op("suggests_channels_last", [weight], loc).result
+            order = b.op("signs.order", [source.tensor, order], loc, numbers=numbers).result
+        else:
+            order = b.op("suggests_channels_last", [x, weight], loc).result
         made = b.op("signs.conv2d", [packed, kernel, order], loc, weight=sizes, names=[op.result.name], **windows).result
         made.type = op.result.type
         self._finish(op, b, made, [*left[1], *right[1]], bias, (sizes[0], 1, 1))
@@ -154,6 +164,12 @@ def _is_written_near(value: Value) -> bool:
     while block.parent is not None and block.parent.parent is not None:
         block = block.parent.parent
     return is_written(value, block)
+
+
+def _keeps_order(op: Op) -> bool:
+    """Return whether the order of dims of a pointwise result is that of its operand, even if the operand is contiguous."""
+    tensors = [v for v in op.operands if isinstance(v.type, TensorType)]
+    return len(tensors) == 1 and (op.name == "cast" or len(op.operands) > 1)
 
 
 def _is_worthwhile(filters: int, terms: int) -> bool:

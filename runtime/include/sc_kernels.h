@@ -391,12 +391,13 @@ SC_KERNEL int sc_check_conv2d(sc_ctx *cx, const sc_tensor *x, const int64_t *wei
 SC_KERNEL sc_tensor *sc_place(sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside);
 
 /* ---- sc_signs.c: tensors of -1, 0 and 1 in bits, as ir/ops/signs.py describes them ---- */
-/* the signs of float32 rows; how: 0 to 4, the signs of x - bound, or -1 where x < bound, x <= bound, not x >= bound, not x >
- * bound */
+/* the signs of float32 rows; how: 0, of x - bound; 1 to 4: -1 where x < bound, x <= bound, not x >= bound, not x > bound */
 SC_KERNEL sc_tensor *sc_signs_rows(sc_ctx *cx, sc_tensor *x, int64_t how, double bound);
 /* of float32 images [N, C, H, W], for a convolution, whose errors it raises */
 SC_KERNEL sc_tensor *sc_signs_image(sc_ctx *cx, sc_tensor *x, const int64_t *weight, const int64_t *stride,
                                     const int64_t *padding, const int64_t *dilation, int64_t how, double bound);
+/* whether a pointwise result of x suggests channels last, or a weight does; numbers: of x and numbers */
+SC_KERNEL bool sc_signs_order(const sc_tensor *x, bool weight, bool numbers);
 SC_KERNEL sc_tensor *sc_signs_filters(sc_ctx *cx, sc_tensor *w); /* of float32 weights [F, K] or [F, C, h, w] */
 
 /* ---- sc_signs_product.c: products of such tensors ---- */

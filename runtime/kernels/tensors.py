@@ -393,15 +393,18 @@ SOURCES: tuple[Source, ...] = (
     ),
     source(
         "sc_signs",
-        kernel("sc_tensor *", "sc_signs_rows", "sc_ctx *cx, sc_tensor *x, int64_t how, double bound", "the signs of float32 rows; how: "
-               "0 to 4, the signs of x - bound, or -1 where x < bound, x <= bound, not x >= bound, not x > bound"),
+        kernel("sc_tensor *", "sc_signs_rows", "sc_ctx *cx, sc_tensor *x, int64_t how, double bound",
+               "the signs of float32 rows; how: 0, of x - bound; 1 to 4: -1 where x < bound, x <= bound, not x >= bound, "
+               "not x > bound"),
         kernel("sc_tensor *", "sc_signs_image",
                "sc_ctx *cx, sc_tensor *x, const int64_t *weight, const int64_t *stride, const int64_t *padding, "
                "const int64_t *dilation, int64_t how, double bound",
                "of float32 images [N, C, H, W], for a convolution, whose errors it raises"),
+        kernel("bool", "sc_signs_order", "const sc_tensor *x, bool weight, bool numbers",
+               "whether a pointwise result of x suggests channels last, or a weight does; numbers: of x and numbers"),
         kernel("sc_tensor *", "sc_signs_filters", "sc_ctx *cx, sc_tensor *w", "of float32 weights [F, K] or [F, C, h, w]"),
         about="tensors of -1, 0 and 1 in bits, as ir/ops/signs.py describes them",
-        needs="sc_conv sc_copy sc_core sc_team sc_view",
+        needs="sc_conv sc_copy sc_core sc_layout sc_team sc_view",
         hot=6,
         unless="SC_WITHOUT_IMAGES",
     ),

@@ -227,6 +227,25 @@ SC_KERNEL sc_tensor *sc_signs_image(sc_ctx *cx, sc_tensor *x, const int64_t *wei
     return signs_packed(cx, in, &p, 5, size, n[0] * words, signs_pack_images);
 }
 
+SC_KERNEL bool sc_signs_order(const sc_tensor *x, bool weight, bool numbers) {
+    static const int channels_last[4] = {1, 3, 2, 0};
+    sc_tensor like = *x;
+    int64_t stride[SC_MAX_RANK][SC_MAX_OPERANDS], next = 1;
+    int order[SC_MAX_RANK];
+    if (weight) return true;
+    if (!numbers && sc_is_contiguous(x)) return false;
+    bool is_last = !numbers && sc_is_channels_last(x);
+    if (!numbers && !is_last && sc_is_dense(x)) return image_channels_last(x);
+    for (int d = 0; d < 4; d++) stride[d][0] = x->stride[d];
+    sc_order_dims(4, x->size, stride, 1, order);
+    for (int i = 0; i < 4; i++) {
+        int d = is_last ? channels_last[i] : order[i];
+        like.stride[d] = next;
+        next = sc_wrapped_product(next, x->size[d]);
+    }
+    return image_channels_last(&like);
+}
+
 /* ---- filters ---- */
 
 static bool signs_has_zero(const float *x, int64_t n) {

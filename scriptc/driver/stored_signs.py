@@ -50,7 +50,7 @@ class StoredSigns:
             if op.name == "signs.filters" and frozen.is_computed_from_weights(op.result):
                 self._store(op, module, names)
             elif op.name == "suggests_channels_last":
-                self._ask_image(op, module, frozen)
+                self._decide_order(op, module, frozen)
 
     def drop_unread(self, module: Module) -> None:
         """Drop the weights that only the build has read."""
@@ -68,13 +68,12 @@ class StoredSigns:
         stored = b.op("param", [], op.loc, types=[module.params[name].type], name=name).result
         op.replace_with([stored])
 
-    def _ask_image(self, op: Op, module: Module, frozen: FrozenWeights) -> None:
-        """Let the order of an image decide alone where that of a weight is known to say nothing."""
-        image, *weights = op.operands
-        if weights and all(map(frozen.is_computed_from_weights, weights)):
-            made = op.results[0].users()
-            if any(user.name == "signs.conv2d" for user in made) and not any(self._suggests(w, module) for w in weights):
-                op.set_operands([image])
+    def _decide_order(self, op: Op, module: Module, frozen: FrozenWeights) -> None:
+        """Replace the question for the order of a binary weight by its answer."""
+        of_signs = any(user.name in ("signs.order", "signs.conv2d") for user in op.result.users())
+        if of_signs and all(map(frozen.is_computed_from_weights, op.operands)):
+            order = any(self._suggests(weight, module) for weight in op.operands)
+            op.replace_with([Builder.before(op).const(order, op.loc)])
 
     def _suggests(self, weight: Value, module: Module) -> bool:
         from scriptc.ir.op_references import reference
