@@ -206,21 +206,20 @@ typedef int32_t signs_s8 __attribute__((vector_size(32), aligned(4), may_alias))
 
 /* Exchange rows and columns. */
 SC_INLINE void signs_transpose(signs_f8 *v) {
-    signs_f8 a[8];
+    signs_f8 a[8], b[8];
     for (int i = 0; i < 8; i += 2) {
-        a[i] = __builtin_shufflevector(v[i], v[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
-        a[i + 1] = __builtin_shufflevector(v[i], v[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+        a[i] = __builtin_shufflevector(v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        a[i + 1] = __builtin_shufflevector(v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
     }
-    for (int i = 0; i < 8; i++) {
-        int at = i / 4 * 4 + i % 2;
-        v[i] = i % 4 < 2 ? __builtin_shufflevector(a[at], a[at + 2], 0, 1, 8, 9, 4, 5, 12, 13)
-                         : __builtin_shufflevector(a[at], a[at + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    for (int i = 0; i < 8; i += 2) {
+        int at = i / 4 * 4 + i / 2 % 2;
+        b[i] = __builtin_shufflevector(a[at], a[at + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+        b[i + 1] = __builtin_shufflevector(a[at], a[at + 2], 2, 3, 10, 11, 6, 7, 14, 15);
     }
     for (int i = 0; i < 4; i++) {
-        a[i] = __builtin_shufflevector(v[i], v[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        a[i + 4] = __builtin_shufflevector(v[i], v[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+        v[i] = __builtin_shufflevector(b[i], b[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        v[i + 4] = __builtin_shufflevector(b[i], b[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
     }
-    for (int i = 0; i < 8; i++) v[i] = a[i];
 }
 
 /* Return the sums of a row and a block of filters. */
