@@ -1,1 +1,1 @@
-"""Run the backend tests of `onnx`: `python -m tests.onnx_backend [--eager] [--kind node] [--only TEXT]`."""
+"""Run the backend tests of `onnx`: `python -m tests.onnx_backend [--eager] [--kind node] [--only TEXT] [--record FILE]`."""

@@ -4,92 +4,132 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
-import warnings
-from collections import Counter
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
-import onnx
-from onnx import numpy_helper
-from onnx.backend.test.loader import load_model_tests
-from onnx.backend.test.runner import Runner
-
-import scriptc
-from scriptc.onnx.backend import CompiledModel
-from scriptc.onnx.reading import imported, read, written
-
-KINDS = ("node", "simple", "real", "pytorch-converted", "pytorch-operator")
+from tests.compiled_together import AT_A_TIME
+from tests.onnx_backend.cases import KINDS, all_cases
 
 
-def array_of(value: Any) -> Any:
-    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+class Worker:
+    """A process that runs tests. Its records come without waiting longer than a timeout."""
+
+    def __init__(self, eager: bool):
+        command = [sys.executable, "-m", "tests.onnx_backend.worker", *(["--eager"] if eager else [])]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.lines: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._pump, daemon=True).start()
+        self.next(120.0)
+
+    def _pump(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put("")
+
+    def next(self, timeout: float) -> dict[str, Any] | None:
+        """Return the next record; None if it does not come in time, or the process has ended."""
+        try:
+            line = self.lines.get(timeout=timeout)
+        except queue.Empty:
+            return None
+        return json.loads(line) if line else None
+
+    def send(self, names: list[str]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(" ".join(names) + "\n")
+        self.process.stdin.flush()
+
+    def end(self) -> str:
+        """End the process, and say how it stood."""
+        status = self.process.poll()
+        self.process.kill()
+        self.process.wait()
+        return "it takes too long" if status is None else f"the process ended with status {status}"
 
 
-def data_of(case: Any) -> tuple[Any, list[tuple[list[Any], list[Any]]]]:
-    """Return the model of a test and its data sets."""
-    if case.data_sets is not None and case.model is not None:
-        return case.model, [([array_of(v) for v in i], [array_of(v) for v in o]) for i, o in case.data_sets]
-    model = onnx.load(Path(case.model_dir) / "model.onnx")
-    sets = []
-    for folder in sorted(Path(case.model_dir).glob("test_data_set_*")):
-        sides = []
-        for side, infos in (("input", model.graph.input), ("output", model.graph.output)):
-            files = [folder / f"{side}_{i}.pb" for i in range(len(list(folder.glob(f"{side}_*.pb"))))]
-            values: list[Any] = []
-            for file, info in zip(files, infos, strict=False):
-                sequence = info.type.WhichOneof("value") == "sequence_type"
-                proto = (onnx.SequenceProto if sequence else onnx.TensorProto).FromString(file.read_bytes())
-                values.append(numpy_helper.to_list(proto) if sequence else numpy_helper.to_array(proto))
-            sides.append(values)
-        sets.append((sides[0], sides[1]))
-    return model, sets
+def run_all(names: list[str], eager: bool, timeout: float, record: Any) -> None:
+    """Run tests in batches. A batch that crashes or hangs is run again test by test."""
+    worker = Worker(eager)
+    batches = [names[i : i + AT_A_TIME] for i in range(0, len(names), AT_A_TIME)]
+    while batches:
+        batch = batches.pop(0)
+        left = list(batch)
+        worker.send(batch)
+        while left:
+            made = worker.next(timeout * (1 if len(batch) == 1 else 4))
+            if made is None:
+                break
+            left.remove(made["name"])
+            record(made)
+        if left:
+            why = worker.end()
+            worker = Worker(eager)
+            if len(batch) == 1:
+                record({"name": left[0], "why": why})
+            else:
+                batches = [[name] for name in left] + batches
+    worker.end()
 
 
-def run(case: Any, folder: Path, eager: bool) -> str:
-    """Return why a test fails; "" if it passes."""
-    if case.kind == "real":
-        return "needs data that is not run here"
-    try:
-        model, sets = data_of(case)
-        path = folder / f"{case.name}.py"
-        reading = read(model, path.stem)
-        written(reading, path)
-        module = imported(path, reading.class_name)
-        call = module if eager else scriptc.compile(module, optimize=0)
-        model = CompiledModel(call, reading)
-        for inputs, outputs in sets:
-            Runner.assert_similar_outputs(outputs, model.run(inputs), case.rtol, case.atol)
-    except Exception as error:
-        return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-    return "" if sets else "no data"
+def records_of(path: Path | None) -> dict[str, dict[str, Any]]:
+    """Return the last record of each test in a file; a line that an interrupted run left unfinished counts as none."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path and path.exists() else ():
+        try:
+            made = json.loads(line)
+        except ValueError:
+            continue
+        found[made["name"]] = made
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.onnx_backend")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="a part of the name")
+    parser.add_argument("--skip", action="append", default=[], help="a part of the names of tests to leave out")
+    parser.add_argument("--from", dest="start", help="the name of the first test to run")
     parser.add_argument("--kind", choices=KINDS)
     parser.add_argument("--eager", action="store_true", help="run the Python in eager torch")
-    parser.add_argument("--record", type=Path, help="a JSON file for the reasons of the failures")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds of one test")
+    parser.add_argument("--record", type=Path, help="append a line of JSON for each test; tests that it has are not run")
+    parser.add_argument("--failed", action="store_true", help="run those that failed in the record again")
+    parser.add_argument("--report", action="store_true", help="only print what the record has")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    failures: dict[str, str] = {}
-    counts: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        for kind in [options.kind] if options.kind else KINDS:
-            for case in load_model_tests(kind=kind):
-                if options.only not in case.name:
-                    continue
-                counts[kind] += 1
-                why = run(case, Path(folder), options.eager)
-                if why:
-                    failures[case.name] = why
-    for name, why in failures.items():
-        print(f"{name}: {why}")
-    total = sum(counts.values())
-    print(f"{total - len(failures)} of {total} pass ({dict(counts)})")
-    if options.record:
-        options.record.write_text(json.dumps(failures, indent=1))
+    wanted = [n for n in all_cases(options.kind) if options.only in n and not any(part in n for part in options.skip)]
+    if options.start:
+        wanted = wanted[wanted.index(options.start) :]
+    done = records_of(options.record)
+    todo = [n for n in wanted if (done[n]["why"] and options.failed if n in done else True)]
+    if options.failed:
+        todo = [n for n in todo if n in done]
+    if options.report:
+        todo = []
+
+    def record(made: dict[str, Any]) -> None:
+        done[made["name"]] = made
+        if made["why"]:
+            print(f"{made['name']}: {made['why']}", flush=True)
+        if options.record:
+            with options.record.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(made) + "\n")
+
+    start, used = time.monotonic(), os.times()
+    if todo:
+        run_all(todo, options.eager, options.timeout, record)
+    seconds, now = time.monotonic() - start, os.times()
+    shown = [done[n] for n in wanted if n in done]
+    if not todo:
+        print("".join(f"{r['name']}: {r['why']}\n" for r in shown if r["why"]), end="")
+    passed = sum(not r["why"] for r in shown)
+    spent = now.children_user - used.children_user + now.children_system - used.children_system
+    print(f"{passed} of {len(wanted)} pass; {len(wanted) - len(shown)} have not run; {seconds:.0f} s, {spent:.0f} s of CPU")
 
 
 if __name__ == "__main__":
