@@ -32,7 +32,8 @@ MODULES = (  # of ONNX's tests of operators, with the tests that are run
     ("sequence_map", "test_sequence_map_add_2_sequences"), ("slice", "test_slice_neg_steps"),
     ("split", "test_split_variable_parts_2d_opset18"), ("topk", "test_top_k_negative_axis"),
     ("trilu", "test_tril_square_neg"), ("unique", "test_unique_sorted_with_axis"),
-    ("where", "test_where_long_example"),
+    ("layernormalization", "test_layer_normalization_4d_axis_negative_3_expanded"),
+    ("unsqueeze", "test_unsqueeze_unsorted_axes"), ("where", "test_where_long_example"),
 )  # fmt: skip
 FOLDERS = {
     "pytorch-operator": {"test_operator_maxpool", "test_operator_permute2"},

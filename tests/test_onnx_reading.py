@@ -124,3 +124,28 @@ def test_the_text_about_a_model_does_not_become_code() -> None:
     y = helper.make_tensor_value_info("y", FLOAT, [2])
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x], [y], doc_string='"""\nraise 1\n"""\\')
     assert scriptc.from_onnx(helper.make_model(graph))(torch.tensor([-1.0, 1.0])).tolist() == [0, 1]
+
+
+def test_operators_of_integer_constants_are_computed_when_a_model_is_read(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 18]>
+    m (float[2, 3, n] x) => (float[a, b] y) {
+      axis = Constant<value_ints = [-3]>()
+      count = Neg(axis)
+      ones = ConstantOfShape<value = int64[1] {1}>(count)
+      first = Constant<value_ints = [-1]>()
+      low = Constant<value_ints = [-9]>()
+      zero = Constant<value_ints = [0]>()
+      step = Constant<value_ints = [-2]>()
+      two = Slice(ones, first, low, zero, step)
+      all = Concat<axis = 0>(two, first)
+      shape = Shape(x)
+      rank = Size(shape)
+      one = Constant<value_int = 1>()
+      start = Sub(rank, one)
+      axes = Range(start, rank, one)
+      z = Reshape(x, all)
+      y = ReduceSum<keepdims = 0>(z, axes)
+    }"""
+    module = scriptc.from_onnx(onnx.parser.parse_model(text), path=tmp_path / "m.py")
+    assert "z = x.reshape(1, 1, -1)\n        y = torch.sum(z, (2,)" in (tmp_path / "m.py").read_text()
+    assert torch.equal(module(torch.ones(2, 3, 4)), torch.full((1, 1), 24.0))

@@ -100,12 +100,22 @@ def reversed_dims(x: Tensor) -> Tensor:
 
 
 def unsqueeze(x: Tensor, axes) -> Tensor:
+    """Insert dims of size 1. The number of axes is known at compile time, and the axes may be arguments."""
     rank = x.dim() + len(axes)
+    sizes = []
+    taken = 0
     for at in range(rank):
+        size = 0
         for axis in axes:
             if axis == at or axis + rank == at:
-                x = x.unsqueeze(at)
-    return x
+                size = 1
+        if size == 0:
+            for i in range(x.dim()):
+                if i == taken:
+                    size = x.shape[i]
+            taken = taken + 1
+        sizes.append(size)
+    return x.reshape(sizes)
 
 
 def expand(x: Tensor, shape) -> Tensor:

@@ -11,6 +11,7 @@ import numpy as np
 import scriptc.onnx.reading.operators  # noqa: F401  registers all rows
 from scriptc.onnx import functions
 from scriptc.onnx.reading.errors import OnnxError
+from scriptc.onnx.reading.folding import folded
 from scriptc.onnx.reading.graph import Graph, Model, Node, ValueType
 from scriptc.onnx.reading.names import Names, docstring, identifier
 from scriptc.onnx.reading.operation import Operation
@@ -236,7 +237,8 @@ class ModuleWriter:
             if row is not None:
                 try:
                     check_uint64(operation)
-                    return row.write(operation)
+                    made = folded(operation)
+                    return row.write(operation) if made is None else made
                 except (IndexError, KeyError, TypeError, AttributeError, ValueError) as error:
                     if isinstance(error, OnnxError):
                         raise

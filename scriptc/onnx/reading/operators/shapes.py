@@ -50,6 +50,9 @@ def shape(op: Operation) -> Any:
 def size(op: Operation) -> Any:
     if op.dtype(0) == "string":
         return int_value(f"ox.strings_count({op[0]})")
+    items = op.value(0).items if op.value(0).form == "ints" else None
+    if items is not None:
+        return constant(np.array(len(items)), "int64")
     return int_value(f"{op[0]}.numel()")
 
 
@@ -113,6 +116,12 @@ def unsqueeze(op: Operation) -> Any:
         return ints([op.int_text(0)])
     if axes is not None and len(axes) == 1:
         return f"{op[0]}.unsqueeze({axes[0]})"
+    rank = op.rank(0)
+    if axes and rank is not None:
+        places = sorted(axis if axis >= 0 else axis + rank + len(axes) for axis in axes)
+        if len(set(places)) != len(places) or not 0 <= places[0] <= places[-1] < rank + len(places):
+            raise op.unsupported(f"its axes {axes} do not fit a tensor of {rank} dims")
+        return op[0] + "".join(f".unsqueeze({axis})" for axis in places)
     return f"ox.unsqueeze({op[0]}, {tuple(axes) if axes is not None else op.ints(1)})"
 
 
