@@ -6,11 +6,13 @@ import argparse
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scriptc
 from scriptc.cli import json_output, terminal
+from scriptc.cli.onnx_target import OnnxTarget, is_onnx
 from scriptc.cli.target_argument import Call, Located, UserError, described
 from scriptc.cli.terminal import complain
 
@@ -28,8 +30,16 @@ def _read_target(options: argparse.Namespace) -> tuple[Any, Call]:
     import torch
 
     torch.manual_seed(0)
-    located = Located(options.target)
+    located = _located(options)
     return located.model(options.init, options.eval), located.arguments(options.args)
+
+
+def _located(options: argparse.Namespace) -> Located | OnnxTarget:
+    if is_onnx(options.target):
+        return OnnxTarget(options.target, options.dims)
+    if options.dims is not None:
+        raise UserError("--dims is for ONNX files; Python takes the sizes of --args")
+    return Located(options.target)
 
 
 def _read_entries(options: argparse.Namespace) -> dict[str, tuple[Any, tuple[Any, ...]]]:
@@ -39,7 +49,7 @@ def _read_entries(options: argparse.Namespace) -> dict[str, tuple[Any, tuple[Any
     if options.args is not None:
         raise UserError("--entry gives the arguments of each entry, so --args has no use")
     torch.manual_seed(0)
-    located = Located(options.target)
+    located = _located(options)
     return located.entries(located.model(options.init, options.eval), options.entry)
 
 
@@ -125,6 +135,8 @@ def build(options: argparse.Namespace) -> int:
         _bound(options, model, call)
     names = ("out", "name", "embed_weights", "march", "source_paths", "bindings", "stream")
     written = {name: getattr(options, name) for name in names}
+    if options.source_paths is None:  # the Python of an ONNX file is in a folder that does not last
+        written["source_paths"] = "strip" if is_onnx(options.target) else "absolute"
     try:
         _called(scriptc.build, model, *args, **written, **chosen)
     except ValueError as error:
@@ -134,13 +146,19 @@ def build(options: argparse.Namespace) -> int:
 
 
 def compare(options: argparse.Namespace) -> int:
-    model, (args, kwargs) = _read_target(options)
+    import torch
+
+    torch.manual_seed(0)
+    located = _located(options)
+    model, (args, kwargs) = located.model(options.init, options.eval), located.arguments(options.args)
     chosen = _compile_options(options)
     try:
         compiled = scriptc.compile(model, **chosen)
     except TypeError as error:
         raise UserError(f"{options.target}: {error}") from error
     report = scriptc.compare(compiled, *args, locate=options.locate, **kwargs)
+    if isinstance(located, OnnxTarget) and not report.raised:
+        report = replace(report, rows=(*report.rows, *located.elsewhere(compiled, args)))
     failure = report.failure(expect_raise=options.expect_raise)
 
     def paint(row: int, column: int, text: str) -> str:

@@ -7,16 +7,16 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from scriptc.cli import commands
+from scriptc.cli import commands, onnx_commands
 from scriptc.cli.commands import WRONG_USE
 from scriptc.cli.terminal import complain
 from scriptc.version import __version__
 
 _EPILOG = """\
 A TARGET is file.py:Name or package.module:Name: a function, a method, an nn.Module instance or class there; Name may
-be dotted (model.encoder). Arguments of the call that is compiled: --args "torch.randn(4, 16), steps=3", evaluated
-with torch and the target's module; without --args, NAME_args or example_args of that module (a tuple, or a function
-that returns one).
+be dotted (model.encoder). It may also be an ONNX file, model.onnx, which gets random arguments. Arguments of the call
+that is compiled: --args "torch.randn(4, 16), steps=3", evaluated with torch and the target's module; without --args,
+NAME_args or example_args of that module (a tuple, or a function that returns one).
 
 Exit status: 0 success; 1 compare, explain or doctor found something wrong; 2 an error of the user, such as Python that
 cannot be compiled; 130 interrupted. A bug in scriptc shows a traceback; SCRIPTC_DEBUG=1 shows it for errors of the
@@ -31,6 +31,8 @@ Examples:
   scriptc profile examples/rnn.py:model --trace rnn.json
   scriptc memory examples/rnn.py:model --json
   scriptc opt --passes=licm,cse net.ir
+  scriptc onnx check model.onnx
+  scriptc compare model.onnx --dims batch=4
 """
 
 
@@ -74,9 +76,9 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument("--march", default="", help="the only kind of machine, such as native (default: all kinds)")
     build.add_argument("--stream", metavar="ARGUMENT", help="take this argument, a sequence, in chunks")
     build.add_argument("--bindings", choices=("pybind11",), help="also write an extension module of Python")
-    build.add_argument("--source-paths", choices=("absolute", "relative", "strip"), default="absolute",
+    build.add_argument("--source-paths", choices=("absolute", "relative", "strip"),
                        help="how errors and the C name Python files: relative to the topmost package's folder, or the "
-                       "file's name alone (default: absolute)")  # fmt: skip
+                       "file's name alone (default: absolute; strip for an ONNX file)")  # fmt: skip
 
     compare = add(
         "compare", commands.compare, "run the target in eager PyTorch and compiled, and show how the results differ"
@@ -121,16 +123,48 @@ def parser() -> argparse.ArgumentParser:
     add("build-runtime", commands.build_runtime, about, target=False)
 
     doctor = add("doctor", commands.doctor, "show compiler, flags, CPU and cache, and what is missing", target=False)
-    for command in (compare, explain, profile, memory, doctor):
+    check = _add_onnx_commands(subparsers)
+    for command in (compare, explain, profile, memory, doctor, check):
         command.add_argument("--json", action="store_true", help="print JSON, with the keys of docs/reference/cli.md")
     return made
 
 
-def _add_target_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("target", metavar="TARGET", help="file.py:Name or package.module:Name")
+def _add_onnx_commands(subparsers: Any) -> argparse.ArgumentParser:
+    """Add `scriptc onnx` with its commands; return that which checks a file."""
+    about = "write, print and check ONNX files"
+    group = subparsers.add_parser("onnx", help=about, description=about[0].upper() + about[1:] + ".")
+    inner = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def add(name: str, run: Any, about: str) -> argparse.ArgumentParser:
+        command: argparse.ArgumentParser = inner.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+        command.set_defaults(run=run)
+        return command
+
+    export = add("export", onnx_commands.export, "write a function or module as an ONNX file")
+    _add_call_options(export, "file.py:Name or package.module:Name")
+    export.add_argument("-o", "--out", required=True, type=Path, metavar="FILE", help="file to write")
+    export.add_argument("--opset", type=int, metavar="N", help="version of ONNX's operators, from 18 on (default: 21)")
+    show = add("print", onnx_commands.show, "print the graph of an ONNX file, or what scriptc makes of it")
+    show.add_argument("file", metavar="FILE")
+    show.add_argument("--form", choices=("graph", "python", "ir"), default="graph",
+                      help="the nodes, the Python of scriptc.from_onnx, or the IR as read (default: graph)")  # fmt: skip
+    show.add_argument("--args", metavar="EXPR", help="arguments of the call, for --form ir")
+    show.add_argument("--dims", metavar="SIZES", help="sizes of named dims, for --form ir, such as n=4,t=16")
+    check = add("check", onnx_commands.check, "check an ONNX file, and list the nodes that scriptc cannot read")
+    check.add_argument("file", metavar="FILE")
+    return check
+
+
+def _add_call_options(command: argparse.ArgumentParser, target: str) -> None:
+    command.add_argument("target", metavar="TARGET", help=target)
     command.add_argument("--args", metavar="EXPR", help="arguments of the call, as between its parentheses")
     command.add_argument("--init", metavar="EXPR", help="arguments of the constructor, if the target is a class")
     command.add_argument("--eval", action="store_true", help="put a module into evaluation mode first")
+
+
+def _add_target_options(command: argparse.ArgumentParser) -> None:
+    _add_call_options(command, "file.py:Name, package.module:Name, or model.onnx")
+    command.add_argument("--dims", metavar="SIZES", help="sizes of the named dims of an ONNX file, such as n=4,t=16")
     command.add_argument("--optimize", type=int, choices=range(4), default=3, help="0 none to 3 all (default: 3)")
     command.add_argument("--static", action="store_true", help="accept no other sizes of arguments than those of --args")
     command.add_argument("--freeze", action="store_true", help="assume that weights never change between calls")

@@ -100,13 +100,18 @@ class Located:
 
     def evaluate(self, expression: str, option: str) -> Call:
         """Evaluate the arguments of a call, with torch and the names of the module."""
-        import torch
+        return evaluated(expression, option, vars(self.module))
 
-        names = {"torch": torch, **vars(self.module), "_call": lambda *args, **kwargs: (args, kwargs)}
-        try:
-            return eval(f"_call({_as_source(expression)})", names)
-        except Exception as error:
-            raise UserError(f"{option} {expression!r}: {described(error)}") from error
+
+def evaluated(expression: str, option: str, names: dict[str, Any]) -> Call:
+    """Evaluate the arguments of a call, with torch and `names`."""
+    import torch
+
+    scope = {"torch": torch, **names, "_call": lambda *args, **kwargs: (args, kwargs)}
+    try:
+        return eval(f"_call({_as_source(expression)})", scope)
+    except Exception as error:
+        raise UserError(f"{option} {expression!r}: {described(error)}") from error
 
 
 def _as_source(argument: str) -> str:

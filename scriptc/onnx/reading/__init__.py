@@ -32,8 +32,12 @@ class Reading:
     forms: list[str]
 
 
-def read(model: Any, stem: str = "model") -> Reading:
-    """Read a model from a path, bytes or a ModelProto. `stem` is the name of the file to write, without `.py`."""
+def read(model: Any, stem: str = "model", problems: list[str] | None = None) -> Reading:
+    """Read a model from a path, bytes or a ModelProto.
+
+    stem: the name of the file to write, without `.py`.
+    problems: if given, takes the error of each node that cannot be read; reading goes on behind the node.
+    """
     from scriptc.onnx.reading.checks import check_declared_types, checked, inferred, opsets_of
     from scriptc.onnx.reading.files import TensorReader, load, parsed
     from scriptc.onnx.reading.graph import GraphReader, Model
@@ -52,7 +56,7 @@ def read(model: Any, stem: str = "model") -> Reading:
     graph = checked(GraphReader(tensors, opsets).graph(inferred(model).graph))
     functions = {(f.domain, f.name, f.overload): f for f in model.functions}
     record = Model(graph, functions, opsets, model.doc_string, tensors)
-    writer = ModuleWriter(record)
+    writer = ModuleWriter(record, problems)
     name = identifier(graph.name or "Model", "Model")
     class_name = "".join(part[:1].upper() + part[1:] for part in name.split("_")) or "Model"
     if class_name in ("Path",):

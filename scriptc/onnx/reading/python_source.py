@@ -141,7 +141,17 @@ class FunctionWriter:
         types = [self.type_of(name) if name else None for name in node.outputs]
         operation = Operation(self, node, values, types)
         self.current = node
-        made = self.module.written(operation)
+        before = len(self.lines), self.indent, len(self.scopes)
+        try:
+            made = self.module.written(operation)
+        except OnnxError as error:
+            if self.module.problems is None:
+                raise
+            self.module.problems.append(str(error))
+            del self.lines[before[0] :], self.scopes[before[2] :], self.types[before[2] :]
+            self.indent = before[1]
+            named = zip(node.outputs, types, strict=True)
+            made = tuple(Value(self.fresh(name or "unread"), "tensor", kind) for name, kind in named)
         if made is None:
             return
         if node.doc:
@@ -216,8 +226,9 @@ class FunctionWriter:
 class ModuleWriter:
     """Writes a module, with one method for each function of the model and the types it is called with."""
 
-    def __init__(self, model: Model):
+    def __init__(self, model: Model, problems: list[str] | None = None):
         self.model = model
+        self.problems = problems
         self.weights = Weights()
         self.methods: list[list[str]] = []
         self.method_names = Names()
