@@ -38,7 +38,7 @@ def read(model: Any, stem: str = "model", problems: list[str] | None = None) -> 
     stem: the name of the file to write, without `.py`.
     problems: if given, takes the error of each node that cannot be read; reading goes on behind the node.
     """
-    from scriptc.onnx.reading.checks import check_declared_types, checked, inferred, opsets_of
+    from scriptc.onnx.reading.checks import check_declared_types, check_texts, checked, inferred, opsets_of
     from scriptc.onnx.reading.files import TensorReader, load, parsed
     from scriptc.onnx.reading.graph import GraphReader, Model
     from scriptc.onnx.reading.names import identifier
@@ -49,6 +49,7 @@ def read(model: Any, stem: str = "model", problems: list[str] | None = None) -> 
         model, folder = load(model)
     elif isinstance(model, (bytes, bytearray)):
         model = parsed(bytes(model), "the model")
+    check_texts(model)
     opsets = opsets_of(model)
     check_declared_types(model.graph)
     tensors = TensorReader(folder)

@@ -3,31 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from scriptc.onnx.reading.errors import OnnxError
 from scriptc.onnx.reading.graph import Graph, Node
 
 
-def opsets_of(model: Any) -> dict[str, int]:
-    """Return the versions of the operator sets by domain; raise OnnxError for versions that `onnx` does not know."""
+def opsets_of(model: Any, what: str = "the model") -> dict[str, int]:
+    """Return the versions of the operator sets of a model or function by domain.
+
+    Raises OnnxError for versions that `onnx` does not know.
+    """
     from onnx import defs
 
     versions: dict[str, int] = {}
     for entry in model.opset_import:
         domain = "" if entry.domain == "ai.onnx" else entry.domain
         if versions.setdefault(domain, entry.version) != entry.version:
-            raise OnnxError(f"the model imports two versions of the operator set {domain or 'ai.onnx'!r}")
-        if entry.version < 1:
+            raise OnnxError(f"{what} imports two versions of the operator set {domain or 'ai.onnx'!r}")
+        if not 1 <= entry.version < 2**31:
             raise OnnxError(f"the operator set {domain or 'ai.onnx'!r} has no version {entry.version}")
     newest = defs.onnx_opset_version()
     if versions.get("", 1) > newest:
         raise OnnxError(
-            f"the model uses opset {versions['']} of ai.onnx, and the newest that the installed onnx has is {newest}"
+            f"{what} uses opset {versions['']} of ai.onnx, and the newest that the installed onnx has is {newest}"
         )
     if not versions:
         versions[""] = 1
     return versions
+
+
+def check_texts(message: Any, place: str = "the model") -> None:
+    """Raise OnnxError for a name or text that is no UTF-8, which protobuf gives as bytes."""
+    name = getattr(message, "name", "")
+    here = f"{type(message).__name__} {name!r}" if isinstance(name, str) and name else place
+    for field in _text_fields(message.DESCRIPTOR):
+        value = getattr(message, field.name)
+        if field.message_type is None:
+            for text in value if field.is_repeated else (value,):
+                if isinstance(text, bytes):
+                    raise OnnxError(f"{here} has a text that is no UTF-8: {field.name} is {text[:40]!r}")
+        elif field.is_repeated:
+            for item in value:
+                check_texts(item, here)
+        elif message.HasField(field.name):
+            check_texts(value, here)
+
+
+@cache
+def _text_fields(descriptor: Any) -> list[Any]:
+    """Return the fields of a kind of message that hold texts or messages."""
+    return [field for field in descriptor.fields if field.type in (field.TYPE_STRING, field.TYPE_MESSAGE)]
 
 
 def check_declared_types(graph: Any) -> None:
@@ -40,14 +67,43 @@ def check_declared_types(graph: Any) -> None:
             raise OnnxError(f"value {value.name!r} has a negative size")
 
 
+@cache
+def _declared(op: str, version: int, domain: str) -> tuple[dict[str, int], int, int] | None:
+    """Return the types of the attributes of an operator, and the most inputs and outputs; None if `onnx` has no schema."""
+    from onnx import defs
+
+    try:
+        schema: Any = defs.get_schema(op, max(version, 1), domain)
+    except defs.SchemaError:
+        return None
+    kinds = {name: int(attribute.type) for name, attribute in schema.attributes.items()}
+    return kinds, schema.max_input, schema.max_output
+
+
+def check_call(node: Node) -> None:
+    """Raise OnnxError for attributes, inputs or outputs that the schema of the operator does not have."""
+    declared = _declared(node.op, node.version, node.domain)
+    if declared is None:
+        return
+    kinds, inputs, outputs = declared
+    for name, kind in node.kinds.items():
+        if name not in kinds:
+            raise OnnxError(f"{node} has an attribute {name!r}, which version {node.version} of the operator does not have")
+        if kind != kinds[name]:
+            raise OnnxError(f"attribute {name!r} of {node} has the type {kind}, and the operator takes the type {kinds[name]}")
+    if len(node.inputs) > inputs or len(node.outputs) > outputs:
+        given = f"{len(node.inputs)} inputs and {len(node.outputs)} outputs"
+        raise OnnxError(f"{node} has {given}, and the operator at most {inputs} and {outputs}")
+
+
 def inferred(model: Any) -> Any:
     """Return the model with the types that `onnx` infers; raise OnnxError where types or shapes contradict."""
     from google.protobuf.message import DecodeError, EncodeError
-    from onnx import shape_inference
+    from onnx import checker, shape_inference
 
     try:
         return shape_inference.infer_shapes(model, check_type=True, strict_mode=False, data_prop=True)
-    except shape_inference.InferenceError as error:
+    except (shape_inference.InferenceError, checker.ValidationError) as error:
         raise OnnxError(f"types or shapes of the model contradict: {_one_line(error)}") from error
     except (RuntimeError, ValueError, TypeError, EncodeError, DecodeError, MemoryError) as error:
         raise OnnxError(f"the model cannot be checked: {_one_line(error)}") from error

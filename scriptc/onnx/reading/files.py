@@ -156,11 +156,12 @@ class TensorReader:
         folder = self.folder.resolve()
         try:
             path = (folder / location).resolve()
+            is_file = path.is_file()
         except (OSError, RuntimeError) as error:  # a loop of links
             raise OnnxError(f"{what}: {location!r}: {error}") from error
         if Path(location).is_absolute() or not path.is_relative_to(folder):
             raise OnnxError(f"{what}: {location!r} is outside of the folder of the model")
-        if not path.is_file():
+        if not is_file:
             raise OnnxError(f"{what}: there is no file {location!r} in the folder of the model")
         return path
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scriptc.onnx.reading.checks import checked, inferred
+from scriptc.onnx.reading.checks import checked, inferred, opsets_of
 from scriptc.onnx.reading.element_types import NUMBERS
 from scriptc.onnx.reading.errors import OnnxError
 from scriptc.onnx.reading.graph import Constant, Graph, GraphReader, Model, Node, ValueType
@@ -113,8 +113,7 @@ def _body(model: Model, operation: Operation, function: Any) -> Graph:
         if used or len(node.outputs) <= 1:
             graph.output.add(name=name)
     _drop_absent(graph, {n for i, n in enumerate(function.input) if i >= len(operation.values) or operation.values[i] is None})
-    opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in function.opset_import}
-    opsets = {**model.opsets, **opsets}
+    opsets = {**model.opsets, **(opsets_of(function, f"function {function.name!r}") if function.opset_import else {})}
     proto = onnx.ModelProto(ir_version=10, graph=graph, functions=list(model.functions.values()))
     for domain, version in opsets.items():
         proto.opset_import.add(domain=domain, version=max(version, 1))

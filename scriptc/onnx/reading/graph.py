@@ -47,6 +47,7 @@ class Node:
     attributes: dict[str, Any]
     doc: str
     version: int  # of the operator set
+    kinds: dict[str, int] = field(default_factory=dict)  # the types of the attributes, of `AttributeProto`
 
     def __str__(self) -> str:
         full = f"{self.domain}.{self.op}" if self.domain else self.op
@@ -153,6 +154,7 @@ class GraphReader:
         for attribute in proto.attribute:
             if attribute.name in made.attributes:
                 raise OnnxError(f"{made} has two attributes {attribute.name!r}")
+            made.kinds[attribute.name] = attribute.type
             made.attributes[attribute.name] = self._attribute(attribute, made, depth)
         return made
 

@@ -19,7 +19,12 @@ def identifier(name: str, default: str = "v") -> str:
 
 def docstring(text: str) -> str:
     """Return the text of a docstring with what a file says, on one line; no character of it ends the docstring."""
-    return " ".join(text.split()).replace('"', "'").replace("\\", "/")[:300]
+    return comment(text).replace('"', "'").replace("\\", "/")[:300]
+
+
+def comment(text: str) -> str:
+    """Return a text on one line, with spaces for characters that Python's source may not have."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 class Names:

@@ -10,16 +10,18 @@ import numpy as np
 
 import scriptc.onnx.reading.operators  # noqa: F401  registers all rows
 from scriptc.onnx import functions
+from scriptc.onnx.reading.checks import check_call
 from scriptc.onnx.reading.errors import OnnxError
 from scriptc.onnx.reading.folding import folded
 from scriptc.onnx.reading.graph import Graph, Model, Node, ValueType
-from scriptc.onnx.reading.names import Names, docstring, identifier
+from scriptc.onnx.reading.names import Names, comment, docstring, identifier
 from scriptc.onnx.reading.operation import Operation
 from scriptc.onnx.reading.registry import row_of
 from scriptc.onnx.reading.unsigned64 import check_uint64
 from scriptc.onnx.reading.values import Value, Weights, constant, int_list, ints, literal, number_text
 
 MAX_LITERAL = 8  # elements of a constant that stands in the code
+MAX_ITEMS = 64  # ints of an argument that have texts of their own
 MAX_EXPANSIONS = 20  # functions in functions
 SIMPLE = re.compile(r"-?[\w.]+|\w+(\.shape)?\[-?\d+\]")
 
@@ -156,7 +158,7 @@ class FunctionWriter:
             return
         if node.doc:
             for line in node.doc.strip().splitlines():
-                self.emit(f"# {line}"[:118])
+                self.emit(f"# {comment(line)}"[:118])
         outputs = node.outputs
         while outputs and (not outputs[-1] or outputs[-1] not in used) and not isinstance(made, tuple) and len(outputs) > 1:
             if isinstance(made, str):
@@ -239,21 +241,25 @@ class ModuleWriter:
 
     def written(self, operation: Operation) -> Any:
         """Return the result of the row of an operator, or of a call of the function that defines it."""
+        try:
+            return self._written(operation)
+        except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, AssertionError) as error:
+            if isinstance(error, OnnxError):
+                raise
+            raise OnnxError(f"{operation.node} has inputs or attributes that do not fit: {error}") from error
+
+    def _written(self, operation: Operation) -> Any:
         from scriptc.onnx.reading.function_calls import call_of_function, function_of
 
         node = operation.node
         function = function_of(self.model, operation) if self.model.functions else None
         if function is None:
+            check_call(node)
             row = row_of(node.domain, node.op, node.version)
             if row is not None:
-                try:
-                    check_uint64(operation)
-                    made = folded(operation)
-                    return row.write(operation) if made is None else made
-                except (IndexError, KeyError, TypeError, AttributeError, ValueError) as error:
-                    if isinstance(error, OnnxError):
-                        raise
-                    raise OnnxError(f"{node} has inputs or attributes that do not fit: {error}") from error
+                check_uint64(operation)
+                made = folded(operation)
+                return row.write(operation) if made is None else made
             function = function_of(self.model, operation)
         if function is None:
             raise OnnxError(_unknown(operation))
@@ -280,7 +286,7 @@ class ModuleWriter:
                 dims = kind.dims if kind is not None else None
                 if dims is not None and not dims:
                     value = Value(text, "int", kind)
-                elif dims is not None and dims[0] is not None:
+                elif dims is not None and dims[0] is not None and dims[0] <= MAX_ITEMS:
                     value = Value(text, "ints", kind, [f"{text}[{i}]" for i in range(dims[0])])
                 else:
                     value = Value(text, "ints", kind)
