@@ -103,6 +103,13 @@ def test_check_lists_all_nodes_that_cannot_be_read(sums: str, tmp_path: Path, ca
     assert run("onnx", "check", str(tmp_path / "strange.onnx"), "--json") == 1
     found = json.loads(capsys.readouterr().out)
     assert ["makes 'a'" in p or "makes 't'" in p for p in found["problems"]] == [True, True]
+    model = onnx.parser.parse_model(SUMS)
+    model.graph.node[0].attribute[0].name = "speed"
+    model.graph.node.append(onnx.helper.make_node("Relu", [""], ["z"]))
+    onnx.save(model, tmp_path / "wrong.onnx")
+    assert run("onnx", "check", str(tmp_path / "wrong.onnx"), "--json") == 1
+    problems = json.loads(capsys.readouterr().out)["problems"]
+    assert problems[0].startswith("onnx.checker:") and "'speed'" in problems[1] and "lacks its input 0" in problems[2]
     (tmp_path / "text.onnx").write_text("no model")
     assert run("onnx", "check", str(tmp_path / "text.onnx")) == 1
     assert run("onnx", "check", str(tmp_path / "none.onnx")) == 2

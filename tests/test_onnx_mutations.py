@@ -55,7 +55,7 @@ def version_of_no_operator(model: Any) -> None:
 
 CASES = [
     (long_name, "File name too long"), (many_ints, "read"), (strange_attribute, "Conv that makes 'c' has an attribute 'speed'"),
-    (attribute_of_another_type, "attribute 'pads' of the Conv that makes 'c' has the type 3"),
+    (attribute_of_another_type, "Conv that makes 'c' has an attribute 'pads' of the type 3"),
     (version_of_no_operator, "'own' has no version 1099511627776"),
 ]  # fmt: skip
 

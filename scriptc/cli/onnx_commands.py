@@ -122,7 +122,7 @@ def check(options: argparse.Namespace) -> int:
             problems.append(f"onnx.checker: {' '.join(str(error).split())}")
         read(options.file, problems=problems)
     except OnnxError as error:
-        problems.append(str(error))
+        problems += str(error).splitlines()
     if options.json:
         print(json_output.dumped({"ok": not problems, "nodes": nodes, "problems": problems}))
     else:

@@ -62,7 +62,10 @@ def result(value: Any, kind: Any) -> Any:
     while kind is not None and kind.kind != "tensor":
         kind = kind.element
     if not isinstance(value, torch.Tensor):
-        return np.array(value, dtype=object)
+        array = np.array(value, dtype=object)
+        if array.size == 0 and kind is not None and kind.dims is not None:  # a list has no sizes behind a size of 0
+            array = array.reshape([size or 0 for size in kind.dims])
+        return array
     dtype = kind.dtype if kind is not None else None
     return to_numpy(value, dtype or str(value.dtype).removeprefix("torch."))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from scriptc.onnx.reading.errors import OnnxError
-from scriptc.onnx.reading.graph import Graph, Node
+from scriptc.onnx.reading.graph import Graph, Node, named
 
 
 def opsets_of(model: Any, what: str = "the model") -> dict[str, int]:
@@ -67,33 +68,74 @@ def check_declared_types(graph: Any) -> None:
             raise OnnxError(f"value {value.name!r} has a negative size")
 
 
+@dataclass(frozen=True)
+class Schema:
+    """The schema that `onnx` has of an operator.
+
+    kinds: the types of the attributes. inputs, outputs: the most that a node may have. optional: the inputs that a node may
+    leave out with an empty name.
+    """
+
+    kinds: dict[str, int]
+    inputs: int
+    outputs: int
+    optional: frozenset[int]
+
+
 @cache
-def _declared(op: str, version: int, domain: str) -> tuple[dict[str, int], int, int] | None:
-    """Return the types of the attributes of an operator, and the most inputs and outputs; None if `onnx` has no schema."""
+def schema_of(op: str, version: int, domain: str) -> Schema | None:
+    """Return the schema of an operator in a version of its operator set; None if `onnx` has none."""
     from onnx import defs
 
     try:
-        schema: Any = defs.get_schema(op, max(version, 1), domain)
+        found: Any = defs.get_schema(op, max(version, 1), domain)
     except defs.SchemaError:
         return None
-    kinds = {name: int(attribute.type) for name, attribute in schema.attributes.items()}
-    return kinds, schema.max_input, schema.max_output
+    kinds = {name: int(attribute.type) for name, attribute in found.attributes.items()}
+    optional = (i for i, given in enumerate(found.inputs) if given.option == defs.OpSchema.FormalParameterOption.Optional)
+    return Schema(kinds, found.max_input, found.max_output, frozenset(optional))
 
 
-def check_call(node: Node) -> None:
-    """Raise OnnxError for attributes, inputs or outputs that the schema of the operator does not have."""
-    declared = _declared(node.op, node.version, node.domain)
-    if declared is None:
-        return
-    kinds, inputs, outputs = declared
-    for name, kind in node.kinds.items():
-        if name not in kinds:
-            raise OnnxError(f"{node} has an attribute {name!r}, which version {node.version} of the operator does not have")
-        if kind != kinds[name]:
-            raise OnnxError(f"attribute {name!r} of {node} has the type {kind}, and the operator takes the type {kinds[name]}")
-    if len(node.inputs) > inputs or len(node.outputs) > outputs:
-        given = f"{len(node.inputs)} inputs and {len(node.outputs)} outputs"
-        raise OnnxError(f"{node} has {given}, and the operator at most {inputs} and {outputs}")
+def _check_nodes(model: Any) -> None:
+    """Raise OnnxError for nodes of a ModelProto that do not fit the schema of their operator. Its message has a line for each.
+
+    Shape inference crashes for some attributes of a wrong type, and for inputs that are missing.
+    """
+    functions = {(function.domain, function.name) for function in model.functions}
+    found: list[str] = []
+
+    def check(nodes: Iterable[Any], opsets: dict[str, int]) -> None:
+        for node in nodes:
+            domain = "" if node.domain == "ai.onnx" else node.domain
+            schema = schema_of(node.op_type, opsets.get(domain, 1), domain)
+            if schema is not None and (domain, node.op_type) not in functions:
+                what = named(node.op_type, domain, node.name, node.output)
+                found.extend(f"{what} {wrong}" for wrong in _misfits(node, schema, opsets.get(domain, 1)))
+            for attribute in node.attribute:
+                for graph in (attribute.g, *attribute.graphs):
+                    check(graph.node, opsets)
+
+    check(model.graph.node, opsets_of(model))
+    for function in model.functions:
+        check(function.node, opsets_of(function, f"function {function.name!r}"))
+    if found:
+        raise OnnxError("\n".join(found))
+
+
+def _misfits(node: Any, schema: Schema, version: int) -> Iterator[str]:
+    """Yield what of a NodeProto does not fit the schema of the operator."""
+    for attribute in node.attribute:
+        name, kind = attribute.name, attribute.type
+        if name not in schema.kinds:
+            yield f"has an attribute {name!r}, which version {version} of the operator does not have"
+        elif kind != schema.kinds[name]:
+            yield f"has an attribute {name!r} of the type {kind}, and the operator takes the type {schema.kinds[name]}"
+    if len(node.input) > schema.inputs or len(node.output) > schema.outputs:
+        given = f"{len(node.input)} inputs and {len(node.output)} outputs"
+        yield f"has {given}, and the operator at most {schema.inputs} and {schema.outputs}"
+    for index, name in enumerate(node.input):
+        if not name and index not in schema.optional:
+            yield f"lacks its input {index}"
 
 
 def inferred(model: Any) -> Any:
@@ -101,6 +143,7 @@ def inferred(model: Any) -> Any:
     from google.protobuf.message import DecodeError, EncodeError
     from onnx import checker, shape_inference
 
+    _check_nodes(model)
     try:
         return shape_inference.infer_shapes(model, check_type=True, strict_mode=False, data_prop=True)
     except (shape_inference.InferenceError, checker.ValidationError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,12 @@ class ValueType:
         return f"{self.kind}({self.element})"
 
 
+def named(op: str, domain: str, name: str, outputs: Iterable[str]) -> str:
+    """Return how errors name a node."""
+    full = f"{domain}.{op}" if domain else op
+    return f"node {name!r} ({full})" if name else f"the {full} that makes {next(iter(outputs), '')!r}"
+
+
 @dataclass
 class Node:
     """One call of an operator. Attributes are Python values; graphs in them are `Graph`s."""
@@ -47,11 +53,9 @@ class Node:
     attributes: dict[str, Any]
     doc: str
     version: int  # of the operator set
-    kinds: dict[str, int] = field(default_factory=dict)  # the types of the attributes, of `AttributeProto`
 
     def __str__(self) -> str:
-        full = f"{self.domain}.{self.op}" if self.domain else self.op
-        return f"node {self.name!r} ({full})" if self.name else f"the {full} that makes {next(iter(self.outputs), '')!r}"
+        return named(self.op, self.domain, self.name, self.outputs)
 
     def graphs(self) -> Iterator[Graph]:
         return (value for value in self.attributes.values() if isinstance(value, Graph))
@@ -154,7 +158,6 @@ class GraphReader:
         for attribute in proto.attribute:
             if attribute.name in made.attributes:
                 raise OnnxError(f"{made} has two attributes {attribute.name!r}")
-            made.kinds[attribute.name] = attribute.type
             made.attributes[attribute.name] = self._attribute(attribute, made, depth)
         return made
 

@@ -10,14 +10,13 @@ import numpy as np
 
 import scriptc.onnx.reading.operators  # noqa: F401  registers all rows
 from scriptc.onnx import functions
-from scriptc.onnx.reading.checks import check_call
 from scriptc.onnx.reading.errors import OnnxError
 from scriptc.onnx.reading.folding import folded
 from scriptc.onnx.reading.graph import Graph, Model, Node, ValueType
 from scriptc.onnx.reading.names import Names, comment, docstring, identifier
 from scriptc.onnx.reading.operation import Operation
 from scriptc.onnx.reading.registry import row_of
-from scriptc.onnx.reading.unsigned64 import check_uint64
+from scriptc.onnx.reading.restricted_types import check_strings, check_uint64
 from scriptc.onnx.reading.values import Value, Weights, constant, int_list, ints, literal, number_text
 
 MAX_LITERAL = 8  # elements of a constant that stands in the code
@@ -254,10 +253,10 @@ class ModuleWriter:
         node = operation.node
         function = function_of(self.model, operation) if self.model.functions else None
         if function is None:
-            check_call(node)
             row = row_of(node.domain, node.op, node.version)
             if row is not None:
                 check_uint64(operation)
+                check_strings(operation)
                 made = folded(operation)
                 return row.write(operation) if made is None else made
             function = function_of(self.model, operation)

@@ -163,7 +163,7 @@ COMPARED = {"Equal": "==", "Greater": ">", "Less": "<", "GreaterOrEqual": ">=", 
 def compare(op: Operation) -> Any:
     sign = COMPARED[op.node.op]
     if op.dtype(0) == "string":
-        return f"ox.strings_equal({op[0]}, {op[1]})"
+        return f"ox.strings_equal({op[0]}, {op[1]}, {op.need_rank(0)}, {op.need_rank(1)})"
     if op.all_host() and all(op.value(i).form != "ints" and np.ndim(op.value(i).array) == 0 for i in (0, 1)):
         return bool_value(f"{op.int_text(0)} {sign} {op.int_text(1)}")
     left, right = broadcast(op)
@@ -199,8 +199,6 @@ def mean(op: Operation) -> Any:
 
 @operator("Where")
 def where(op: Operation) -> Any:
-    if op.dtype(1) == "string":
-        raise op.unsupported("strings cannot be chosen by a mask")
     return f"torch.where({op[0]}, {op[1]}, {op[2]})"
 
 

@@ -35,7 +35,7 @@ def shape(op: Operation) -> Any:
     start, end = op.attr("start", 0), op.attr("end")
     rank = op.rank(0)
     if op.dtype(0) == "string":
-        return int_list(f"ox.strings_shape({op[0]})")
+        return int_list(f"ox.strings_shape({op[0]}, {op.need_rank(0)})[{start or ''}:{'' if end is None else end}]")
     if rank is None:
         return int_list(f"list({op[0]}.shape[{start or ''}:{'' if end is None else end}])")
     text, dims = op[0], op.dims(0) or ()
@@ -49,7 +49,7 @@ def shape(op: Operation) -> Any:
 @operator("Size")
 def size(op: Operation) -> Any:
     if op.dtype(0) == "string":
-        return int_value(f"ox.strings_count({op[0]})")
+        return int_value(f"ox.strings_count({op[0]}, {op.need_rank(0)})")
     items = op.value(0).items if op.value(0).form == "ints" else None
     if items is not None:
         return constant(np.array(len(items)), "int64")
@@ -133,7 +133,9 @@ def concat(op: Operation) -> Any:
             return ints([item for part in parts for item in part or ()])
         return int_list(f"[{', '.join('*' + op.ints(i) for i in range(op.count))}]")
     if op.dtype(0) == "string":
-        return other(f"[{', '.join('*' + op[i] for i in range(op.count))}]")
+        if op.attr("axis", 1) not in (0, -op.need_rank(0)):
+            raise op.unsupported("tensors of strings are joined in their first dim only")
+        return other(" + ".join(op[i] for i in range(op.count)))
     return f"torch.cat([{', '.join(op[i] for i in range(op.count))}], {op.attr('axis', 1)})"
 
 
@@ -207,6 +209,8 @@ def gather(op: Operation) -> Any:
         if op.value(1).form == "int" or known is not None and np.ndim(known) == 0:
             return int_value(f"{op.ints(0)}[{op.int_text(1)}]")
     if op.dtype(0) == "string":
+        if axis not in (0, -op.need_rank(0)):
+            raise op.unsupported("items of tensors of strings are taken in their first dim only")
         return other(f"ox.gather_strings({op[0]}, {op[1]})")
     if known is not None and np.ndim(known) == 0 and op.rank(0) is not None:
         at = [":"] * (axis % op.need_rank(0)) + [str(int(known))]

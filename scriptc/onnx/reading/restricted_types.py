@@ -1,4 +1,4 @@
-"""Refuse operators that would read the bits of a uint64 as an int64."""
+"""Refuse operators for element types that only some rows write: uint64, whose bits an int64 carries, and strings."""
 
 from __future__ import annotations
 
@@ -15,6 +15,21 @@ EXACT = {
     "SequenceInsert", "SequenceLength", "Shape", "Size", "Slice", "SpaceToDepth", "Split", "SplitToSequence", "Squeeze",
     "Sub", "Tile", "TopK", "Transpose", "Trilu", "Unsqueeze", "Where",
 }  # fmt: skip
+
+STRINGS = {  # operators whose rows write tensors of strings as lists
+    "Cast", "CastLike", "Concat", "Constant", "Equal", "Gather", "Identity", "If", "Loop", "Optional", "OptionalGetElement",
+    "OptionalHasElement", "RegexFullMatch", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase",
+    "SequenceInsert", "SequenceLength", "Shape", "Size", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer",
+}  # fmt: skip
+
+
+def check_strings(op: Operation) -> None:
+    """Raise OnnxError if the operator has tensors of strings and its row does not write them."""
+    if "string" not in {*map(op.dtype, range(op.count)), *map(op.out_dtype, range(op.outputs))}:
+        return
+    if op.node.domain == "ai.onnx.ml" or not op.node.domain and op.node.op in STRINGS:
+        return
+    raise op.unsupported("it has tensors of strings, which only some operators take")
 
 
 def check_uint64(op: Operation) -> None:
