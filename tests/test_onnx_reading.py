@@ -149,3 +149,12 @@ def test_operators_of_integer_constants_are_computed_when_a_model_is_read(tmp_pa
     module = scriptc.from_onnx(onnx.parser.parse_model(text), path=tmp_path / "m.py")
     assert "z = x.reshape(1, 1, -1)\n        y = torch.sum(z, (2,)" in (tmp_path / "m.py").read_text()
     assert torch.equal(module(torch.ones(2, 3, 4)), torch.full((1, 1), 24.0))
+
+
+def test_weights_may_have_names_of_attributes_of_modules() -> None:
+    infos = [helper.make_tensor_value_info(name, FLOAT, [9]) for name in ("x", "y")]
+    names = ("forward", "training", "_buffers")
+    weights = [onnx.numpy_helper.from_array(np.full(9, 2, np.float32), name) for name in names]
+    nodes = [helper.make_node("Sum", ["x", *names], ["y"])]
+    module = scriptc.from_onnx(helper.make_model(helper.make_graph(nodes, "g", infos[:1], infos[1:], weights)))
+    assert module(torch.zeros(9)).tolist() == [6] * 9

@@ -41,6 +41,11 @@ from scriptc.onnx.functions.pooling import lp_pool as lp_pool
 from scriptc.onnx.functions.pooling import max_pool as max_pool
 from scriptc.onnx.functions.pooling import max_pool_indices as max_pool_indices
 from scriptc.onnx.functions.pooling import max_unpool as max_unpool
+from scriptc.onnx.functions.recurrent import gru as gru
+from scriptc.onnx.functions.recurrent import hard_sigmoid as hard_sigmoid
+from scriptc.onnx.functions.recurrent import lstm as lstm
+from scriptc.onnx.functions.recurrent import rnn as rnn
+from scriptc.onnx.functions.recurrent import thresholded_relu as thresholded_relu
 from scriptc.onnx.functions.small_floats import to_float4e2m1 as to_float4e2m1
 from scriptc.onnx.functions.small_floats import to_float8e4m3fn as to_float8e4m3fn
 from scriptc.onnx.functions.small_floats import to_float8e4m3fnuz as to_float8e4m3fnuz

@@ -19,7 +19,7 @@ class Reading:
     """A model as Python.
 
     source: the text of the module, with the class `class_name`.
-    weights: the tensors that the module loads, by attribute.
+    weights: the tensors that the module loads, by attribute, and the states of its layers.
     inputs, outputs: the names in the file, with their types (None where the file gives none).
     forms: how `forward` takes each input: "tensor", "ints", "int" or "other".
     """
@@ -66,7 +66,7 @@ def read(model: Any, stem: str = "model", problems: list[str] | None = None) -> 
     return Reading(
         source,
         class_name,
-        writer.weights.tensors,
+        {**writer.weights.tensors, **{name: state for name, (_, state) in writer.weights.layers.items()}},
         {n: graph.types.get(n) for n in graph.inputs},
         {n: graph.types.get(n) for n in graph.outputs},
         [p.form for p in parameters],

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
 import scriptc.onnx.reading.operators  # noqa: F401  registers all rows
 from scriptc.onnx import functions
@@ -232,10 +233,9 @@ class ModuleWriter:
         self.problems = problems
         self.weights = Weights()
         self.methods: list[list[str]] = []
-        self.method_names = Names()
-        self.method_names.used |= {"forward", "inputs", "outputs", *dir(__import__("torch").nn.Module)}
+        self.method_names = self.weights.attributes
+        self.method_names.used |= {"forward", "inputs", "outputs", *vars(torch.nn.Module()), *dir(torch.nn.Module)}
         self.made: dict[Any, tuple[str, list[Value]]] = {}
-        self.weights.tensors = {}
         self.depth = 0
 
     def written(self, operation: Operation) -> Any:
@@ -298,6 +298,11 @@ class ModuleWriter:
         writer.emit(f"return {', '.join(texts)}" if len(texts) > 1 else f"return {texts[0]}" if texts else "return ()")
         return writer.lines, parameters, results
 
+    def drop_unread_weights(self, lines: list[str]) -> None:
+        """Drop the weights that no line reads, such as those that a layer of torch holds."""
+        read = {name for part in (lines, *self.methods) for line in part for name in re.findall(r"\bself\.(\w+)", line)}
+        self.weights.tensors = {name: tensor for name, tensor in self.weights.tensors.items() if name in read}
+
     def source(self, class_name: str, file_stem: str) -> tuple[str, list[Value]]:
         """Return the text of the module, and the parameters of `forward`."""
         graph = self.model.graph
@@ -311,13 +316,17 @@ class ModuleWriter:
         out += ["from scriptc.onnx import functions as ox", "", ""]
         out += [f"class {class_name}(nn.Module):", f'    """{about}"""', ""]
         out += ["    def __init__(self):", "        super().__init__()"]
-        if self.weights.tensors:
+        self.drop_unread_weights(lines)
+        if self.weights.tensors or self.weights.layers:
             out.append(f'        weights = torch.load(Path(__file__).with_name("{file_stem}.pt"), weights_only=True)')
         for name, tensor in self.weights.tensors.items():
             if tensor.is_floating_point() and tensor.dim() > 0:
                 out.append(f'        self.{name} = nn.Parameter(weights["{name}"])')
             else:
                 out.append(f'        self.register_buffer("{name}", weights["{name}"])')
+        for name, (made, _) in self.weights.layers.items():
+            out.append(f"        self.{name} = {made}")
+            out.append(f'        self.{name}.load_state_dict(weights["{name}"])')
         out.append("        self.eval()")
         for method in self.methods:
             out += ["", *method]

@@ -11,6 +11,7 @@ import numpy as np
 from scriptc.onnx.reading.element_types import CARRIERS, FLOATS, carrier
 from scriptc.onnx.reading.files import Array
 from scriptc.onnx.reading.graph import ValueType
+from scriptc.onnx.reading.names import Names
 
 
 @dataclass
@@ -63,9 +64,15 @@ def constant(array: Array, dtype: str) -> Value:
 
 @dataclass
 class Weights:
-    """The constants that the generated module keeps as parameters and buffers, by attribute."""
+    """The constants that the generated module keeps as parameters and buffers, by attribute.
 
+    attributes: the names of all attributes of the module.
+    layers: the layers of torch by attribute: the Python that makes each, and its state.
+    """
+
+    attributes: Names = field(default_factory=Names)
     tensors: dict[str, Any] = field(default_factory=dict)
+    layers: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)  # by id of the array
     arrays: list[Array] = field(default_factory=list)  # keeps the ids alive
 
@@ -75,13 +82,16 @@ class Weights:
 
         if id(array) in self.names:
             return self.names[id(array)]
-        free, number = name, 1
-        while free in self.tensors:
-            number += 1
-            free = f"{name}_{number}"
+        free = self.attributes.fresh(name)
         self.names[id(array)] = free
         self.arrays.append(array)
         self.tensors[free] = to_torch(array, dtype)
+        return free
+
+    def layer(self, name: str, made: str, state: dict[str, Any]) -> str:
+        """Return the attribute of a layer of torch that the expression `made` makes, with the weights `state`."""
+        free = self.attributes.fresh(name)
+        self.layers[free] = made, state
         return free
 
 
