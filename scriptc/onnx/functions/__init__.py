@@ -41,6 +41,14 @@ from scriptc.onnx.functions.pooling import lp_pool as lp_pool
 from scriptc.onnx.functions.pooling import max_pool as max_pool
 from scriptc.onnx.functions.pooling import max_pool_indices as max_pool_indices
 from scriptc.onnx.functions.pooling import max_unpool as max_unpool
+from scriptc.onnx.functions.quantization import along as along
+from scriptc.onnx.functions.quantization import dequantize as dequantize
+from scriptc.onnx.functions.quantization import dynamic_quantize as dynamic_quantize
+from scriptc.onnx.functions.quantization import matmul_integer as matmul_integer
+from scriptc.onnx.functions.quantization import qlinear_conv as qlinear_conv
+from scriptc.onnx.functions.quantization import qlinear_matmul as qlinear_matmul
+from scriptc.onnx.functions.quantization import quantize as quantize
+from scriptc.onnx.functions.quantization import requantize as requantize
 from scriptc.onnx.functions.recurrent import gru as gru
 from scriptc.onnx.functions.recurrent import hard_sigmoid as hard_sigmoid
 from scriptc.onnx.functions.recurrent import lstm as lstm

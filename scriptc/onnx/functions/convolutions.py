@@ -56,14 +56,17 @@ def conv_transpose(x: Tensor, w: Tensor, bias, strides, dilations, pads, auto_pa
     return made if bias is None else made + bias.reshape([1, -1] + [1] * rank)
 
 
+def signed_difference(x: Tensor, zero) -> Tensor:
+    """Return integers minus their zero point, as float64 elements, which hold sums of their products exactly."""
+    return x.to(torch.float64) if zero is None else x.to(torch.float64) - zero.to(torch.float64)
+
+
 def conv_integer(x: Tensor, w: Tensor, x_zero, w_zero, strides, dilations, pads, auto_pad: str, groups: int) -> Tensor:
-    """Return the convolution of integers; float64 holds all sums exactly."""
-    left, right = x.to(torch.float64), w.to(torch.float64)
-    if x_zero is not None:
-        left = left - x_zero.to(torch.float64)
+    """Return the convolution of integers, whose sums wrap at 32 bits."""
     if w_zero is not None:
-        right = right - w_zero.to(torch.float64).reshape([-1] + [1] * (w.dim() - 1))
-    return conv(left, right, None, strides, dilations, pads, auto_pad, groups).to(torch.int32)
+        w_zero = w_zero.reshape([-1] + [1] * (w.dim() - 1))
+    left, right = signed_difference(x, x_zero), signed_difference(w, w_zero)
+    return conv(left, right, None, strides, dilations, pads, auto_pad, groups).to(torch.int64).to(torch.int32)
 
 
 def sampled(x: Tensor, y: Tensor, at: Tensor) -> Tensor:

@@ -42,18 +42,6 @@ def conv_transpose(op: Operation) -> Any:
     return f"ox.conv_transpose({op[0]}, {op[1]}, {op.optional(2)}, {window(op, rank)}, {op.attr('group', 1)}, {extra}, {shape})"
 
 
-@operator("ConvInteger")
-def conv_integer(op: Operation) -> Any:
-    zeros = f"{op.optional(2)}, {op.optional(3)}"
-    return f"ox.conv_integer({op[0]}, {op[1]}, {zeros}, {window(op, spatial(op))}, {op.attr('group', 1)})"
-
-
-@operator("QLinearConv")
-def qlinear_conv(op: Operation) -> Any:
-    values = ", ".join(op[i] for i in range(8))
-    return f"ox.qlinear_conv({values}, {op.optional(8)}, {window(op, spatial(op, 3))}, {op.attr('group', 1)})"
-
-
 @operator("DeformConv")
 def deform_conv(op: Operation) -> Any:
     rest = f"{op.attr('group', 1)}, {op.attr('offset_group', 1)}"
