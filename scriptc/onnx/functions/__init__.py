@@ -14,6 +14,7 @@ from scriptc.onnx.functions.convolutions import conv_transpose as conv_transpose
 from scriptc.onnx.functions.convolutions import deform_conv as deform_conv
 from scriptc.onnx.functions.images import affine_grid as affine_grid
 from scriptc.onnx.functions.images import lrn as lrn
+from scriptc.onnx.functions.images import max_roi_pool as max_roi_pool
 from scriptc.onnx.functions.images import non_max_suppression as non_max_suppression
 from scriptc.onnx.functions.images import resize as resize
 from scriptc.onnx.functions.images import roi_align as roi_align
@@ -72,6 +73,9 @@ from scriptc.onnx.functions.strings import strings_equal as strings_equal
 from scriptc.onnx.functions.strings import strings_of_numbers as strings_of_numbers
 from scriptc.onnx.functions.strings import strings_of_strings as strings_of_strings
 from scriptc.onnx.functions.strings import strings_shape as strings_shape
+from scriptc.onnx.functions.spectra import dft as dft
+from scriptc.onnx.functions.spectra import mel_weight_matrix as mel_weight_matrix
+from scriptc.onnx.functions.spectra import stft as stft
 from scriptc.onnx.functions.training import adagrad as adagrad
 from scriptc.onnx.functions.training import adam as adam
 from scriptc.onnx.functions.training import momentum as momentum

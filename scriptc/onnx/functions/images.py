@@ -226,3 +226,25 @@ def roi_align(
             largest = torch.maximum(torch.maximum(parts[0], parts[1]), torch.maximum(parts[2], parts[3]))
             made.append(torch.amax(largest, (2, 4)).unsqueeze(0))
     return torch.cat(made, 0)
+
+
+def max_roi_pool(x: Tensor, rois: Tensor, shape, scale: float) -> Tensor:
+    """Return the maxima of a grid of bins over each region; a bin without elements gives 0."""
+    parts = x.index_select(0, rois[:, 0].to(torch.int64))
+    for axis in range(2):  # rows, then columns
+        size = x.shape[axis + 2]
+        edges = rois[:, 1:].to(torch.float32) * scale
+        edges = torch.copysign(torch.floor(torch.abs(edges) + 0.5), edges)  # to the nearest, ties away from 0
+        first, last = edges[:, 1 - axis].reshape(-1, 1), edges[:, 3 - axis].reshape(-1, 1)
+        width = torch.clamp(last - first + 1, min=1) / shape[axis]
+        bins = torch.arange(shape[axis]).to(torch.float32)
+        start = torch.clamp(torch.floor(bins * width) + first, 0, size).unsqueeze(-1)
+        end = torch.clamp(torch.ceil((bins + 1) * width) + first, 0, size).unsqueeze(-1)
+        at = torch.arange(size).to(torch.float32)
+        inside = (at >= start) & (at < end)
+        made = []
+        for i in range(shape[axis]):
+            mask = inside[:, i].reshape([-1, 1, size, 1] if axis == 0 else [-1, 1, 1, size])
+            made.append(torch.amax(torch.where(mask, parts, torch.full_like(parts, -float("inf"))), axis + 2))
+        parts = torch.stack(made, axis + 2)
+    return torch.where(torch.isneginf(parts), torch.zeros_like(parts), parts)
