@@ -7,6 +7,12 @@ import math
 import torch
 from torch import Tensor
 
+from scriptc.onnx.functions.attention import grouped_query_attention as grouped_query_attention
+from scriptc.onnx.functions.attention import merge_heads as merge_heads
+from scriptc.onnx.functions.attention import multi_head_attention as multi_head_attention
+from scriptc.onnx.functions.attention import packed_attention as packed_attention
+from scriptc.onnx.functions.attention import rotary as rotary
+from scriptc.onnx.functions.attention import split_heads as split_heads
 from scriptc.onnx.functions.convolutions import col2im as col2im
 from scriptc.onnx.functions.convolutions import conv as conv
 from scriptc.onnx.functions.convolutions import conv_integer as conv_integer
@@ -79,6 +85,8 @@ from scriptc.onnx.functions.spectra import stft as stft
 from scriptc.onnx.functions.training import adagrad as adagrad
 from scriptc.onnx.functions.training import adam as adam
 from scriptc.onnx.functions.training import momentum as momentum
+from scriptc.onnx.functions.transformers import embed_layer_norm as embed_layer_norm
+from scriptc.onnx.functions.transformers import matmul_n_bits as matmul_n_bits
 from scriptc.onnx.functions.unsigned64 import div_uint64 as div_uint64
 from scriptc.onnx.functions.unsigned64 import flip_uint64 as flip_uint64
 from scriptc.onnx.functions.unsigned64 import from_uint64 as from_uint64
