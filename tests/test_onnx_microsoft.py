@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+
+import scriptc
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -73,7 +76,8 @@ def add_attention(calls: Calls) -> None:
     calls.add("Attention", [x, w, b, np.array([[0, 1, 1], [1, 1, 0]], np.int32)], (1, 2), unidirectional=1, **options)
     past, mask = floats(2, 2, 2, 4, 4), random.integers(0, 2, (2, 3, 7)).astype(np.int32)
     calls.add("Attention", [x, w, b, mask, past], (1, 2), 2, unidirectional=1, scale=0.3, **options)
-    calls.add("Attention", [x, floats(8, 28), None, None, None, floats(1, 2, 3, 3)], (1,), qkv_hidden_sizes=[8, 8, 12], **options)
+    calls.add("Attention", [x, floats(8, 28), None, None, None, floats(1, 2, 3, 3)], (1,), qkv_hidden_sizes=[8, 8, 12],
+              **options)  # fmt: skip
     q, k, v = floats(2, 3, 8), floats(2, 5, 8), floats(2, 5, 12)
     calls.add("MultiHeadAttention", [q, k, v], **options)
     padding = np.array([[1, 1, 1, 1, 0], [1, 0, 1, 1, 1]], np.int32)
@@ -94,7 +98,8 @@ def add_grouped(calls: Calls) -> None:
     later = [ints(5, 5), np.array(6, np.int32)]
     one = [floats(2, 1, 64), floats(2, 1, 32), floats(2, 1, 32)]
     calls.add("GroupQueryAttention", [*one, *past, *later, cos, sin], (7, 8), do_rotary=1, rotary_interleaved=1, **options)
-    calls.add("GroupQueryAttention", [floats(2, 1, 128), None, None, *past, *later], local_window_size=3, softcap=2.0, **options)
+    calls.add("GroupQueryAttention", [floats(2, 1, 128), None, None, *past, *later], local_window_size=3, softcap=2.0,
+              **options)  # fmt: skip
     calls.add("GroupQueryAttention", [q, k, v, None, None, *first], smooth_softmax=1, scale=0.2, local_window_size=2, **options)
     positions = np.array([[3, 1, 0], [5, 6, 7]], np.int64)
     calls.add("RotaryEmbedding", [floats(2, 3, 32), positions, cos, sin], (2, 3), domain=DOMAIN)
@@ -108,3 +113,32 @@ def test_results_are_those_of_onnx_runtime(add: Any, tmp_path: Path) -> None:
     calls = Calls()
     add(calls)
     check(calls, tmp_path)
+
+
+MODEL = """
+<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+block (float[n, length, 8] x, bool deep) => (float[a, b] y)
+<float[8] g = {1, 2, 3, 4, 5, 6, 7, 8}, float[8] b = {1, 2, 3, 4, 5, 6, 7, 8}, int64 zero = {0}, int64[1] axis = {0},
+ int64[1] rest = {-1}> {
+  h, , , s = com.microsoft.SkipLayerNormalization(x, x, g)
+  a = com.microsoft.MultiHeadAttention<num_heads = 2>(h, h, s)
+  z = If(deep) <then_branch = more () => (float[n, length, 8] p) {
+    q = com.microsoft.BiasGelu(a, b)
+    p = com.microsoft.MultiHeadAttention<num_heads = 4>(q, q, q)
+  }, else_branch = less () => (float[n, length, 8] r) { r = Identity(a) }>
+  sizes = Shape(z)
+  rows = Gather(sizes, zero)
+  first = Unsqueeze(rows, axis)
+  all = Concat<axis = 0>(first, rest)
+  y = Reshape(z, all)
+}
+"""
+
+
+def test_types_are_known_behind_operators_that_onnx_does_not_know(tmp_path: Path) -> None:
+    module = scriptc.from_onnx(onnx.parser.parse_model(MODEL), path=tmp_path / "block.py")
+    text = (tmp_path / "block.py").read_text()
+    assert "reshape(z.shape[0], -1)" in text and "scriptc: the place" not in text
+    x = torch.randn(2, 3, 8)
+    for deep in (True, False):
+        assert module(x, torch.tensor(deep)).shape == (2, 24)

@@ -147,9 +147,31 @@ def inferred(model: Any) -> Any:
     try:
         return shape_inference.infer_shapes(model, check_type=True, strict_mode=False, data_prop=True)
     except (shape_inference.InferenceError, checker.ValidationError) as error:
+        return _inferred_around_unknown(model, shape_inference)
+    except shape_inference.InferenceError as error:
         raise OnnxError(f"types or shapes of the model contradict: {_one_line(error)}") from error
     except (RuntimeError, ValueError, TypeError, EncodeError, DecodeError, MemoryError) as error:
         raise OnnxError(f"the model cannot be checked: {_one_line(error)}") from error
+
+
+def _inferred_around_unknown(model: Any, shape_inference: Any) -> Any:
+    """Return the model with types, also those behind operators that `onnx` does not know."""
+    from scriptc.onnx.reading.stand_ins import has_unknown, replace, restore
+
+    def infer(proto: Any) -> Any:
+        return shape_inference.infer_shapes(proto, check_type=True, strict_mode=False, data_prop=True)
+
+    if not has_unknown(model.graph):
+        return infer(model)
+    known = type(model)()
+    known.CopyFrom(model)
+    replace(known.graph, opsets_of(model).get("", 1), {})
+    try:
+        made = infer(known)
+    except shape_inference.InferenceError:  # a stand-in is stricter than the operator
+        return infer(model)
+    restore(made.graph, model.graph)
+    return made
 
 
 def _one_line(error: BaseException) -> str:

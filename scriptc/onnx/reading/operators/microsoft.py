@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from scriptc.onnx.reading.operation import Operation
 from scriptc.onnx.reading.operators.math import gemm as plain_gemm
 from scriptc.onnx.reading.operators.neural import conv as plain_conv
+from scriptc.onnx.reading.operators.neural import shape_text
 from scriptc.onnx.reading.registry import operator
 from scriptc.onnx.reading.values import number_text
 
@@ -42,7 +44,7 @@ def skip_layer_norm(op: Operation) -> Any:
     if simple:
         made = f"ox.rms_norm({total}, {op[2]}, -1, {epsilon})"
     else:
-        made = f"F.layer_norm({total}, {op[2]}.shape, {op[2]}, {op.optional(3)}, {epsilon})"
+        made = f"F.layer_norm({total}, {shape_text(op, 2)}, {op[2]}, {op.optional(3)}, {epsilon})"
     return some(op, made, "None", "None", total) if op.outputs > 1 else made
 
 
@@ -120,9 +122,8 @@ def fused_conv(op: Operation) -> Any:
 def fused_matmul(op: Operation) -> Any:
     if op.attr("transBatchA", 0) or op.attr("transBatchB", 0):
         raise op.unsupported("it exchanges the batch and the rows of a matrix")
-    left, right = (
-        f"{op[i]}.transpose(-1, -2)" if op.attr(name, 0) and op.rank(i) != 1 else op[i] for i, name in ((0, "transA"), (1, "transB"))
-    )
+    turned = [bool(op.attr(name, 0)) and op.rank(i) != 1 for i, name in enumerate(("transA", "transB"))]
+    left, right = (f"{op[i]}.transpose(-1, -2)" if turned[i] else op[i] for i in (0, 1))
     alpha = op.attr("alpha", 1.0)
     return f"torch.matmul({left}, {right})" + (f" * {short(alpha)}" if alpha != 1.0 else "")
 
@@ -216,7 +217,8 @@ def grouped_query_attention(op: Operation) -> Any:
         k, v = (f"ox.split_heads({op[i]}, {shared})" for i in (1, 2))
     else:
         packed = op.named("packed", f"ox.split_heads({op[0]}, {heads + 2 * shared})")
-        q, k, v = (f"{packed}[:, {a}:{b}]" for a, b in ((0, heads), (heads, heads + shared), (heads + shared, heads + 2 * shared)))
+        edges = [0, heads, heads + shared, heads + 2 * shared]
+        q, k, v = (f"{packed}[:, {a}:{b}]" for a, b in itertools.pairwise(edges))
     rotary = [op[7], op[8]] if op.attr("do_rotary", 0) else ["None", "None"]
     sink = op.optional(11)
     if op.attr("smooth_softmax", 0) == 1 and not op.has(11):

@@ -124,11 +124,17 @@ def group_norm(op: Operation) -> Any:
     return f"F.group_norm({op[0]}, {groups}, {op[1]}, {op[2]}, {epsilon!r})"
 
 
+def shape_text(op: Operation, index: int) -> str:
+    """Return the shape of an input, as numbers where the file tells them."""
+    dims = op.dims(index)
+    return f"{op[index]}.shape" if dims is None or None in dims else str(list(dims))
+
+
 @operator("LayerNormalization")
 def layer_norm(op: Operation) -> Any:
     axis, epsilon = op.attr("axis", -1), op.attr("epsilon", 1e-5)
     if op.outputs == 1 and axis == -1 and op.rank(1) == 1:
-        return f"F.layer_norm({op[0]}, {op[1]}.shape, {op[1]}, {op.optional(2)}, {epsilon!r})"
+        return f"F.layer_norm({op[0]}, {shape_text(op, 1)}, {op[1]}, {op.optional(2)}, {epsilon!r})"
     name = "layer_norm" if op.outputs == 1 else "layer_norm_statistics"
     return f"ox.{name}({op[0]}, {op[1]}, {op.optional(2)}, {axis}, {epsilon!r})"
 
