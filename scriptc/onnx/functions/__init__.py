@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from scriptc.onnx.functions.attention import attention_of_projections as attention_of_projections
 from scriptc.onnx.functions.attention import grouped_query_attention as grouped_query_attention
 from scriptc.onnx.functions.attention import merge_heads as merge_heads
 from scriptc.onnx.functions.attention import multi_head_attention as multi_head_attention
@@ -49,8 +50,12 @@ from scriptc.onnx.functions.pooling import max_pool as max_pool
 from scriptc.onnx.functions.pooling import max_pool_indices as max_pool_indices
 from scriptc.onnx.functions.pooling import max_unpool as max_unpool
 from scriptc.onnx.functions.quantization import along as along
+from scriptc.onnx.functions.quantization import by_row as by_row
 from scriptc.onnx.functions.quantization import dequantize as dequantize
 from scriptc.onnx.functions.quantization import dynamic_quantize as dynamic_quantize
+from scriptc.onnx.functions.quantization import dynamic_quantize_matmul as dynamic_quantize_matmul
+from scriptc.onnx.functions.quantization import dynamic_quantize_product as dynamic_quantize_product
+from scriptc.onnx.functions.quantization import exact_matmul as exact_matmul
 from scriptc.onnx.functions.quantization import matmul_integer as matmul_integer
 from scriptc.onnx.functions.quantization import qlinear_conv as qlinear_conv
 from scriptc.onnx.functions.quantization import qlinear_matmul as qlinear_matmul
@@ -86,6 +91,7 @@ from scriptc.onnx.functions.training import adagrad as adagrad
 from scriptc.onnx.functions.training import adam as adam
 from scriptc.onnx.functions.training import momentum as momentum
 from scriptc.onnx.functions.transformers import embed_layer_norm as embed_layer_norm
+from scriptc.onnx.functions.transformers import gather_block_quantized as gather_block_quantized
 from scriptc.onnx.functions.transformers import matmul_n_bits as matmul_n_bits
 from scriptc.onnx.functions.unsigned64 import div_uint64 as div_uint64
 from scriptc.onnx.functions.unsigned64 import flip_uint64 as flip_uint64

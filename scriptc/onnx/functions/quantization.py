@@ -84,3 +84,15 @@ def qlinear_conv(
     sums = conv(left, right, bias.to(torch.float64) if bias is not None else None, strides, dilations, pads, auto_pad, groups)
     scale = x_scale * w_scale / y_scale
     return requantize(sums, scale.reshape(by_channel), y_zero, low, high, dtype)
+
+
+def dynamic_quantize_matmul(a: Tensor, b: Tensor, b_scale: Tensor, b_zero) -> Tensor:
+    """Return the product of floats, which are quantized first, with integers."""
+    x, scale, zero = dynamic_quantize(a)
+    return exact_matmul(x, b, zero, b_zero).to(torch.float32) * (scale * b_scale)
+
+
+def dynamic_quantize_product(a: Tensor, b: Tensor) -> Tensor:
+    """Return the product of floats, which are rounded to their quantized values first, with floats."""
+    x, scale, zero = dynamic_quantize(a)
+    return torch.matmul(dequantize(x, scale, zero, torch.float32), b)

@@ -15,9 +15,9 @@ def turned(x: Tensor, lengths, backward: bool) -> Tensor:
     return torch.flip(x, (0,)) if lengths is None else reverse_sequence(x, lengths, 1, 0)
 
 
-def projected(x: Tensor, w: Tensor, lengths, backward: bool) -> Tensor:
+def projected(x: Tensor, w: Tensor, lengths, backward: bool, product=torch.matmul) -> Tensor:
     """Return the product of the inputs of all steps with `w`, in the order of the steps."""
-    return torch.matmul(turned(x, lengths, backward), w.t())
+    return product(turned(x, lengths, backward), w.t())
 
 
 def clipped(x: Tensor, clip: float) -> Tensor:
@@ -36,25 +36,27 @@ def gathered(steps, x: Tensor, state: Tensor, lengths, backward: bool) -> Tensor
 
 
 def lstm(
-    x: Tensor, w: Tensor, r: Tensor, b, lengths, h, c, peepholes, backward: bool, f, g, o, clip: float, coupled: bool
-) -> tuple[Tensor, Tensor, Tensor]:
+    x: Tensor, w: Tensor, r: Tensor, b, lengths, h, c, peepholes, backward: bool, f, g, o, clip: float, coupled: bool,
+    product=torch.matmul,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Return the outputs of an LSTM and its last states.
 
     x: (steps, batch, input size). w and r have the gates input, output, forget and cell; b has the biases of both.
     f, g, o: the activations of the gates, of the cell gate, and of the cell.
     coupled: the forget gate is 1 minus the input gate.
+    product: the product with weights.
     """
     size = r.shape[1]
     if h is None:
         h = x.new_zeros(x.shape[1], size)
     if c is None:
         c = x.new_zeros(x.shape[1], size)
-    inputs = projected(x, w, lengths, backward)
+    inputs = projected(x, w, lengths, backward, product)
     if b is not None:
         inputs = inputs + (b[: 4 * size] + b[4 * size :])
     outputs = []
     for step in range(x.shape[0]):
-        gates = inputs[step] + torch.matmul(h, r.t())
+        gates = inputs[step] + product(h, r.t())
         i, out, forget, cell = gates[:, :size], gates[:, size : 2 * size], gates[:, 2 * size : 3 * size], gates[:, 3 * size :]
         if peepholes is not None:
             i, forget = i + peepholes[:size] * c, forget + peepholes[2 * size :] * c

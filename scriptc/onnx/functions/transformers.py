@@ -42,3 +42,21 @@ def dequantized_blocks(w: Tensor, scales: Tensor, zeros, bits: int, block: int, 
 
 def matmul_n_bits(x: Tensor, w: Tensor, scales: Tensor, zeros, bias, bits: int, block: int, size: int) -> Tensor:
     return F.linear(x, dequantized_blocks(w, scales, zeros, bits, block, size), bias)
+
+
+def gather_block_quantized(data: Tensor, indices: Tensor, scales: Tensor, zeros, bits: int, block: int, default: int) -> Tensor:
+    """Return rows of a table whose numbers of `bits` bits are packed, and have scales by blocks of the last dim."""
+    at = indices.reshape(-1)
+    numbers = data.index_select(0, at)
+    if bits < 8:
+        numbers = unpacked(numbers, bits)
+    numbers, factors = numbers.to(scales.dtype), scales.index_select(0, at)
+    if zeros is None:
+        offsets = torch.full_like(factors, default)
+    else:
+        rows = zeros.index_select(0, at)
+        offsets = (unpacked(rows, bits) if bits < 8 else rows)[..., : factors.shape[-1]].to(scales.dtype)
+    count = numbers.shape[-1]
+    factors = factors.repeat_interleave(block, -1)[..., :count]
+    made = (numbers - offsets.repeat_interleave(block, -1)[..., :count]) * factors
+    return made.reshape(indices.shape + made.shape[1:])

@@ -31,10 +31,10 @@ def directions(op: Operation) -> list[bool]:
     return found
 
 
-def activation_names(op: Operation) -> list[str]:
+def activation_names(op: Operation, kind: str) -> list[str]:
     """Return the names of the activations of all directions, in small letters."""
-    names = op.attr("activations") or DEFAULTS[op.node.op] * len(directions(op))
-    if len(names) != len(DEFAULTS[op.node.op]) * len(directions(op)):
+    names = op.attr("activations") or DEFAULTS[kind] * len(directions(op))
+    if len(names) != len(DEFAULTS[kind]) * len(directions(op)):
         raise op.unsupported(f"{len(names)} activations are given")
     return [name.lower() for name in names]
 
@@ -43,11 +43,11 @@ def _short(number: float | None) -> str:
     return "" if number is None else number_text(number, "float32")
 
 
-def activations(op: Operation) -> list[str]:
+def activations(op: Operation, kind: str) -> list[str]:
     """Return the activations of all directions as functions. Each takes the next alpha and beta if it has them."""
     alphas, betas = list(op.attr("activation_alpha") or []), list(op.attr("activation_beta") or [])
     made = []
-    for name in activation_names(op):
+    for name in activation_names(op, kind):
         if name in PLAIN:
             made.append(PLAIN[name])
             continue
@@ -62,7 +62,8 @@ def activations(op: Operation) -> list[str]:
 
 def is_layer_of_torch(op: Operation) -> bool:
     """Return whether a layer of torch computes the call, with weights that are constants."""
-    kind, names = op.node.op, activation_names(op)
+    kind = op.node.op
+    names = activation_names(op, kind)
     usual = [name.lower() for name in DEFAULTS[kind]] * len(directions(op))
     if names != usual and not (kind == "RNN" and set(names) == {"relu"}):
         return False
@@ -96,7 +97,7 @@ def layer(op: Operation) -> tuple[str, int]:
     options = [str(taken), str(size)]
     if not op.has(3):
         options.append("bias=False")
-    if kind == "RNN" and activation_names(op)[0] == "relu":
+    if kind == "RNN" and activation_names(op, kind)[0] == "relu":
         options.append('nonlinearity="relu"')
     if op.attr("layout", 0):
         options.append("batch_first=True")
@@ -110,7 +111,7 @@ def layer(op: Operation) -> tuple[str, int]:
 
 @operator("LSTM", "GRU", "RNN")
 def recurrent(op: Operation) -> Any:
-    return by_layer(op) if is_layer_of_torch(op) else by_steps(op)
+    return by_layer(op) if is_layer_of_torch(op) else by_steps(op, op.node.op, [op[1], op[2]])
 
 
 def by_layer(op: Operation) -> Any:
@@ -136,9 +137,10 @@ def by_layer(op: Operation) -> Any:
     return (y, *(f"{text}.transpose(0, 1)" if batch_first else text for text in names[1:]))[: op.outputs]
 
 
-def by_steps(op: Operation) -> Any:
-    kind, batch_first = op.node.op, bool(op.attr("layout", 0))
-    functions, count = activations(op), len(DEFAULTS[op.node.op])
+def by_steps(op: Operation, kind: str, weights: list[str], options: str = "") -> Any:
+    """Write a call of a function for each direction. `weights` are W and R; `options` are further arguments."""
+    batch_first = bool(op.attr("layout", 0))
+    functions, count = activations(op, kind), len(DEFAULTS[kind])
     kinds = 3 if kind == "LSTM" else 2
     x = f"{op[0]}.transpose(0, 1)" if batch_first else op[0]
     states = [op[i] if op.has(i) else None for i in ((5, 6) if kind == "LSTM" else (5,))]
@@ -148,7 +150,7 @@ def by_steps(op: Operation) -> Any:
         def part(text: str, axis: int = 0, index: int = index) -> str:
             return f"{text}[{index}]" if axis == 0 else f"{text}[:, {index}]"
 
-        given = [x, part(op[1]), part(op[2]), part(op[3]) if op.has(3) else "None", op.optional(4)]
+        given = [x, part(weights[0]), part(weights[1]), part(op[3]) if op.has(3) else "None", op.optional(4)]
         given += [part(s, 1 if batch_first else 0) if s else "None" for s in states]
         if kind == "LSTM":
             given.append(part(op[7]) if op.has(7) else "None")
@@ -156,7 +158,7 @@ def by_steps(op: Operation) -> Any:
         if kind != "RNN":
             given.append(str(bool(op.attr("input_forget" if kind == "LSTM" else "linear_before_reset", 0))))
         names = [op.fresh(text or "unused") for text in (*op.node.outputs, "", "", "")[:kinds]]
-        op.emit(f"{', '.join(names)} = ox.{kind.lower()}({', '.join(given)})")
+        op.emit(f"{', '.join(names)} = ox.{kind.lower()}({', '.join(given)}{options})")
         for found, text in zip(results, names, strict=True):
             found.append(text)
     made: list[str | Value] = []
