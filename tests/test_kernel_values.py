@@ -229,7 +229,8 @@ def test_padding(mode: str) -> None:
 
 
 def softmaxes(x):
-    return torch.softmax(x, 0), torch.log_softmax(x, 1), torch.softmax(x, -1), torch.log_softmax(x, -1)
+    safe = torch._safe_softmax(x, 0), torch._safe_softmax(x, 1)
+    return torch.softmax(x, 0), torch.log_softmax(x, 1), torch.softmax(x, -1), torch.log_softmax(x, -1), safe
 
 
 def norms(x, w, b):
@@ -249,6 +250,9 @@ def test_rows_are_normalised(dtype: torch.dtype) -> None:
         agree(norms, x + 5, torch.randn(size[-1], dtype=dtype), torch.randn(size[-1], dtype=dtype))
     nan, inf = float("nan"), float("inf")
     agree(softmaxes, torch.tensor([[nan, 1, 2], [inf, 1, 2], [-inf, -inf, -inf], [1, -inf, 3]], dtype=dtype))
+    agree(softmaxes, torch.tensor([[-inf, 1.0], [-inf, nan], [-inf, -inf]], dtype=dtype))
+    mask = torch.tensor([[True, False], [False, False]])
+    agree(lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m), *torch.randn(3, 1, 2, 4, dtype=dtype), mask)
 
 
 def resized(x):

@@ -163,6 +163,15 @@ def test_nets(tmp_path: Path) -> None:
     check(tmp_path, encoder, [(torch.randn(b, n, 16),) for b, n in ((2, 5), (3, 9))], reference=False)
 
 
+def masked_attention(x: Tensor, mask: Tensor) -> Tensor:
+    return torch.nn.functional.scaled_dot_product_attention(x, x * 2, x, mask)
+
+
+def test_attention_without_keys_is_zero(tmp_path: Path) -> None:
+    masks = torch.tensor([[True, False, True], [False] * 3, [True] * 3]), torch.zeros(2, 2, dtype=torch.bool)
+    check(tmp_path, masked_attention, [(torch.randn(2, len(m), 4), m) for m in masks])
+
+
 def test_a_raise_stops_the_model(tmp_path: Path) -> None:
     def f(x: Tensor) -> Tensor:
         if x.shape[0] > 3:

@@ -16,10 +16,10 @@ def _same(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (operands[0].type,)
 
 
-def _softmax(name: str) -> OpDef:
+def _softmax(name: str, ref: str) -> OpDef:
     return OpDef(
         name, "(Tensor self, int dim, *, ScalarType dtype) -> Tensor", with_dtype, _PURE, gradient=("self",),
-        ref=f"torch.{name}",
+        ref=ref,
         reads=_TENSOR, raises=True, kernel=f"sc_{name}", tolerance_ulp=64,
         samples=Samples((((3, 5),), ((2, 130),), ((4, 0),), ((70, 3),)), dtypes=_FLOATS, extra=((0,), (1,))),
         errors=(Raises("NotImplementedError", f"\"{name}_kernel_impl\" not implemented for 'Long'", shapes=((3, 4),),
@@ -28,8 +28,9 @@ def _softmax(name: str) -> OpDef:
 
 
 ROWS = [
-    _softmax("softmax"),
-    _softmax("log_softmax"),
+    _softmax("softmax", "torch.softmax"),
+    _softmax("safe_softmax", "torch._safe_softmax"),  # zeros for slices of minus infinity
+    _softmax("log_softmax", "torch.log_softmax"),
     # Normalizes over the last dims, of sizes `normalized_shape`; weight and bias have that shape.
     OpDef("layer_norm", "(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, Scalar eps) -> Tensor",
           _same, _PURE, gradient=("input", "weight", "bias"), ref="torch.layer_norm", reads=_TENSOR, raises=True,

@@ -245,8 +245,8 @@ def _without_dim(op: Op, kinds: Kinds) -> Kind:
 
 
 @passes_on(
-    "slice", "softmax", "log_softmax", "cumsum", "cumprod", "logcumsumexp", "extreme_scan", "arg_scan", "argsort", "flip",
-    "topk", "kthvalue", "index_select", "gather",
+    "slice", "softmax", "safe_softmax", "log_softmax", "cumsum", "cumprod", "logcumsumexp", "extreme_scan", "arg_scan",
+    "argsort", "flip", "topk", "kthvalue", "index_select", "gather",
 )  # fmt: skip
 def _along_other_dim(op: Op, kinds: Kinds) -> Kind:
     if op.name == "index_select" and isinstance(kinds[op.operands[1]], Along):

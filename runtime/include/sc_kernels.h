@@ -141,6 +141,7 @@ SC_KERNEL sc_tensor *sc_kthvalue(sc_ctx *cx, const sc_tensor *x, int64_t k, int6
 
 /* ---- sc_norm.c: softmax and normalization ---- */
 SC_KERNEL sc_tensor *sc_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype); /* in dtype */
+SC_KERNEL sc_tensor *sc_safe_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype); /* zeros for slices of -inf */
 SC_KERNEL sc_tensor *sc_log_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype);
 /* weight and bias may be NULL */
 SC_KERNEL sc_tensor *sc_layer_norm(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int n, const sc_tensor *weight,

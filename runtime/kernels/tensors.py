@@ -226,6 +226,8 @@ SOURCES: tuple[Source, ...] = (
     source(
         "sc_norm",
         kernel("sc_tensor *", "sc_softmax", "sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype", "in dtype"),
+        kernel("sc_tensor *", "sc_safe_softmax", "sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype",
+               "zeros for slices of -inf"),
         kernel("sc_tensor *", "sc_log_softmax", "sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype"),
         kernel("sc_tensor *", "sc_layer_norm",
                "sc_ctx *cx, const sc_tensor *x, const int64_t *size, int n, const sc_tensor *weight, const "

@@ -10,6 +10,8 @@
 enum { NORM_BLOCK = 1024, NORM_COLUMNS = 128, NORM_ROWS = 32, NORM_TOGETHER = 4096 /* elements of a group of rows */,
        NORM_GRAIN = 4096 /* the least number of elements, in whole rows, of a thread's part */ };
 
+typedef enum softmax_kind { SOFTMAX_PLAIN, SOFTMAX_SAFE /* zeros for slices of -inf */, SOFTMAX_LOG } softmax_kind;
+
 /* Share `rows` rows of n elements between threads. ns: about the time of an element. */
 static void norm_share(sc_ctx *cx, int64_t rows, int64_t n, double ns, sc_work *work, void *arg) {
     sc_parallel(cx, rows, n < NORM_GRAIN ? NORM_GRAIN / n : 1, ns * (double)rows * (double)n, work, arg);
@@ -30,7 +32,7 @@ static int norm_dtype(int dtype) {
 
 /* ---- softmax ---- */
 
-typedef struct softmax_shape { int64_t n, inner; bool log; } softmax_shape; /* along n elements, `inner` apart */
+typedef struct softmax_shape { int64_t n, inner; softmax_kind kind; } softmax_shape; /* along n elements, `inner` apart */
 
 /* Compute the slices first..last-1. */
 static void softmax_slices(const softmax_shape *s, const sc_tensor *x, sc_tensor *out, int64_t first, int64_t last) {
@@ -40,7 +42,7 @@ static void softmax_slices(const softmax_shape *s, const sc_tensor *x, sc_tensor
         const void *from = (const char *)x->data + (size_t)(i * s->n) * item;
         void *to = (char *)out->data + (size_t)(i * s->n) * item;
         if (rows > last - i) rows = last - i;
-        x->dtype == SC_F32 ? norm_softmax_rows_f32(from, rows, s->n, s->log, to) : norm_softmax_rows_f64(from, rows, s->n, s->log, to);
+        x->dtype == SC_F32 ? norm_softmax_rows_f32(from, rows, s->n, s->kind, to) : norm_softmax_rows_f64(from, rows, s->n, s->kind, to);
     }
     for (int64_t i = first; s->inner > 1 && i < last; i++)
         for (int64_t c = 0; c < s->inner; c += NORM_COLUMNS) {
@@ -48,8 +50,8 @@ static void softmax_slices(const softmax_shape *s, const sc_tensor *x, sc_tensor
             size_t at = (size_t)(i * s->n * s->inner + c) * item;
             const void *from = (const char *)x->data + at;
             void *to = (char *)out->data + at;
-            x->dtype == SC_F32 ? norm_softmax_columns_f32(from, s->n, s->inner, width, s->log, to)
-                               : norm_softmax_columns_f64(from, s->n, s->inner, width, s->log, to);
+            x->dtype == SC_F32 ? norm_softmax_columns_f32(from, s->n, s->inner, width, s->kind, to)
+                               : norm_softmax_columns_f64(from, s->n, s->inner, width, s->kind, to);
         }
 }
 
@@ -61,11 +63,11 @@ static void softmax_part(void *arg, int64_t begin, int64_t end, int worker) {
     softmax_slices(&job->shape, job->x, job->out, begin, end);
 }
 
-static sc_tensor *softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype, bool log) {
+static sc_tensor *softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype, softmax_kind kind) {
     int d = sc_wrap_dim(cx, dim, x->rank);
     if (d < 0) return NULL;
     if (!sc_is_float(dtype)) {
-        sc_raise(cx, "NotImplementedError", "\"%s%s_impl\" not implemented for '%s'", log ? "log_softmax" : "softmax",
+        sc_raise(cx, "NotImplementedError", "\"%s%s_impl\" not implemented for '%s'", kind == SOFTMAX_LOG ? "log_softmax" : "softmax",
                  d + 1 >= x->rank ? "_lastdim_kernel" : "_kernel", sc_scalar_type_name(dtype));
         return NULL;
     }
@@ -73,7 +75,7 @@ static sc_tensor *softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype
     sc_tensor *in = first ? image_prepared(cx, first, norm_dtype(dtype)) : NULL, *out = NULL;
     sc_tensor *wide = in ? sc_empty(cx, in->dtype, x->rank, x->size) : NULL;
     if (wide && wide->numel) {
-        softmax_shape s = {x->rank ? x->size[d] : 1, 1, log};
+        softmax_shape s = {x->rank ? x->size[d] : 1, 1, kind};
         for (int k = d + 1; k < x->rank; k++) s.inner *= x->size[k];
         softmax_job job = {s, in, wide};
         norm_share(cx, x->numel / (s.n * s.inner), s.n * s.inner, 0.5, softmax_part, &job);
@@ -86,11 +88,15 @@ static sc_tensor *softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype
 }
 
 SC_KERNEL sc_tensor *sc_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype) {
-    return softmax(cx, x, dim, dtype, false);
+    return softmax(cx, x, dim, dtype, SOFTMAX_PLAIN);
+}
+
+SC_KERNEL sc_tensor *sc_safe_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype) {
+    return softmax(cx, x, dim, dtype, SOFTMAX_SAFE);
 }
 
 SC_KERNEL sc_tensor *sc_log_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype) {
-    return softmax(cx, x, dim, dtype, true);
+    return softmax(cx, x, dim, dtype, SOFTMAX_LOG);
 }
 
 /* ---- layer norm and group norm ---- */

@@ -162,11 +162,4 @@ def scaled_dot_product_attention(
         scores = torch.where(allowed, scores, -math.inf)
     if attn_mask is not None:
         scores = torch.where(attn_mask, scores, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
-    return torch.dropout(torch.softmax(scores, -1), dropout_p, True) @ value
-
-
-@decomposes("torch._safe_softmax")
-def _safe_softmax(input: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
-    """Return zeros for rows of minus infinity, the softmax of all others."""
-    is_empty = torch.all(input == -math.inf, dim=dim, keepdim=True)
-    return torch.where(is_empty, 0.0, torch.softmax(input, dim, dtype=dtype))
+    return torch.dropout(torch._safe_softmax(scores, -1), dropout_p, True) @ value

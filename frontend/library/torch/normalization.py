@@ -14,15 +14,16 @@ from scriptc.frontend.values.predicates import tensor_type
 _NONE, _EPS, _TRUE = Known(None), Known(1e-5), Known(True)
 
 
-def _softmax(name: str) -> None:
-    @serves(f"torch.{name}", f"Tensor.{name}", f"torch.special.{name}")
+def _softmax(name: str, *functions: str) -> None:
+    @serves(*functions)
     def handler(r: Reader, input: AbstractValue, dim: AbstractValue, dtype: AbstractValue = _NONE) -> AbstractValue:
         wanted = as_dtype(r, dtype, tensor_type(input).dtype)
         return apply_op(r, name, input, dim=axis(r, input, dim), dtype=wanted)
 
 
 for _name in ("softmax", "log_softmax"):
-    _softmax(_name)
+    _softmax(_name, f"torch.{_name}", f"Tensor.{_name}", f"torch.special.{_name}")
+_softmax("safe_softmax", "torch._safe_softmax")
 
 
 @serves("torch.layer_norm")

@@ -12,6 +12,7 @@ Sizes = tuple[int, ...]
 
 
 @derives("softmax", "self")
+@derives("safe_softmax", "self")
 def softmax(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     weighted = grad * result
     return weighted - result * weighted.sum(dim, keepdim=True)

@@ -66,12 +66,17 @@ def avg_pool2d(c: Call) -> str:
     return _without_batch(c, made, added)
 
 
-@row("softmax", "log_softmax")
+@row("softmax", "safe_softmax", "log_softmax")
 def softmax(c: Call) -> str:
-    x = c.in_dtype(0, c.dtype)
+    x, dim = c.in_dtype(0, c.dtype), c.attr("dim")
     if not c.rank():
         raise Unsupported("softmax of a 0-d tensor has no ONNX form", "give the tensor a dim")
-    return c("Softmax" if c.op.name == "softmax" else "LogSoftmax", x, axis=c.attr("dim"))
+    made = c("LogSoftmax" if c.op.name == "log_softmax" else "Softmax", x, axis=dim)
+    if c.op.name != "safe_softmax":
+        return made
+    kept = c.graph.cast(c("Not", c("Equal", x, c.graph.constant(float("-inf"), c.dtype))), "i32")
+    some = c.graph.cast(c("ReduceSum", kept, c.graph.ints(dim), keepdims=1), "bool")
+    return c("Where", some, made, c.graph.constant(0, c.dtype))
 
 
 @row("layer_norm")
