@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from scriptc.onnx.functions.attention import attention_of_projections as attention_of_projections
+from scriptc.onnx.functions.attention import causal_mask_from as causal_mask_from
 from scriptc.onnx.functions.attention import grouped_query_attention as grouped_query_attention
 from scriptc.onnx.functions.attention import merge_heads as merge_heads
 from scriptc.onnx.functions.attention import multi_head_attention as multi_head_attention

@@ -39,6 +39,16 @@ def causal_mask(queries: int, keys: int) -> Tensor:
     return torch.arange(keys) <= torch.arange(queries).unsqueeze(1) + (keys - queries)
 
 
+def causal_mask_from(mask, queries: int, keys: int, past: int) -> Tensor:
+    """Return `mask` without the keys behind each query, whose first one is at the place `past`."""
+    seen = torch.arange(keys) <= torch.arange(queries).unsqueeze(1) + past
+    if mask is None:
+        return seen
+    if mask.dtype == torch.bool:
+        return mask & seen
+    return torch.where(seen, mask, torch.full((), -math.inf, dtype=mask.dtype))
+
+
 def attend(q: Tensor, k: Tensor, v: Tensor, bias, causal: bool, scale) -> Tensor:
     """Return the attention; `bias` is added to the scores."""
     if bias is None and not causal:

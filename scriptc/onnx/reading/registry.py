@@ -15,7 +15,8 @@ class Row:
 
     ints: the inputs that the Python takes as ints, such as a shape. An input of the graph that has no other use is a
     parameter with a tuple of ints.
-    write: takes the `Operation`; returns the text of the result, a value of another form, or a tuple of these.
+    write: takes the `Operation`; returns the text of the result, a value of another form, or a tuple of these. It returns
+    NotImplemented where the function that `onnx` defines for the operator is to be read instead.
     """
 
     name: str
