@@ -96,6 +96,8 @@ class CompiledModel(BackendRep):
         kinds = self.reading.inputs.values()
         args = [argument(*each) for each in zip(inputs, self.reading.forms, kinds, names, strict=True)]
         with torch.no_grad():
+        args = [argument(*each) for each in zip(inputs, self.reading.forms, kinds, strict=True)]
+        with torch.set_grad_enabled(self.reading.gradients):
             made = self.call(*args)
         made = made if isinstance(made, tuple) else (made,)
         arrays = [result(*each) for each in zip(made, self.reading.outputs.values(), strict=True)]

@@ -22,6 +22,7 @@ class Reading:
     weights: the tensors that the module loads, by attribute, and the states of its layers.
     inputs, outputs: the names in the file, with their types (None where the file gives none).
     forms: how `forward` takes each input: "tensor", "ints", "int" or "other".
+    gradients: the model computes gradients, so that compiled code of it must be called in grad mode.
     """
 
     source: str
@@ -30,6 +31,7 @@ class Reading:
     inputs: dict[str, Any]
     outputs: dict[str, Any]
     forms: list[str]
+    gradients: bool = False
 
 
 def read(model: Any, stem: str = "model", problems: list[str] | None = None) -> Reading:
@@ -70,6 +72,7 @@ def read(model: Any, stem: str = "model", problems: list[str] | None = None) -> 
         {n: graph.types.get(n) for n in graph.inputs},
         {n: graph.types.get(n) for n in graph.outputs},
         [p.form for p in parameters],
+        any(node.op == "Gradient" for node in graph.nodes),
     )
 
 
