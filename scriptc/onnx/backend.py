@@ -95,8 +95,6 @@ class CompiledModel(BackendRep):
             raise ValueError(f"the model takes {len(names)} inputs, but {len(inputs)} are given")
         kinds = self.reading.inputs.values()
         args = [argument(*each) for each in zip(inputs, self.reading.forms, kinds, names, strict=True)]
-        with torch.no_grad():
-        args = [argument(*each) for each in zip(inputs, self.reading.forms, kinds, strict=True)]
         with torch.set_grad_enabled(self.reading.gradients):
             made = self.call(*args)
         made = made if isinstance(made, tuple) else (made,)

@@ -90,30 +90,6 @@ def records_of(path: Path | None) -> dict[str, dict[str, Any]]:
     return found
 
 
-def flat(values: Any) -> list[Any]:
-    """Return the arrays of sequences, one after the other. The runner of onnx cannot compare sequences of scalars."""
-    return [array for value in values for array in (flat(value) if isinstance(value, list) else [value])]
-
-
-def run(case: Any, folder: Path, eager: bool) -> str:
-    """Return why a test fails; "" if it passes."""
-    if case.kind == "real":
-        return "needs data that is not run here"
-    try:
-        model, sets = data_of(case)
-        path = folder / f"{case.name}.py"
-        reading = read(model, path.stem)
-        written(reading, path)
-        module = imported(path, reading.class_name)
-        call = module if eager else scriptc.compile(module, optimize=0)
-        model = CompiledModel(call, reading)
-        for inputs, outputs in sets:
-            Runner.assert_similar_outputs(flat(outputs), flat(model.run(inputs)), case.rtol, case.atol)
-    except Exception as error:
-        return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-    return "" if sets else "no data"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.onnx_backend")
     parser.add_argument("--only", default="", help="a part of the name")

@@ -73,6 +73,9 @@ from scriptc.onnx.functions.small_floats import to_float8e4m3fnuz as to_float8e4
 from scriptc.onnx.functions.small_floats import to_float8e5m2 as to_float8e5m2
 from scriptc.onnx.functions.small_floats import to_float8e5m2fnuz as to_float8e5m2fnuz
 from scriptc.onnx.functions.small_floats import to_float8e8m0 as to_float8e8m0
+from scriptc.onnx.functions.spectra import dft as dft
+from scriptc.onnx.functions.spectra import mel_weight_matrix as mel_weight_matrix
+from scriptc.onnx.functions.spectra import stft as stft
 from scriptc.onnx.functions.strings import concat_strings as concat_strings
 from scriptc.onnx.functions.strings import full_match as full_match
 from scriptc.onnx.functions.strings import gather_strings as gather_strings
@@ -85,9 +88,6 @@ from scriptc.onnx.functions.strings import strings_equal as strings_equal
 from scriptc.onnx.functions.strings import strings_of_numbers as strings_of_numbers
 from scriptc.onnx.functions.strings import strings_of_strings as strings_of_strings
 from scriptc.onnx.functions.strings import strings_shape as strings_shape
-from scriptc.onnx.functions.spectra import dft as dft
-from scriptc.onnx.functions.spectra import mel_weight_matrix as mel_weight_matrix
-from scriptc.onnx.functions.spectra import stft as stft
 from scriptc.onnx.functions.training import adagrad as adagrad
 from scriptc.onnx.functions.training import adam as adam
 from scriptc.onnx.functions.training import momentum as momentum

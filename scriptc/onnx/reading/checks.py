@@ -145,10 +145,8 @@ def inferred(model: Any) -> Any:
 
     _check_nodes(model)
     try:
-        return shape_inference.infer_shapes(model, check_type=True, strict_mode=False, data_prop=True)
-    except (shape_inference.InferenceError, checker.ValidationError) as error:
         return _inferred_around_unknown(model, shape_inference)
-    except shape_inference.InferenceError as error:
+    except (shape_inference.InferenceError, checker.ValidationError) as error:
         raise OnnxError(f"types or shapes of the model contradict: {_one_line(error)}") from error
     except (RuntimeError, ValueError, TypeError, EncodeError, DecodeError, MemoryError) as error:
         raise OnnxError(f"the model cannot be checked: {_one_line(error)}") from error

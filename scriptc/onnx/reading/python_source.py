@@ -258,16 +258,9 @@ class ModuleWriter:
                 check_uint64(operation)
                 check_strings(operation)
                 made = folded(operation)
-                return row.write(operation) if made is None else made
-                try:
-                    check_uint64(operation)
-                    made = row.write(operation)
-                    if made is not NotImplemented:
-                        return made
-                except (IndexError, KeyError, TypeError, AttributeError, ValueError) as error:
-                    if isinstance(error, OnnxError):
-                        raise
-                    raise OnnxError(f"{node} has inputs or attributes that do not fit: {error}") from error
+                made = row.write(operation) if made is None else made
+                if made is not NotImplemented:
+                    return made
             function = function_of(self.model, operation)
         if function is None:
             raise OnnxError(_unknown(operation))
