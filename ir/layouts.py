@@ -114,8 +114,11 @@ def access(value: Value) -> Access:
 class Layouts:
     """What is known of the tensors of a function."""
 
-    def __init__(self, body: Block, ignored: Collection[Op] = ()):
-        """Find the layouts of a function. ignored: ops that make tensors plain, which are looked through."""
+    def __init__(self, body: Block, ignored: Collection[Op] = (), arguments: Collection[Value] = ()):
+        """Find the layouts of a function.
+
+        ignored: ops that make tensors plain, which are looked through. arguments: those of the function that are plain.
+        """
         self.shapes = Shapes()
         self.ignored = ignored
         ops = [op for op in body.walk() if op.parent is not None and not _is_inside_fuse(op)]
@@ -127,7 +130,8 @@ class Layouts:
                     if value is not None:
                         self.passed_on[value] = [user.operands[i] for user, i in given]
         self.plain = {v for v in (*(r for op in ops for r in op.results), *self.passed_on) if _has_rank(v)}
-        while wrong := {v for v in self.plain if not self._may_be_plain(v)}:
+        self.plain.update(v for v in arguments if _has_rank(v))
+        while wrong := {v for v in self.plain.difference(arguments) if not self._may_be_plain(v)}:
             self.plain -= wrong
 
     def _may_be_plain(self, value: Value) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
-from onnx import GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
+from onnx import GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, defs, helper, numpy_helper
 
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, Type
@@ -54,7 +54,7 @@ def type_proto(t: Type, dims: tuple[int | str | None, ...] | None = None) -> Typ
 class Builder:
     """Add nodes to one graph. Nested graphs share the names and the initializers of the outermost one."""
 
-    def __init__(self, outer: Builder | None = None):
+    def __init__(self, outer: Builder | None = None, opset: int = 0):
         self.nodes: list[NodeProto] = []
         self.outer = outer
         self.root: Builder = self if outer is None else outer.root
@@ -63,6 +63,7 @@ class Builder:
             self.initializers: dict[str, TensorProto] = {}
             self.constants: dict[tuple[Any, ...], str] = {}
             self.loc: Loc | None = None
+            self.opset = opset
 
     def fresh(self, wanted: str) -> str:
         """Return a name of the model that nothing has."""
@@ -74,6 +75,9 @@ class Builder:
 
     def nodes_of(self, op: str, inputs: list[str], count: int, name: str = "", **attributes: Any) -> list[str]:
         """Add a node; return the names of its `count` results."""
+        if not defs.has(op, self.root.opset):
+            raise Unsupported(f"this needs {op}, which ONNX has from opset {defs.get_schema(op).since_version} on",
+                              "write a newer opset")  # fmt: skip
         outputs = [self.fresh(name or op.lower()) for _ in range(count)]
         node = helper.make_node(op, inputs, outputs, **attributes)
         if self.root.loc is not None:
@@ -84,6 +88,14 @@ class Builder:
     def node(self, op: str, *inputs: str, name: str = "", **attributes: Any) -> str:
         """Add a node with one result; return the name of the result."""
         return self.nodes_of(op, list(inputs), 1, name, **attributes)[0]
+
+    def reduce(self, op: str, x: str, dims: list[int] | None = None, *, keepdims: int) -> str:
+        """Add a reduction over dims, or over all of them."""
+        if dims is None:
+            return self.node(op, x, keepdims=keepdims)
+        if self.root.opset < 18 and op != "ReduceSum":  # dims became an input, of ReduceSum in opset 13
+            return self.node(op, x, axes=dims, keepdims=keepdims)
+        return self.node(op, x, self.ints(*dims), keepdims=keepdims)
 
     def constant(self, value: Any, dtype: str) -> str:
         """Return the name of an initializer with these elements, the same one for equal constants."""
@@ -122,6 +134,11 @@ class Builder:
 
     def size(self, name: str, dim: int) -> str:
         return self.node("Gather", self.node("Shape", name), self.constant(dim, "i64"), axis=0)
+
+    def branch(self, names: list[str], dtypes: list[str]) -> GraphProto:
+        """Return the graph as a branch of an `If`. names: results, each of a node of this graph."""
+        types = [helper.make_tensor_type_proto(ELEMENT_TYPES[dtype], None) for dtype in dtypes]
+        return self.graph("branch", [], [helper.make_value_info(n, t) for n, t in zip(names, types, strict=True)])
 
     def graph(self, name: str, inputs: list[ValueInfoProto], outputs: list[ValueInfoProto]) -> GraphProto:
         weights = list(self.initializers.values()) if self.outer is None else []

@@ -1,7 +1,8 @@
 """A function of the tensor IR as an ONNX graph: leaves of values, regions as nested graphs, lists that change.
 
-A list is a value in ONNX. The environment holds the present sequence of each list. A region that changes a list of an
-enclosing block returns its sequence as a further result, so lists that change may have one name only.
+A list is a value in ONNX. The environment holds the present sequence of each list, and the present value of each tensor
+that is written. A region that changes such a value of an enclosing block returns the new one as a further result, so lists
+that change may have one name only.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from scriptc.ir.core import Func, Op, Value
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.types import BOOL, INT, NEVER, NONE, ListType, OptionalType, TensorType, TupleType, Type
 from scriptc.onnx.writing.builder import Builder, Unsupported, dtype_of, type_proto
-from scriptc.onnx.writing.operators import ROWS, Call
+from scriptc.onnx.writing.operators import ROWS, Call, Row
 from scriptc.onnx.writing.operators.lists import empty_sequence
 from scriptc.onnx.writing.operators.numbers import floor_divide
+from scriptc.onnx.writing.tensor_writes import TensorWrites
 
 Leaves = tuple[str, ...]
 _HINTS = {
@@ -25,7 +27,6 @@ _HINTS = {
     "try": ("`try` has no ONNX form", "test the condition with `if`"),
     "print": ("`print` has no ONNX form", "return the value, or print it outside of the model"),
     "warn": ("a warning has no ONNX form", "warn outside of the model"),
-    "copy_": ("a write into a tensor has no ONNX form", "make a new tensor, such as by torch.where or torch.cat"),
     "call": ("a recursive call has no ONNX form", "write the recursion as a loop"),
     "state.set": ("an attribute or an object outside that changes has no ONNX form", "take the state and return it"),
 }
@@ -38,6 +39,14 @@ _FAMILIES = {
     "cell": ("a variable that a `try` shares has no ONNX form", "test the condition with `if`"),
 }  # fmt: skip
 _SILENT = ("check", "checkpoint.begin", "checkpoint.end", "unreachable")
+
+
+def row_of(name: str) -> Row:
+    """Return the row of an op. Raise Unsupported if the op has none."""
+    if name not in ROWS:
+        known = _HINTS.get(name) or _FAMILIES.get(name.split(".")[0])
+        raise Unsupported(*(known or (f"`{name}` has no ONNX form here", "compute this outside of the model")))
+    return ROWS[name]
 
 
 def leaf_types(t: Type) -> list[Type]:
@@ -59,11 +68,12 @@ def leaf_types(t: Type) -> list[Type]:
 class FunctionWriter:
     """Write one function. `diagnostics` collects the places that have no ONNX form."""
 
-    def __init__(self, func: Func):
+    def __init__(self, func: Func, opset: int):
         self.func = func
-        self.graph = Builder()
+        self.graph = Builder(opset=opset)
         self.env: dict[Value, Leaves] = {}
         self.params: dict[str, str] = {}
+        self.writes = TensorWrites(func)
         self.diagnostics: list[Diagnostic] = []
         self.refused: set[Value] = set()  # values of a type that has no ONNX form; they have no leaves
         # 1 where the function has raised, else 0. Every result of the model is taken at this index of one item, so that a
@@ -73,6 +83,25 @@ class FunctionWriter:
         self.loops = 0
 
     # ---- values ----
+
+    def leaves(self, value: Value) -> Leaves:
+        """Return the leaves of a value where it is read. A view of a tensor that was written is computed again."""
+        base = self.writes.base_of.get(value)
+        return self.env[value] if base is None or base is value else (self.view(value, base),)
+
+    def view(self, value: Value, base: Value) -> str:
+        """Return a view of a tensor that ops write. The environment holds it with the tensor that it was computed from."""
+        if value is base:
+            return self.env[value][0]
+        op = value.op
+        assert op is not None
+        source = self.view(op.operands[0], base)
+        if value not in self.env or self.env[value][0] != source:
+            others = [self.env[v] for v in op.operands[1:]]
+            made = row_of(op.name)(Call(op, self.graph, [(source,), *others]))
+            assert isinstance(made, str)
+            self.env[value] = (source, made)
+        return self.env[value][1]
 
     def placeholder(self, t: Type) -> str:
         """Return a value that is never read."""
@@ -104,7 +133,7 @@ class FunctionWriter:
         """Return the leaves of values as those of supertypes."""
         for v in self.refused.intersection(values):
             dtype_of(v.type)  # raises Unsupported
-        return [n for v, t in zip(values, wanted, strict=True) for n in self.converted(self.env[v], v.type, t)]
+        return [n for v, t in zip(values, wanted, strict=True) for n in self.converted(self.leaves(v), v.type, t)]
 
     def refuse(self, op: Op, message: str, hint: str) -> None:
         """Note a place that has no ONNX form."""
@@ -152,14 +181,15 @@ class FunctionWriter:
         if special is not None:
             special(op)
             return
-        if name not in ROWS:
-            known = _HINTS.get(name) or _FAMILIES.get(name.split(".")[0])
-            raise Unsupported(*(known or (f"`{name}` has no ONNX form here", "compute this outside of the model")))
+        function = row_of(name)
         for result in op.results:
             leaf_types(result.type)
         if any(isinstance(v.type, ListType) and v.type.elem == NEVER for v in op.operands) and name != "list.len":
             raise Unsupported("a list to which nothing is added has no element type", "leave the list out")
-        made = ROWS[name](Call(op, self.graph, [self.env[v] for v in op.operands]))
+        if len(op.results) == 1 and op.result in self.writes.base_of and op.result not in self.writes.bases:
+            self.view(op.result, self.writes.base_of[op.result])
+            return
+        made = function(Call(op, self.graph, [self.leaves(v) for v in op.operands]))
         leaves = (made,) if isinstance(made, str) else made
         if "list" in op.defn.writes:
             self.env[op.operands[0]] = leaves
@@ -181,7 +211,7 @@ class FunctionWriter:
         self.env[op.result] = tuple(map(self.placeholder, leaf_types(op.result.type)))
 
     def write_tuple(self, op: Op) -> None:
-        self.env[op.result] = tuple(n for v in op.operands for n in self.env[v])
+        self.env[op.result] = tuple(n for v in op.operands for n in self.leaves(v))
 
     def write_tuple_get(self, op: Op) -> None:
         t = op.operands[0].type
@@ -195,6 +225,38 @@ class FunctionWriter:
 
     def write_optional_unwrap(self, op: Op) -> None:
         self.env[op.result] = self.env[op.operands[0]][1:]
+
+    def write_copy_(self, op: Op) -> None:
+        if op in self.writes.refused:
+            raise Unsupported(*self.writes.refused[op])
+        target, source = op.operands
+        base = self.writes.base_of[target]
+        (present,), chain = self.env[base], self.writes.chain(target)
+        call = Call(op, self.graph, [self.leaves(v) for v in op.operands])
+        value = call.in_dtype(1, dtype_of(target.type))
+        if not chain:
+            t = target.type
+            same = isinstance(t, TensorType) and source.type == t and None not in (t.dims or (None,))
+            self.env[base] = (value if same else call("Expand", value, call("Shape", present)),)
+            return
+        g = self.graph
+        if len(chain) == 1 and chain[0].name == "select" and chain[0].attrs["dim"] == 0 and source.type == target.type:
+            place = call("Reshape", self.env[chain[0].operands[1]][0], g.ints(1, 1))
+            self.env[base] = (call("ScatterND", present, place, call("Unsqueeze", value, g.ints(0))),)
+            return
+        places = call("Range", g.constant(0, "i64"), call("Size", present), g.constant(1, "i64"))
+        places = call("Reshape", places, call("Shape", present), allowzero=1)  # where each element of the view is in its base
+        for view in chain:
+            made = row_of(view.name)(Call(view, g, [(places,), *(self.env[v] for v in view.operands[1:])]))
+            assert isinstance(made, str)
+            places = made
+        flat = [call("Reshape", n, g.ints(-1)) for n in (present, places, call("Expand", value, call("Shape", places)))]
+        self.env[base] = (call("Reshape", call("ScatterElements", *flat, axis=0), call("Shape", present), allowzero=1),)
+
+    def write_is_contiguous(self, op: Op) -> None:
+        if op.operands[0] not in self.writes.plain:
+            raise Unsupported("the order of a tensor in memory has no ONNX form", "make the tensor contiguous before")
+        self.env[op.result] = (self.graph.constant(True, "bool"),)
 
     def write_scope(self, op: Op) -> None:
         last = self.block(op.regions[0].ops)
@@ -236,8 +298,9 @@ class FunctionWriter:
             self.env[v] = tuple(next(rest) for _ in leaf_types(v.type))
 
     def changed(self, op: Op) -> list[Value]:
-        """Return what an op returns beside its results: the lists of enclosing blocks that its regions change."""
-        return [v for v in changed_lists(op) if v not in self.refused]
+        """Return what an op returns beside its results: the lists and tensors of enclosing blocks that its regions change."""
+        tensors = [v for v in self.writes.changed(op) if not any(region.encloses(v.block) for region in op.regions)]
+        return [v for v in dict.fromkeys([*changed_lists(op), *tensors]) if v not in self.refused]
 
     def write_if(self, op: Op) -> None:
         if any(inner.name == "break" for region in op.regions for inner in region.ops):

@@ -20,7 +20,7 @@ from scriptc.onnx.writing.functions import FunctionWriter, aliased_changes, leaf
 from scriptc.version import __version__
 
 DEFAULT_OPSET = 21
-OLDEST_OPSET = 18  # the first in which all reductions take their dims as an input
+OLDEST_OPSET = 17
 _PASSES = "drop_gradient_marks,clean,forward_writes,clean,single_exit,dce"
 _ALIASED = (
     "a list changes that the caller holds, or that has another name, which ONNX's sequences cannot say",
@@ -39,7 +39,7 @@ def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: 
     entry = read(target.func, target.receiver, arguments, runs_hooks=target.runs_hooks)
     run_pipeline(entry.module, _PASSES)
     (func,) = (entry.module.funcs[name] for name in entry.module.entries)
-    writer = FunctionWriter(func)
+    writer = FunctionWriter(func, opset)
     inputs = _inputs(writer, entry, func)
     for op in aliased_changes(func):
         if not op.name.startswith(("dict", "set")):

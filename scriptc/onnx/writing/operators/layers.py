@@ -1,4 +1,4 @@
-"""Products, convolutions, pooling, norms and reductions."""
+"""Products, norms and reductions."""
 
 from __future__ import annotations
 
@@ -67,6 +67,7 @@ def avg_pool2d(c: Call) -> str:
 
 
 @row("softmax", "safe_softmax", "log_softmax")
+@row("softmax", "log_softmax")
 def softmax(c: Call) -> str:
     x, dim = c.in_dtype(0, c.dtype), c.attr("dim")
     if not c.rank():
@@ -87,11 +88,31 @@ def layer_norm(c: Call) -> str:
     return c("LayerNormalization", *inputs, axis=-len(shape), epsilon=float(c.const(4)))
 
 
+@row("group_norm")
+def group_norm(c: Call) -> str:
+    g, dtype = c.graph, c.dtype
+    wide = "f32" if dtype in ("f16", "bf16") else dtype
+    x = c.in_dtype(0, wide)
+    shape = c("Shape", x)
+    count = c[1]
+    batch = c("Slice", shape, g.ints(0), g.ints(1))
+    rows = c("Reshape", x, c("Concat", batch, g.vector([count]), g.ints(-1), axis=0))
+    rows = c("Sub", rows, g.reduce("ReduceMean", rows, [-1], keepdims=1))
+    variance = g.reduce("ReduceMean", c("Mul", rows, rows), [-1], keepdims=1)
+    made = c("Div", rows, c("Sqrt", c("Add", variance, g.constant(c.const(4), wide))))
+    made = c("Reshape", made, shape, allowzero=1)
+    ones = [1] * (c.rank() - 2)
+    for index, node in ((2, "Mul"), (3, "Add")):
+        if c[index]:
+            made = c(node, made, c("Reshape", c.in_dtype(index, wide), g.ints(-1, *ones)))
+    return made if wide == dtype else g.cast(made, dtype)
+
+
 def _reduce(c: Call, node: str, x: str) -> str:
     dims = c.attr("dim")
     if not dims:
         return c("Identity", x)
-    return c(node, x, c.graph.ints(*dims), keepdims=int(c.attr("keepdim")))
+    return c.graph.reduce(node, x, list(dims), keepdims=int(c.attr("keepdim")))
 
 
 @row("sum", "mean", "prod", "sum_squares")
@@ -129,11 +150,10 @@ def arg_extreme(c: Call) -> str:
         nan = c("IsNaN", x)
         marked = c("Where", nan, c.graph.constant(1 if node == "ArgMax" else -1, dtype), c.graph.constant(0, dtype))
         if c.attr("dim") is None:
-            nans = c("ReduceMax", c.graph.cast(nan, "i32"), keepdims=0)
+            nans = c.graph.reduce("ReduceMax", c.graph.cast(nan, "i32"), keepdims=0)
             x = c("Where", c.graph.cast(nans, "bool"), marked, x)
         else:
-            axis = c.graph.ints(c.attr("dim"))
-            some = c.graph.cast(c("ReduceMax", c.graph.cast(nan, "i32"), axis, keepdims=1), "bool")
+            some = c.graph.cast(c.graph.reduce("ReduceMax", c.graph.cast(nan, "i32"), [c.attr("dim")], keepdims=1), "bool")
             x = c("Where", some, marked, x)
     if c.attr("dim") is None:
         flat = c("Reshape", x, c.graph.ints(-1))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from scriptc.ir.types import NEVER, ListType, Type
-from scriptc.onnx.writing.builder import ELEMENT_TYPES, Builder, Unsupported, dtype_of
+from onnx import helper
+
+from scriptc.ir.types import BOOL, INT, NEVER, ListType, Type
+from scriptc.onnx.writing.builder import ELEMENT_TYPES, Builder, Unsupported, dtype_of, type_proto
 from scriptc.onnx.writing.operators.numbers import floor_divide
 from scriptc.onnx.writing.operators.rows import Call, row
 
@@ -58,6 +60,67 @@ def put(c: Call) -> str:
 @row("list.delete")
 def delete(c: Call) -> str:
     return c("SequenceErase", c[0], c[1])
+
+
+@row("list.insert")
+def insert(c: Call) -> str:
+    n, zero = c("SequenceLength", c[0]), c.graph.constant(0, "i64")
+    return c("SequenceInsert", c[0], c[2], c("Min", c("Max", _place(c), zero), n))
+
+
+def _picked(c: Call, kept: str, xs: str, start: str, step: str, count: str, size: str) -> str:
+    """Return a sequence with `count` items of another one behind it: those at `start`, `start + step`, modulo `size`."""
+    g = c.graph
+    body = Builder(g)
+    number, going, taken = g.fresh("iteration"), g.fresh("going"), g.fresh("carried")
+    at = body.node("Add", body.node("Mul", number, step), start)
+    at = body.node("Mod", at, size) if size else at
+    longer = body.node("SequenceInsert", taken, body.node("SequenceAt", xs, at))
+    true, longer = body.node("Identity", g.constant(True, "bool"), name="out"), body.node("Identity", longer, name="out")
+    t = type_proto(_as_list(c.type(0)))
+    inputs = [helper.make_value_info(number, type_proto(INT)), helper.make_value_info(going, type_proto(BOOL)),
+              helper.make_value_info(taken, t)]  # fmt: skip
+    outputs = [helper.make_value_info(true, type_proto(BOOL)), helper.make_value_info(longer, t)]
+    graph = body.graph("body", inputs, outputs)
+    return g.nodes_of("Loop", [count, g.constant(True, "bool"), kept], 1, "loop", body=graph)[0]
+
+
+def _as_list(t: Type) -> ListType:
+    assert isinstance(t, ListType)
+    return t
+
+
+@row("list.slice")
+def slice_(c: Call) -> str:
+    g, (n, step) = c.graph, (c("SequenceLength", c[0]), c[3])
+    zero, one = g.constant(0, "i64"), g.constant(1, "i64")
+    if not g.known(step):
+        raise Unsupported("a slice of a list by a step that is computed has no ONNX form", "write the step as a constant")
+    forward = g.known(step) > 0
+    low, high = (zero, n) if forward else (g.constant(-1, "i64"), c("Sub", n, one))
+
+    def bound(name: str) -> str:
+        from_front = c("Where", c("Less", name, zero), c("Add", name, n), name)
+        return c("Min", c("Max", from_front, low), high)
+
+    start, stop = bound(c[1]), bound(c[2])
+    distance = c("Sub", stop, start)
+    count = c("Max", c("Neg", floor_divide(g, c("Neg", distance), step)), zero)
+    return _picked(c, empty_sequence(g, c.op.result.type), c[0], start, step, count, "")
+
+
+@row("list.repeat")
+def repeat(c: Call) -> str:
+    g, n = c.graph, c("SequenceLength", c[0])
+    count = c("Mul", n, c("Max", c[1], g.constant(0, "i64")))
+    size = c("Max", n, g.constant(1, "i64"))
+    return _picked(c, empty_sequence(g, c.op.result.type), c[0], g.constant(0, "i64"), g.constant(1, "i64"), count, size)
+
+
+@row("tuple.join")
+def join(c: Call) -> str:
+    g = c.graph
+    return _picked(c, c[0], c[1], g.constant(0, "i64"), g.constant(1, "i64"), c("SequenceLength", c[1]), "")
 
 
 @row("list.tensor")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scriptc.ir.types import TensorType
 from scriptc.onnx.writing.builder import Unsupported, dtype_of
 from scriptc.onnx.writing.operators.rows import ROWS, Call, row, simple
 
@@ -9,7 +10,6 @@ simple({
     "tanh": "Tanh", "sigmoid": "Sigmoid", "exp": "Exp", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin",
     "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "erf": "Erf", "log": "Log", "sqrt": "Sqrt",
     "reciprocal": "Reciprocal", "neg": "Neg", "abs": "Abs", "sub": "Sub", "div": "Div", "pow": "Pow",
-    "pow.number": "Pow", "lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual",
 })  # fmt: skip
 _FLOATS = ("f16", "bf16", "f32", "f64")
 
@@ -65,7 +65,29 @@ def relu(c: Call) -> str:
 
 @row("sign")
 def sign(c: Call) -> str:
-    return c("Identity", c[0]) if c.dtype == "bool" else c("Sign", c[0])
+    if c.dtype == "bool":
+        return c("Identity", c[0])
+    made = c("Sign", c[0])
+    return c("Where", c("IsNaN", c[0]), c.graph.constant(0, c.dtype), made) if c.dtype in _FLOATS else made
+
+
+@row("pow.number")
+def power(c: Call) -> str:
+    exponent = c.op.operands[1].op
+    known = exponent.attrs["value"] if exponent is not None and exponent.name == "const" else None
+    if known in (0.5, -0.5) and c.dtype in _FLOATS:
+        root = c("Sqrt", c.in_dtype(0, c.dtype))
+        return root if known > 0 else c("Reciprocal", root)
+    return c("Pow", *c.common(0, 1))
+
+
+@row("lt", "le", "gt", "ge")
+def order(c: Call) -> str:
+    node = {"lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual"}[c.op.name]
+    a, b = c.common(0, 1)
+    if any(isinstance(v.type, TensorType) and v.type.dtype == "bool" for v in c.op.operands):
+        a, b = (c.graph.cast(n, "i32") for n in (a, b))
+    return c(node, a, b)
 
 
 @row("rsqrt")
@@ -91,7 +113,9 @@ def is_special(c: Call) -> str:
 def remainder(c: Call) -> str:
     a, b = c.common(0, 1)
     if c.dtype not in _FLOATS:
-        raise Unsupported("a remainder of whole tensors may divide by zero", "compute it in floats")
+        if not c.nonzero(1):
+            raise Unsupported("a remainder of whole tensors may divide by zero", "divide by a number, or compute it in floats")
+        return c("Mod", a, b)
     r = c("Mod", a, b, fmod=1)
     zero = c.graph.constant(0, c.dtype)
     other = c("And", c("Not", c("Equal", r, zero)), c("Xor", c("Less", r, zero), c("Less", b, zero)))
@@ -100,7 +124,9 @@ def remainder(c: Call) -> str:
 
 @row("where")
 def where(c: Call) -> str:
-    return c("Where", c[0], c.in_dtype(1, c.dtype), c.in_dtype(2, c.dtype))
+    dtype = "u8" if c.dtype == "bool" else c.dtype  # runtimes have no Where of bools
+    made = c("Where", c[0], c.in_dtype(1, dtype), c.in_dtype(2, dtype))
+    return made if dtype == c.dtype else c.graph.cast(made, c.dtype)
 
 
 @row("fill")

@@ -63,6 +63,11 @@ class Call:
             raise Unsupported("ONNX needs this number in the model", "write the number as a constant")
         return value.op.attrs["value"]
 
+    def nonzero(self, index: int) -> bool:
+        """Return whether an operand is a number that is known not to be zero."""
+        value: Value = self.op.operands[index]
+        return value.op is not None and value.op.name == "const" and value.op.attrs["value"] != 0
+
 
 Row = Callable[[Call], "str | tuple[str, ...]"]
 ROWS: dict[str, Row] = {}
