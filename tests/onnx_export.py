@@ -19,7 +19,7 @@ from scriptc.onnx.writing.model import model_of
 
 def fed(value: Any) -> Any:
     """Return an argument as ONNX Runtime takes it."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, collections.deque)):
         return [fed(v) for v in value]
     if isinstance(value, torch.Tensor):
         return value.detach().numpy()

@@ -18,6 +18,8 @@ pytest.importorskip("onnxruntime")
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 from onnx_export import differs, fed, run, session_of  # noqa: E402
 
+from scriptc.onnx.writing.model import model_of  # noqa: E402
+
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
 
@@ -39,6 +41,10 @@ def check(path: Path, f: Any, calls: list[tuple[Any, ...]], *, reference: bool =
             assert len(got) == len(expected)
             assert not any(map(differs, got, expected)), (got, expected)
     return model
+
+
+def onnx_model(f: Any, *args: Any) -> Any:
+    return model_of(f, args, {}, None)[0]
 
 
 class Cell(nn.Module):
@@ -181,6 +187,35 @@ def test_a_raise_stops_the_model(tmp_path: Path) -> None:
     model = check(tmp_path, f, [(torch.ones(2),), (torch.ones(3),)])
     with pytest.raises(Exception, match="out of"):
         run(session_of(model), [torch.ones(5)])
+
+
+def test_a_raise_in_a_loop_stops_the_model(tmp_path: Path) -> None:
+    def f(x: Tensor) -> tuple[Tensor, list[Tensor]]:
+        total, parts = torch.zeros(2), []
+        for t in range(x.shape[0]):
+            for i in range(x.shape[1]):
+                value = float(x[t, i])
+                if value < 0:
+                    raise ValueError("negative")
+                if value > 10:
+                    break
+                parts.append(x[t] * value)
+            total = total + x[t]
+        while total.sum() < 100:  # does not end where an exception left zeros
+            total = total * 2
+        return total, parts
+
+    model = onnx_model(f, torch.ones(2, 2))
+    session = session_of(model)
+    for x in (torch.ones(2, 2), torch.tensor([[20.0, -1.0], [3.0, 4.0], [1.0, 11.0]])):
+        assert not any(map(differs, run(session, [x]), f(x)))
+    with pytest.raises(Exception, match="ONNXRuntimeError"):
+        run(session, [torch.tensor([[0.0, 0.0], [0.0, -1.0]])])
+
+
+def test_graphs_are_tidy() -> None:
+    image = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(inplace=True)).eval()
+    assert [n.op_type for n in onnx_model(image, torch.randn(1, 3, 8, 8)).graph.node] == ["Conv", "Mul", "Add", "Relu"]
 
 
 def test_refusals_name_every_place(tmp_path: Path) -> None:

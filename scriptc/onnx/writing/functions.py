@@ -23,7 +23,6 @@ from scriptc.onnx.writing.tensor_writes import TensorWrites
 
 Leaves = tuple[str, ...]
 _HINTS = {
-    "raise": ("an exception in a loop has no ONNX form", "return a flag, or check the arguments before the call"),
     "try": ("`try` has no ONNX form", "test the condition with `if`"),
     "print": ("`print` has no ONNX form", "return the value, or print it outside of the model"),
     "warn": ("a warning has no ONNX form", "warn outside of the model"),
@@ -77,10 +76,9 @@ class FunctionWriter:
         self.diagnostics: list[Diagnostic] = []
         self.refused: set[Value] = set()  # values of a type that has no ONNX form; they have no leaves
         # 1 where the function has raised, else 0. Every result of the model is taken at this index of one item, so that a
-        # runtime stops with an error. Nested graphs return it as they return lists that change.
+        # runtime stops with an error. Nested graphs return it as they return lists that change, and loops end where it is 1.
         self.failed = Value(INT, func.body, "failed")
         self.env[self.failed] = (self.graph.constant(0, "i64"),)
-        self.loops = 0
 
     # ---- values ----
 
@@ -157,17 +155,15 @@ class FunctionWriter:
         """
         for op in ops:
             if op.has("TERMINATOR"):
-                if op.name in ("raise", "reraise") and self.loops:
-                    self.refuse(op, *_HINTS["raise"])
                 self.env[self.failed] = (self.graph.constant(1, "i64"),) if _raises(op) else self.env[self.failed]
                 return op
-            outer, graph, loops = self.graph.root.loc, self.graph, self.loops
+            outer, graph = self.graph.root.loc, self.graph
             self.graph.root.loc = op.loc
             try:
                 self.write(op)
             except Unsupported as e:
                 self.refuse(op, e.message, e.hint)
-            self.graph, self.graph.root.loc, self.loops = graph, outer, loops
+            self.graph, self.graph.root.loc = graph, outer
         return None
 
     def write(self, op: Op) -> None:
@@ -235,8 +231,7 @@ class FunctionWriter:
         call = Call(op, self.graph, [self.leaves(v) for v in op.operands])
         value = call.in_dtype(1, dtype_of(target.type))
         if not chain:
-            t = target.type
-            same = isinstance(t, TensorType) and source.type == t and None not in (t.dims or (None,))
+            same = source.type == target.type and (_has_named_dims(target.type) or _follows(source, target))
             self.env[base] = (value if same else call("Expand", value, call("Shape", present)),)
             return
         g = self.graph
@@ -300,14 +295,21 @@ class FunctionWriter:
     def changed(self, op: Op) -> list[Value]:
         """Return what an op returns beside its results: the lists and tensors of enclosing blocks that its regions change."""
         tensors = [v for v in self.writes.changed(op) if not any(region.encloses(v.block) for region in op.regions)]
-        return [v for v in dict.fromkeys([*changed_lists(op), *tensors]) if v not in self.refused]
+        failed = [self.failed] if any(map(_raises, op.walk())) else []
+        return [v for v in dict.fromkeys([*changed_lists(op), *tensors, *failed]) if v not in self.refused]
+
+    def going_on(self, condition: str) -> str:
+        """Return the condition for an iteration, which is also that no exception was raised."""
+        (failed,) = self.env[self.failed]
+        if (known := self.graph.known(failed)) is not None:
+            return condition if known == 0 else self.graph.constant(False, "bool")
+        none = self.graph.node("Equal", failed, self.graph.constant(0, "i64"))
+        return none if self.graph.known(condition) else self.graph.node("And", condition, none)
 
     def write_if(self, op: Op) -> None:
         if any(inner.name == "break" for region in op.regions for inner in region.ops):
             raise Unsupported("this way out of a loop has no ONNX form", "leave the loop by its condition")
         wanted, changed = [r.type for r in op.results], self.changed(op)
-        if not self.loops and any(map(_raises, op.walk())):
-            changed.append(self.failed)
         count = sum(len(leaf_types(t)) for t in wanted) + len(changed)
         graphs = [self.region(n, r.ops, wanted, changed) for n, r in zip(("then", "else"), op.regions, strict=True)]
         if count:
@@ -325,8 +327,8 @@ class FunctionWriter:
         if counted:
             start, stop, step = (self.env[v][0] for v in op.operands[:3])
             trips = self.trip_count(start, stop, step)
+        start_condition = self.going_on(g.constant(True, "bool"))
         kept, self.graph = dict(self.env), Builder(g)
-        self.loops += 1
         number, going = self.graph.fresh("iteration"), self.graph.fresh("going")
         inputs = [helper.make_value_info(number, type_proto(INT)), helper.make_value_info(going, type_proto(BOOL))]
         leaves = [leaf for t in [*types, *(v.type for v in changed)] for leaf in leaf_types(t)]
@@ -341,9 +343,8 @@ class FunctionWriter:
         out = self.outputs([condition, *results], [BOOL, *leaves])
         graph = self.graph.graph("body", inputs, out)
         self.graph, self.env = g, kept
-        self.loops -= 1
         if leaves:
-            made = g.nodes_of("Loop", [trips, g.constant(True, "bool"), *initial], len(leaves), "loop", body=graph)
+            made = g.nodes_of("Loop", [trips, start_condition, *initial], len(leaves), "loop", body=graph)
             self.bind([*op.results, *changed], made)
 
     def bind_as(self, values: Sequence[Value], types: Sequence[Type], names: Sequence[str]) -> None:
@@ -371,14 +372,15 @@ class FunctionWriter:
             goes_on = self.graph.node("Not", test) if leaving[0] else test
             break_, last = left.ops[-1], ops[-1]
             if len(left.ops) == 1 and len(ops) == i + 2 and break_.operands == last.operands and len(stays.ops) == 1:
-                return goes_on, [*self.passed(last.operands, types), *(self.env[v][0] for v in changed)]
+                return self.going_on(goes_on), [*self.passed(last.operands, types), *(self.env[v][0] for v in changed)]
             return self.branches(goes_on, loop, left.ops, [*stays.ops[:-1], *ops[i + 1 :]], types, changed)
         end = self.block(ops)
         if end is not None and end.name in ("yield", "break"):
             going = self.graph.constant(end.name == "yield", "bool")
-            return going, [*self.passed(end.operands, types), *(self.env[v][0] for v in changed)]
+            return self.going_on(going), [*self.passed(end.operands, types), *(self.env[v][0] for v in changed)]
         leaves = [leaf for t in types for leaf in leaf_types(t)]
-        return self.graph.constant(True, "bool"), [*map(self.placeholder, leaves), *(self.env[v][0] for v in changed)]
+        names = [*map(self.placeholder, leaves), *(self.env[v][0] for v in changed)]
+        return self.going_on(self.graph.constant(True, "bool")), names
 
     def branches(
         self, goes_on: str, loop: Op, left: Sequence[Op], rest: Sequence[Op], types: Sequence[Type], changed: Sequence[Value]
@@ -402,6 +404,20 @@ class FunctionWriter:
         if g.known(step) != 1:  # the distance is rounded up to whole steps
             distance = g.node("Neg", floor_divide(g, g.node("Neg", distance), step))
         return g.node("Max", distance, g.constant(0, "i64"))
+
+
+def _has_named_dims(t: Type) -> bool:
+    return isinstance(t, TensorType) and t.dims is not None and None not in t.dims
+
+
+def _follows(value: Value, target: Value) -> bool:
+    """Return whether a value is computed from a tensor by elementwise ops of this one tensor, so that it has its sizes."""
+    while value is not target:
+        op = value.op
+        if op is None or not op.has("ELEMENTWISE") or sum(isinstance(v.type, TensorType) for v in op.operands) != 1:
+            return False
+        value = next(v for v in op.operands if isinstance(v.type, TensorType))
+    return True
 
 
 def _raises(op: Op) -> bool:

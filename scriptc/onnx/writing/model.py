@@ -14,14 +14,15 @@ from scriptc.frontend.environment.specs import TupleSpec, leaves
 from scriptc.ir.core import Func
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.passes.manager import run_pipeline
-from scriptc.ir.types import TensorType
-from scriptc.onnx.writing.builder import ELEMENT_TYPES, SCALARS, Unsupported, type_proto
+from scriptc.ir.types import NEVER, ListType, TensorType, Type
+from scriptc.onnx.writing.builder import ELEMENT_TYPES, Unsupported, type_proto
 from scriptc.onnx.writing.functions import FunctionWriter, aliased_changes, leaf_types
+from scriptc.onnx.writing.tidying import tidy
 from scriptc.version import __version__
 
 DEFAULT_OPSET = 21
 OLDEST_OPSET = 17
-_PASSES = "drop_gradient_marks,clean,forward_writes,clean,single_exit,dce"
+_PASSES = "drop_gradient_marks,clean,split_lists,read_lists,clean,forward_writes,clean,single_exit,dce"
 _ALIASED = (
     "a list changes that the caller holds, or that has another name, which ONNX's sequences cannot say",
     "copy the list by a loop that appends its items to a new list, and use one variable for it",
@@ -65,6 +66,7 @@ def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: 
         if name := writer.params.get(live.name):
             writer.graph.initializers[name] = _weight(live.container[live.key], name)
     graph = writer.graph.graph(target.name, inputs, outputs)
+    tidy(graph)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], producer_name="scriptc")
     model.producer_version = __version__
     model.ir_version = helper.find_min_ir_version_for(list(model.opset_import))
@@ -110,15 +112,23 @@ def _outputs(writer: FunctionWriter, func: Func, names: list[str]) -> list[onnx.
     for i, (n, t) in enumerate(zip(names, types, strict=True)):
         (failed,) = writer.env[writer.failed]
         if writer.graph.known(failed) is None:
-            if not isinstance(t, TensorType) and t not in SCALARS:
-                raise Unsupported("a list that is returned where an exception is raised has no ONNX form", "return a tensor")
-            n = writer.graph.node("Gather", writer.graph.node("Unsqueeze", n, writer.graph.ints(0)), failed, axis=0)
+            n = _unless(writer, failed, n, t)
         name = writer.graph.node("Identity", n, name="output" if len(names) == 1 else f"output_{i}")
         dims = None
         if isinstance(t, TensorType) and t.dims is not None:
             dims = tuple(f"{name}_dim{d}" if not isinstance(size, int) else size for d, size in enumerate(t.dims))
         made.append(helper.make_value_info(name, type_proto(t, dims)))
     return made
+
+
+def _unless(writer: FunctionWriter, failed: str, name: str, t: Type) -> str:
+    """Return a result, with a node that stops the model where `failed` is 1."""
+    g = writer.graph
+    if not isinstance(t, ListType):
+        return g.node("Gather", g.node("Unsqueeze", name, g.ints(0)), failed, axis=0)
+    place = g.node("SequenceLength", name)
+    longer = g.node("SequenceInsert", name, writer.placeholder(TensorType("f32", ()) if t.elem == NEVER else t.elem), place)
+    return g.node("SequenceErase", longer, g.node("Add", place, failed))
 
 
 def _weight(tensor: Any, name: str) -> onnx.TensorProto:

@@ -13,7 +13,7 @@ from scriptc.onnx.writing.operators.rows import Call, row
 def empty_sequence(g: Builder, t: Type) -> str:
     """Return an empty sequence for lists of a type."""
     assert isinstance(t, ListType)
-    dtype = "f32" if t.elem == NEVER else dtype_of(t.elem)
+    dtype = "f32" if t.elem == NEVER else dtype_of(t.elem)  # as type_proto has it
     return g.node("SequenceEmpty", dtype=ELEMENT_TYPES[dtype])
 
 

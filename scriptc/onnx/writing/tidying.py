@@ -1,0 +1,169 @@
+"""Smaller graphs of the same meaning: nodes of constants computed, equal nodes merged, dead nodes dropped.
+
+Names are unique in a model, so a node of a graph may stand for an equal one of a nested graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper, numpy_helper
+
+# Nodes that are computed from constants, without their attributes. The results of others, such as Exp, might differ in the
+# last bit.
+_COMPUTED: dict[str, Callable[..., Any]] = {
+    "Add": numpy.add, "Sub": numpy.subtract, "Mul": numpy.multiply, "Sqrt": numpy.sqrt, "Neg": numpy.negative,
+    "Reciprocal": lambda x: numpy.ones((), x.dtype) / x, "Abs": numpy.abs, "Equal": numpy.equal, "Less": numpy.less,
+    "LessOrEqual": numpy.less_equal, "Greater": numpy.greater, "GreaterOrEqual": numpy.greater_equal,
+    "And": numpy.logical_and, "Or": numpy.logical_or, "Not": numpy.logical_not, "Max": numpy.maximum, "Min": numpy.minimum,
+    "Where": numpy.where, "Unsqueeze": lambda x, dims: numpy.expand_dims(x, tuple(dims.tolist())),
+    "Squeeze": lambda x, dims: numpy.squeeze(x, tuple(dims.tolist())),
+}  # fmt: skip
+_CAST = {
+    TensorProto.INT64: numpy.dtype("int64"), TensorProto.INT32: numpy.dtype("int32"), TensorProto.FLOAT: numpy.dtype("float32"),
+    TensorProto.DOUBLE: numpy.dtype("float64"), TensorProto.BOOL: numpy.dtype("bool"),
+}  # fmt: skip
+_MOST = 1 << 16  # elements of a constant that is computed
+
+
+def tidy(graph: GraphProto) -> None:
+    """Make a graph smaller, with the graphs nested in it."""
+    _Tidying(graph).run()
+
+
+class _Tidying:
+    def __init__(self, graph: GraphProto):
+        self.graph = graph
+        self.constants: dict[str, Any] = {
+            t.name: t for t in graph.initializer
+            if t.data_type != TensorProto.BFLOAT16 and int(numpy.prod(t.dims, dtype=numpy.int64)) <= _MOST
+        }  # fmt: skip
+        self.renamed: dict[str, str] = {}  # the name to use in place of another one
+
+    def run(self) -> None:
+        self.merge(self.graph, {})
+        used = self.drop(self.graph)
+        kept = [t for t in self.graph.initializer if t.name in used]
+        del self.graph.initializer[:]
+        self.graph.initializer.extend(kept)
+
+    # ---- equal nodes ----
+
+    def merge(self, graph: GraphProto, outer: dict[tuple[Any, ...], list[str]]) -> None:
+        """Compute and merge nodes. outer: the results of nodes of enclosing graphs, by what the nodes compute."""
+        found = dict(outer)
+        results = {output.name for output in graph.output}
+        nodes = []
+        for node in graph.node:
+            for i, name in enumerate(node.input):
+                if name in self.renamed:
+                    node.input[i] = self.renamed[name]
+            nested = [a.g for a in node.attribute if a.type == AttributeProto.GRAPH]
+            for inner in nested:
+                self.merge(inner, found)
+            if results.intersection(node.output) or nested:
+                nodes.append(node)
+                continue
+            if node.op_type == "Identity":
+                self.renamed[node.output[0]] = node.input[0]
+                continue
+            if self.compute(node):
+                continue
+            key = (node.op_type, *node.input, *sorted(a.SerializeToString() for a in node.attribute))
+            if key in found:
+                self.renamed.update(zip(node.output, found[key], strict=True))
+                continue
+            found[key] = list(node.output)
+            nodes.append(node)
+        self.rename_results(nodes, graph)
+        del graph.node[:]
+        graph.node.extend(nodes)
+
+    def rename_results(self, nodes: list[NodeProto], graph: GraphProto) -> None:
+        """Give the results of a graph their names where they are computed, in place of by an Identity behind."""
+        makers = {name: node for node in nodes for name in node.output}
+        results = {output.name for output in graph.output}
+        for node in list(nodes):
+            made = node.input[0] if node.op_type == "Identity" else ""
+            if not results.intersection(node.output) or made not in makers or made in results:
+                continue
+            maker, name = makers[made], node.output[0]
+            maker.output[list(maker.output).index(made)] = name
+            nodes.remove(node)
+            makers[name] = maker
+            for user in nodes:
+                _rename_inputs(user, made, name)
+
+    def compute(self, node: NodeProto) -> bool:
+        """Make the result of a node of constants a constant; return whether it is one."""
+        if not node.input or not all(n in self.constants for n in node.input):
+            return False
+        inputs = [numpy_helper.to_array(self.constants[n]) for n in node.input]
+        attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        try:
+            with numpy.errstate(all="ignore"):
+                value = _value_of(node.op_type, inputs, attributes)
+        except (ValueError, IndexError):  # the runtime raises an error, if the node is reached
+            return False
+        if not isinstance(value, (numpy.ndarray, numpy.generic)) or value.size > _MOST:
+            return False
+        made = numpy_helper.from_array(numpy.ascontiguousarray(value).reshape(value.shape), node.output[0])
+        self.graph.initializer.append(made)
+        self.constants[made.name] = made
+        return True
+
+    # ---- dead nodes ----
+
+    def drop(self, graph: GraphProto) -> set[str]:
+        """Drop nodes whose results nothing reads; return the names that the rest of the graph reads."""
+        used = {output.name for output in graph.output}
+        kept = []
+        for node in reversed(graph.node):
+            if used.intersection(node.output):
+                kept.append(node)
+                used.update(node.input)
+                for attribute in node.attribute:
+                    if attribute.type == AttributeProto.GRAPH:
+                        used |= self.drop(attribute.g)
+        del graph.node[:]
+        graph.node.extend(reversed(kept))
+        return used
+
+
+def _value_of(op: str, inputs: list[Any], attributes: dict[str, Any]) -> Any:
+    """Return the result of a node, or None if it is not computed here."""
+    if op in _COMPUTED and not attributes:
+        return _COMPUTED[op](*inputs)
+    if op == "Reshape" and all(inputs[1] != 0):
+        return inputs[0].reshape(inputs[1])
+    if op == "Concat":
+        return numpy.concatenate(inputs, attributes["axis"])
+    if op == "Transpose":
+        return inputs[0].transpose(attributes["perm"])
+    if op == "Gather":
+        return inputs[0].take(inputs[1], attributes["axis"])
+    dtype = _CAST.get(attributes.get("to"))
+    if op == "Cast" and dtype is not None and (inputs[0].dtype.kind != "f" or dtype.kind == "f"):
+        return inputs[0].astype(dtype)
+    return None
+
+
+def _rename_inputs(node: NodeProto, old: str, new: str) -> None:
+    for i, name in enumerate(node.input):
+        if name == old:
+            node.input[i] = new
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH:
+            for inner in attribute.g.node:
+                _rename_inputs(inner, old, new)
+
+
+def nodes_of(graph: GraphProto) -> Iterator[NodeProto]:
+    """Yield the nodes of a graph and of the graphs nested in it."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.type == AttributeProto.GRAPH:
+                yield from nodes_of(attribute.g)
