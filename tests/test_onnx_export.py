@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 import scriptc
 
 onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
+onnxruntime = pytest.importorskip("onnxruntime")
 
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 from onnx_export import differs, fed, run, session_of  # noqa: E402
@@ -211,6 +211,53 @@ def test_a_raise_in_a_loop_stops_the_model(tmp_path: Path) -> None:
         assert not any(map(differs, run(session, [x]), f(x)))
     with pytest.raises(Exception, match="ONNXRuntimeError"):
         run(session, [torch.tensor([[0.0, 0.0], [0.0, -1.0]])])
+
+
+def named(x: Tensor, pair: tuple[Tensor, int]) -> dict[str, Any]:
+    return {"logits": x * 2, "parts": [x], "n": pair[1] + 1}
+
+
+def of_variables(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return two variables, one of which has the name of an argument."""
+    if x.shape[0] > 2:
+        y = x + 1
+        return x, y
+    y = x * 2
+    x = x - 1
+    return x, y
+
+
+class Outputs(NamedTuple):
+    scores: Tensor
+    rest: tuple[int, int]
+
+
+def test_names_of_inputs_and_outputs() -> None:
+    def outputs(f: Any, *args: Any) -> list[str]:
+        return [output.name for output in onnx_model(f, *args).graph.output]
+
+    assert outputs(named, torch.ones(2), (torch.ones(1), 3)) == ["logits", "parts", "n"]
+    assert [i.name for i in onnx_model(named, torch.ones(2), (torch.ones(1), 3)).graph.input] == ["x", "pair_0", "pair_1"]
+    assert outputs(of_variables, torch.ones(2)) == ["x_out", "y"]
+    assert outputs(lambda x: (x * 2, x.shape[0]), torch.ones(2)) == ["output_0", "output_1"]
+    assert outputs(lambda x: Outputs(x * 2, (1, x.shape[0])), torch.ones(2)) == ["scores", "rest_1"]
+    assert outputs(lambda x: {"a.b": x * 2}, torch.ones(2)) == ["a_b"]
+
+
+def test_opsets_and_external_data(tmp_path: Path) -> None:
+    net = nn.Sequential(nn.Linear(40, 40), nn.LayerNorm(40), nn.Softmax(1)).eval()
+    x = torch.randn(3, 40)
+    for opset in (17, 21, 23):
+        file = tmp_path / f"{opset}.onnx"
+        for _ in range(2):  # a file that is there is replaced
+            scriptc.to_onnx(net, torch.randn(2, 40), path=file, opset=opset, external_data=opset == 17)
+        assert (tmp_path / f"{opset}.onnx.data").exists() == (opset == 17)
+        session = onnxruntime.InferenceSession(str(file))
+        assert not differs(run(session, [x])[0], net(x).detach())
+    held = onnx.load(tmp_path / "17.onnx", load_external_data=False).graph.initializer
+    assert {e.value for t in held for e in t.external_data if e.key == "location"} == {"17.onnx.data"}
+    with pytest.raises(ValueError, match="opset 16"):
+        scriptc.to_onnx(net, x, path=tmp_path / "16.onnx", opset=16)
 
 
 def test_graphs_are_tidy() -> None:

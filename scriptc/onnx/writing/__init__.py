@@ -6,7 +6,10 @@ import os
 from typing import Any
 
 
-def to_onnx(model: Any, /, *args: Any, path: str | os.PathLike[str], opset: int | None = None, **kwargs: Any) -> None:
+def to_onnx(
+    model: Any, /, *args: Any, path: str | os.PathLike[str], opset: int | None = None, external_data: bool | None = None,
+    **kwargs: Any,
+) -> None:  # fmt: skip
     """Write a function or module, as it is called with these arguments, as an ONNX model.
 
     Loops become `Loop`, branches `If`, and lists sequences, so that one model serves all lengths. The package `onnx`
@@ -14,7 +17,9 @@ def to_onnx(model: Any, /, *args: Any, path: str | os.PathLike[str], opset: int 
 
     model: a function, method or nn.Module instance.
     path: the file that is written.
-    opset: the version of ONNX's operators, from 18 on; None for one that ONNX Runtime 1.32 runs.
+    opset: the version of ONNX's operators, from 17 on; None for one that ONNX Runtime 1.32 runs.
+    external_data: write large weights to a file of its own beside the model, which is named `path` with `.data` behind;
+        None to do so if one file would be too large for protobuf.
 
     Raises CompileError with each place that has no ONNX form.
     """
@@ -22,6 +27,17 @@ def to_onnx(model: Any, /, *args: Any, path: str | os.PathLike[str], opset: int 
         import onnx
     except ImportError as e:
         raise ImportError("scriptc.to_onnx needs the package onnx: pip install onnx") from e
-    from scriptc.onnx.writing.model import model_of
+    from scriptc.onnx.writing.model import MOST_BYTES, model_of
 
-    onnx.save(model_of(model, args, kwargs, opset)[0], os.fspath(path))
+    file = os.fspath(path)
+    made = model_of(model, args, kwargs, opset)[0]
+    size = sum(len(t.raw_data) for t in made.graph.initializer)
+    if not (size >= MOST_BYTES if external_data is None else external_data):
+        onnx.save(made, file)
+        return
+    data = f"{file}.data"
+    if os.path.lexists(data):
+        os.remove(data)  # onnx would append to it
+    onnx.save(made, file, save_as_external_data=True, location=os.path.basename(data))
+    if size >= MOST_BYTES:
+        onnx.checker.check_model(file, full_check=True)

@@ -89,6 +89,10 @@ class Builder:
         """Add a node with one result; return the name of the result."""
         return self.nodes_of(op, list(inputs), 1, name, **attributes)[0]
 
+    def identity(self, name: str, result: str) -> None:
+        """Give a value the name of a result, which is of this graph alone."""
+        self.nodes.append(helper.make_node("Identity", [name], [result]))
+
     def reduce(self, op: str, x: str, dims: list[int] | None = None, *, keepdims: int) -> str:
         """Add a reduction over dims, or over all of them."""
         if dims is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import onnx
@@ -10,18 +10,21 @@ from onnx import ModelProto, helper, numpy_helper
 
 from scriptc.driver.target import target_of
 from scriptc.frontend.entry import Entry, read
-from scriptc.frontend.environment.specs import TupleSpec, leaves
+from scriptc.frontend.environment.results import ArrayMaker, Chooser, DequeMaker
+from scriptc.frontend.environment.specs import PlaceSpec, Spec
 from scriptc.ir.core import Func
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.types import NEVER, ListType, TensorType, Type
 from scriptc.onnx.writing.builder import ELEMENT_TYPES, Unsupported, type_proto
 from scriptc.onnx.writing.functions import FunctionWriter, aliased_changes, leaf_types
+from scriptc.onnx.writing.leaf_names import leaf_names, output_names
 from scriptc.onnx.writing.tidying import tidy
 from scriptc.version import __version__
 
 DEFAULT_OPSET = 21
 OLDEST_OPSET = 17
+MOST_BYTES = 2**31 - 2**24  # of weights in one file: protobuf has 2 GiB for a whole model
 _PASSES = "drop_gradient_marks,clean,split_lists,read_lists,clean,forward_writes,clean,single_exit,dce"
 _ALIASED = (
     "a list changes that the caller holds, or that has another name, which ONNX's sequences cannot say",
@@ -45,49 +48,60 @@ def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: 
     for op in aliased_changes(func):
         if not op.name.startswith(("dict", "set")):
             writer.diagnostics.append(Diagnostic(op.loc, *_ALIASED))
+    used = set(writer.graph.used)
+    names = [writer.graph.fresh(f"{n}_out" if n in used else n) for n in output_names(target.func, entry.result)]
     last = writer.block(func.body.ops)
     outputs: list[onnx.ValueInfoProto] = []
     if not writer.diagnostics and last is not None and last.name == "return":
         try:
-            outputs = _outputs(writer, func, writer.passed(last.operands, func.results))
+            outputs = _outputs(writer, func, names, writer.passed(last.operands, func.results))
         except Unsupported as e:
             writer.diagnostics.append(Diagnostic(func.loc, e.message, e.hint))
     if last is not None and last.name != "return":
         writer.diagnostics.append(Diagnostic(func.loc, "a call that always raises has no ONNX form", "leave the call out"))
-    if _has_maker(entry.result):
-        message, hint = "a result of several kinds has no ONNX form", "return values of one kind"
+    for message, hint in _without_form(entry.result):
         writer.diagnostics.append(Diagnostic(func.loc, message, hint))
     if not writer.diagnostics and not outputs:
         message, hint = "a model without results has no ONNX form", "return what the call computes"
         writer.diagnostics.append(Diagnostic(func.loc, message, hint))
     if writer.diagnostics or last is None:
         raise CompileError(sorted(writer.diagnostics, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
+    size = 0
     for live in entry.tensors:
         if name := writer.params.get(live.name):
-            writer.graph.initializers[name] = _weight(live.container[live.key], name)
+            tensor = live.container[live.key]
+            size += tensor.numel() * tensor.element_size()
+            writer.graph.initializers[name] = _weight(tensor, name)
     graph = writer.graph.graph(target.name, inputs, outputs)
     tidy(graph)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], producer_name="scriptc")
     model.producer_version = __version__
     model.ir_version = helper.find_min_ir_version_for(list(model.opset_import))
-    onnx.checker.check_model(model, full_check=True)
+    graph.doc_string = f"{target.name}, written from {func.loc.file.replace(chr(92), '/').rpartition('/')[2]}:{func.loc.line}"
+    if size < MOST_BYTES:  # a larger model is checked where it is written
+        onnx.checker.check_model(model, full_check=True)
     return model, entry
 
 
-def _has_maker(spec: Any) -> bool:
-    """Return whether a result, or a part of it, is made of leaves whose meaning only its maker knows."""
-    if isinstance(spec, TupleSpec) and not (isinstance(spec.cls, type) and issubclass(spec.cls, tuple)):
-        return True
-    return any(map(_has_maker, getattr(spec, "items", ())))
+def _without_form(spec: Spec) -> Iterator[tuple[str, str]]:
+    """Yield a message and a hint for each part of a result whose leaves only its maker understands."""
+    cls = getattr(spec, "cls", None)
+    if isinstance(cls, Chooser):
+        yield "a result of several kinds has no ONNX form", "return values of one kind"
+    elif isinstance(cls, DequeMaker) or (isinstance(cls, ArrayMaker) and cls.flips):
+        yield f"a result that is a {cls.__name__} has no ONNX form", "return tensors, numbers or lists"
+    elif isinstance(spec, PlaceSpec):
+        yield "a list or an object that is an argument has no ONNX form as a result", "leave it out of the result"
+    for item in getattr(spec, "items", ()):
+        yield from _without_form(item)
 
 
 def _inputs(writer: FunctionWriter, entry: Entry, func: Func) -> list[onnx.ValueInfoProto]:
     made, args = [], iter(func.body.args)
     for arg in entry.args:
-        count = len(list(leaves(arg.spec)))
-        for i in range(count):
+        for wanted in leaf_names(arg.spec, arg.name):
             value = next(args)
-            name = writer.graph.fresh(arg.name if count == 1 else f"{arg.name}_{i}")
+            name = writer.graph.fresh(wanted)
             dims: list[int | str | None] = []
             if isinstance(value.type, TensorType) and value.type.dims is not None:
                 dims = [f"{name}_dim{d}" if size is None else size for d, size in enumerate(value.type.dims)]
@@ -106,14 +120,15 @@ def _inputs(writer: FunctionWriter, entry: Entry, func: Func) -> list[onnx.Value
     return made
 
 
-def _outputs(writer: FunctionWriter, func: Func, names: list[str]) -> list[onnx.ValueInfoProto]:
+def _outputs(writer: FunctionWriter, func: Func, wanted: list[str], names: list[str]) -> list[onnx.ValueInfoProto]:
     types = [leaf for t in func.results for leaf in leaf_types(t)]
     made = []
     for i, (n, t) in enumerate(zip(names, types, strict=True)):
         (failed,) = writer.env[writer.failed]
         if writer.graph.known(failed) is None:
             n = _unless(writer, failed, n, t)
-        name = writer.graph.node("Identity", n, name="output" if len(names) == 1 else f"output_{i}")
+        name = wanted[i] if len(wanted) == len(names) else writer.graph.fresh(f"output_{i}")
+        writer.graph.identity(n, name)
         dims = None
         if isinstance(t, TensorType) and t.dims is not None:
             dims = tuple(f"{name}_dim{d}" if not isinstance(size, int) else size for d, size in enumerate(t.dims))

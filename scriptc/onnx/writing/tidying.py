@@ -21,7 +21,7 @@ _COMPUTED: dict[str, Callable[..., Any]] = {
     "Where": numpy.where, "Unsqueeze": lambda x, dims: numpy.expand_dims(x, tuple(dims.tolist())),
     "Squeeze": lambda x, dims: numpy.squeeze(x, tuple(dims.tolist())),
 }  # fmt: skip
-_CAST = {
+_CAST: dict[int, Any] = {
     TensorProto.INT64: numpy.dtype("int64"), TensorProto.INT32: numpy.dtype("int32"), TensorProto.FLOAT: numpy.dtype("float32"),
     TensorProto.DOUBLE: numpy.dtype("float64"), TensorProto.BOOL: numpy.dtype("bool"),
 }  # fmt: skip
@@ -144,7 +144,7 @@ def _value_of(op: str, inputs: list[Any], attributes: dict[str, Any]) -> Any:
         return inputs[0].transpose(attributes["perm"])
     if op == "Gather":
         return inputs[0].take(inputs[1], attributes["axis"])
-    dtype = _CAST.get(attributes.get("to"))
+    dtype = _CAST.get(attributes.get("to", 0))
     if op == "Cast" and dtype is not None and (inputs[0].dtype.kind != "f" or dtype.kind == "f"):
         return inputs[0].astype(dtype)
     return None
