@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import importlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MethodType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -32,7 +33,10 @@ from scriptc.ir.errors import CompileError, InternalError
 _Leaves = dict[str, Any]
 
 
-def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Report:
+def compare(
+    model: Any, *args: Any, locate: bool = False, against: str = "compiled", calls: Sequence[tuple[Any, ...]] = (),
+    **kwargs: Any,
+) -> Report:  # fmt: skip
     """Call a model in eager PyTorch and compiled, and return a `Report` of the differences.
 
     Results, in-place writes, and exceptions are compared. Both calls get copies of the arguments; neither the
@@ -45,10 +49,21 @@ def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Repo
 
     model: a function, method, or nn.Module instance, compiled or not.
     locate: also find the first source line where compiled C and the IR interpreter differ.
+    against: "compiled", or "onnx" to compare the model that `to_onnx` writes: in the reference evaluator of the package
+        `onnx`, and in ONNX Runtime if it is installed.
+    calls: arguments of further calls, with `against="onnx"`: the model that is written for the first call runs them too.
 
     Raises CompileError, ToolchainError, BuildError and InternalError as a compiled call does. `Report.check` raises
     AssertionError if values differ, or if none were compared.
     """
+    if against == "onnx":
+        if locate:
+            raise ValueError('locate=True needs against="compiled"')
+        # by name, since the folder `onnx` is written with this one
+        made: Report = importlib.import_module("scriptc.onnx.comparison").compare_with_onnx(model, args, kwargs, calls)
+        return made
+    if against != "compiled" or calls:
+        raise ValueError("`against` is 'compiled' or 'onnx', and `calls` needs 'onnx'")
     eager, compiled, receiver = _both(model)
     step = Step.of(getattr(compiled, "_dispatcher", None), args, kwargs)
     before = _Inputs.copy_of(args, kwargs, receiver, step)
@@ -232,7 +247,7 @@ def _compare_results(actual: _Outcome, expected: _Outcome, runs: _Runs | None) -
         yield Row("out", _outline(expected.result), verdict, False)
         return
     pairs = zip(leaves_of("out", actual.result), leaves_of("out", expected.result), strict=True)
-    rows = [_compare_leaf(path, a, e, runs) for (path, a), (_, e) in pairs]
+    rows = [compare_leaf(path, a, e, runs) for (path, a), (_, e) in pairs]
     for row in rows:
         ours, theirs = actual.aliases.get(row.path), expected.aliases.get(row.path)
         if row.ok and ours != theirs:
@@ -262,10 +277,11 @@ def _compare_writes(actual: _Outcome, expected: _Outcome, before: _Inputs) -> It
     for path, value in theirs.items():
         written = path not in old or not (identical(old[path], value) and identical(old[path], ours.get(path)))
         if written:
-            yield _compare_leaf(path, ours.get(path, "nothing"), value, None)
+            yield compare_leaf(path, ours.get(path, "nothing"), value, None)
 
 
-def _compare_leaf(path: str, actual: Any, expected: Any, runs: _Runs | None) -> Row:
+def compare_leaf(path: str, actual: Any, expected: Any, runs: Exact | None) -> Row:
+    """Compare a leaf of a result with eager's. runs: further runs of the call."""
     value = _describe(expected)
     if type(actual) is not type(expected):
         return Row(path, value, f"TYPE {type(actual).__name__}", False)
@@ -285,7 +301,7 @@ def _compare_leaf(path: str, actual: Any, expected: Any, runs: _Runs | None) -> 
     return _compare_values(path, value, actual, expected, runs)
 
 
-def _compare_values(path: str, value: str, a: torch.Tensor, e: torch.Tensor, runs: _Runs | None) -> Row:
+def _compare_values(path: str, value: str, a: torch.Tensor, e: torch.Tensor, runs: Exact | None) -> Row:
     found = difference(a, e)
     ok, verdict = found.close, "equal" if found.where is None else "close" if found.close else "DIFFERS"
     if not ok and runs is not None and (exact := runs.exact(path)) is not None and exact.shape == e.shape:
@@ -296,6 +312,14 @@ def _compare_values(path: str, value: str, a: torch.Tensor, e: torch.Tensor, run
             verdict += f"; with fold_norms=False {error_against(apart, exact):.3g}"
     rtol, atol = tolerance(e.dtype)
     return Row(path, value, verdict, ok, found.max_abs, found.max_rel, found.max_ulp, found.where, rtol, atol)
+
+
+class Exact(Protocol):
+    """Further runs of a call, from which a leaf is taken by its path."""
+
+    def exact(self, path: str) -> torch.Tensor | None: ...
+
+    def unfolded(self, path: str) -> torch.Tensor | None: ...
 
 
 class _Runs:
@@ -331,7 +355,7 @@ class _Runs:
         default = torch.get_default_dtype()
         try:
             torch.set_default_dtype(torch.float64)
-            args, kwargs = _doubled(copied((self.args, self.kwargs)))
+            args, kwargs = doubled(copied((self.args, self.kwargs)))
             with torch.no_grad(), forked_generators():
                 return dict(leaves_of("out", self._call()(*args, **kwargs)))
         except Exception:  # a model may raise anything for a dtype that it was not written for
@@ -345,12 +369,13 @@ class _Runs:
         return MethodType(self.eager.__func__, copied_receiver(self.receiver).double())
 
 
-def _doubled(value: Any) -> Any:
+def doubled(value: Any) -> Any:
+    """Return a value with its floating tensors in float64."""
     if isinstance(value, torch.Tensor):
         wide = torch.complex128 if value.is_complex() else torch.float64
         return value.to(wide) if value.is_floating_point() or value.is_complex() else value
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(_doubled, value))
+        return type(value)(*map(doubled, value))
     if isinstance(value, (list, tuple)):
-        return type(value)(map(_doubled, value))
-    return {key: _doubled(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return type(value)(map(doubled, value))
+    return {key: doubled(item) for key, item in value.items()} if isinstance(value, dict) else value

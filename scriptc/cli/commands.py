@@ -159,6 +159,7 @@ def compare(options: argparse.Namespace) -> int:
     report = scriptc.compare(compiled, *args, locate=options.locate, **kwargs)
     if isinstance(located, OnnxTarget) and not report.raised:
         report = replace(report, rows=(*report.rows, *located.elsewhere(compiled, args)))
+    report = scriptc.compare(compiled, *args, locate=options.locate, against=options.against, **kwargs)
     failure = report.failure(expect_raise=options.expect_raise)
 
     def paint(row: int, column: int, text: str) -> str:

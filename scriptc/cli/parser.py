@@ -84,6 +84,8 @@ def parser() -> argparse.ArgumentParser:
         "compare", commands.compare, "run the target in eager PyTorch and compiled, and show how the results differ"
     )
     compare.add_argument("--locate", action="store_true", help="also look for the first line whose value differs")
+    compare.add_argument("--against", choices=("compiled", "onnx"), default="compiled",
+                         help="what to compare with eager: compiled code, or the ONNX model (default: compiled)")  # fmt: skip
     compare.add_argument("--expect-raise", action="store_true", help="succeed only if both raise")
 
     explain = add(

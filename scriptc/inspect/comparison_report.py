@@ -54,6 +54,7 @@ class Report:
 
     rows: tuple[Row, ...]
     located: str | None = None
+    compared: str = "compiled"  # what was compared with eager
 
     @property
     def agrees(self) -> bool:
@@ -75,7 +76,7 @@ class Report:
         """Return why no value was compared: both sides raised, or there was no value; empty if values were compared."""
         if self.raised:
             (error,) = (row.value for row in self.rows if row.path == RAISES)
-            return f"no value was compared: eager and compiled both raised {error}"
+            return f"no value was compared: eager and {self.compared} both raised {error}"
         if all(row.value == NOTHING for row in self.rows):
             return "no value was compared: the call returned None and wrote nothing"
         return ""
@@ -96,7 +97,7 @@ class Report:
         expect_raise: success means that both sides raised exceptions of one type.
         """
         if not self.agrees:
-            return "compiled and eager differ"
+            return f"{self.compared} and eager differ"
         if expect_raise:
             return "" if self.raised else "the call was expected to raise, but it returned"
         return self.vacuous

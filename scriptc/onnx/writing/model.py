@@ -142,7 +142,7 @@ def _unless(writer: FunctionWriter, failed: str, name: str, t: Type) -> str:
     if not isinstance(t, ListType):
         return g.node("Gather", g.node("Unsqueeze", name, g.ints(0)), failed, axis=0)
     place = g.node("SequenceLength", name)
-    longer = g.node("SequenceInsert", name, writer.placeholder(TensorType("f32", ()) if t.elem == NEVER else t.elem), place)
+    longer = g.node("SequenceInsert", name, writer.placeholder(TensorType("f32", ()) if t.elem == NEVER else t.elem))
     return g.node("SequenceErase", longer, g.node("Add", place, failed))
 
 

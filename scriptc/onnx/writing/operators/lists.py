@@ -54,7 +54,7 @@ def append(c: Call) -> str:
 @row("list.set", "list.put")
 def put(c: Call) -> str:
     place = _place(c)
-    return c("SequenceInsert", c("SequenceErase", c[0], place), c[2], place)
+    return c("SequenceErase", c("SequenceInsert", c[0], c[2], place), c("Add", place, c.graph.constant(1, "i64")))
 
 
 @row("list.delete")
