@@ -136,6 +136,10 @@ class Builder:
         array = self.root.initializers.get(name)
         return None if array is None else numpy_helper.to_array(array)[()]
 
+    def is_empty_sequence(self, name: str) -> bool:
+        """Return whether a name is that of a new empty sequence of this graph."""
+        return any(node.op_type == "SequenceEmpty" and name in node.output for node in self.nodes)
+
     def size(self, name: str, dim: int) -> str:
         return self.node("Gather", self.node("Shape", name), self.constant(dim, "i64"), axis=0)
 

@@ -19,6 +19,7 @@ from scriptc.onnx.writing.builder import Builder, Unsupported, dtype_of, type_pr
 from scriptc.onnx.writing.operators import ROWS, Call, Row
 from scriptc.onnx.writing.operators.lists import empty_sequence
 from scriptc.onnx.writing.operators.numbers import floor_divide
+from scriptc.onnx.writing.recurrent import Recurrent, recurrent_loop
 from scriptc.onnx.writing.tensor_writes import TensorWrites
 
 Leaves = tuple[str, ...]
@@ -318,6 +319,10 @@ class FunctionWriter:
             self.bind([*op.results, *changed], names)
 
     def write_loop(self, op: Op) -> None:
+        operator = recurrent_loop(op)
+        if operator is not None and all(self.graph.is_empty_sequence(self.env[xs][0]) for xs in operator.lists):
+            self.write_recurrent(op, operator)
+            return
         body, counted = op.regions[0], bool(op.attrs["counted"])
         g, changed = self.graph, self.changed(op)
         carried = body.args[1:] if counted else body.args
@@ -346,6 +351,40 @@ class FunctionWriter:
         if leaves:
             made = g.nodes_of("Loop", [trips, start_condition, *initial], len(leaves), "loop", body=graph)
             self.bind([*op.results, *changed], made)
+
+    def write_recurrent(self, op: Op, made: Recurrent) -> None:
+        """Write a loop as one operator of ONNX."""
+        g, dtype = self.graph, dtype_of(made.x.type)
+        rows = numpy.concatenate([numpy.arange(made.hidden) + made.hidden * place for place in made.order])
+        places, zero = g.constant(rows, "i64"), g.ints(0)
+
+        def in_order(value: Value | None) -> str:
+            if value is None:
+                return g.constant(numpy.zeros(len(rows)), dtype)
+            name = self.leaves(value)[0]
+            return name if list(rows) == list(range(len(rows))) else g.node("Gather", name, places, axis=0)
+
+        matrices = [g.node("Unsqueeze", in_order(w), zero) for w in made.weights]
+        biases = g.node("Unsqueeze", g.node("Concat", *map(in_order, made.biases), axis=0), zero)
+        carried = [self.leaves(v)[0] for v in op.operands[3:]]
+        carried = [carried[made.state], *(n for i, n in enumerate(carried) if i != made.state)]
+        initial = [g.node("Unsqueeze", n, zero) for n in carried]
+        x = self.leaves(made.x)[0]
+        inputs = [x, *matrices, biases, "", *initial]
+        some, none = Builder(g), Builder(g)
+        names = some.nodes_of(made.operator, inputs, 1 + len(initial), hidden_size=made.hidden, **made.attributes)
+        sizes = none.node("Concat", none.node("Slice", none.node("Shape", x), zero, g.ints(1)), g.ints(1),
+                          none.node("Shape", carried[0]), axis=0)  # fmt: skip
+        empty = [none.node("Expand", g.constant(0, dtype), sizes), *(none.node("Identity", n) for n in initial)]
+        made_by = [some.branch(names, [dtype] * len(names)), none.branch(empty, [dtype] * len(names))]
+        is_some = g.node("Not", g.node("Equal", g.node("Size", x), g.constant(0, "i64")))
+        # Runtimes do not know what to do without steps: some give zeros as the last state, some crash.
+        names = g.nodes_of("If", [is_some], len(names), "if", then_branch=made_by[0], else_branch=made_by[1])
+        last = [g.node("Squeeze", n, zero) for n in names[1:]]
+        self.bind(op.results, [last.pop(0) if i == made.state else last.pop() for i in range(len(last))])
+        for xs in made.lists:
+            steps = g.node("Squeeze", names[0], g.ints(1))
+            self.env[xs] = (g.node("SplitToSequence", steps, axis=0, keepdims=0),)
 
     def bind_as(self, values: Sequence[Value], types: Sequence[Type], names: Sequence[str]) -> None:
         """Bind the arguments of a loop. Each has the type of its result, which is the same or wider."""

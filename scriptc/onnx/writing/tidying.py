@@ -5,6 +5,7 @@ Names are unique in a model, so a node of a graph may stand for an equal one of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,10 +37,13 @@ def tidy(graph: GraphProto) -> None:
 class _Tidying:
     def __init__(self, graph: GraphProto):
         self.graph = graph
+        uses = Counter(name for node in nodes_of(graph) for name in node.input)
+        # A large weight is changed only where nothing else reads it, so that the model does not grow.
         self.constants: dict[str, Any] = {
             t.name: t for t in graph.initializer
-            if t.data_type != TensorProto.BFLOAT16 and int(numpy.prod(t.dims, dtype=numpy.int64)) <= _MOST
+            if t.data_type != TensorProto.BFLOAT16 and (uses[t.name] == 1 or _elements(t) <= _MOST)
         }  # fmt: skip
+        self.splits: dict[str, NodeProto] = {}  # by result: the splits of tensors into their items
         self.renamed: dict[str, str] = {}  # the name to use in place of another one
 
     def run(self) -> None:
@@ -69,7 +73,7 @@ class _Tidying:
             if node.op_type == "Identity":
                 self.renamed[node.output[0]] = node.input[0]
                 continue
-            if self.compute(node):
+            if self.compute(node) or self.join(node):
                 continue
             key = (node.op_type, *node.input, *sorted(a.SerializeToString() for a in node.attribute))
             if key in found:
@@ -96,6 +100,19 @@ class _Tidying:
             for user in nodes:
                 _rename_inputs(user, made, name)
 
+    def join(self, node: NodeProto) -> bool:
+        """Replace a join of all parts of a tensor by the tensor; return whether the node is such a join."""
+        split = self.splits.get(node.input[0]) if node.input else None
+        if node.op_type == "SplitToSequence" and len(node.input) == 1:
+            self.splits[node.output[0]] = node
+        if node.op_type != "ConcatFromSequence" or split is None:
+            return False
+        joins, splits = ({a.name: a.i for a in n.attribute} for n in (node, split))
+        if joins != {"axis": 0, "new_axis": 1} or splits != {"axis": 0, "keepdims": 0}:
+            return False
+        self.renamed[node.output[0]] = split.input[0]
+        return True
+
     def compute(self, node: NodeProto) -> bool:
         """Make the result of a node of constants a constant; return whether it is one."""
         if not node.input or not all(n in self.constants for n in node.input):
@@ -107,7 +124,8 @@ class _Tidying:
                 value = _value_of(node.op_type, inputs, attributes)
         except (ValueError, IndexError):  # the runtime raises an error, if the node is reached
             return False
-        if not isinstance(value, (numpy.ndarray, numpy.generic)) or value.size > _MOST:
+        most = max(_MOST, *(x.size for x in inputs))
+        if not isinstance(value, (numpy.ndarray, numpy.generic)) or value.size > most:
             return False
         made = numpy_helper.from_array(numpy.ascontiguousarray(value).reshape(value.shape), node.output[0])
         self.graph.initializer.append(made)
@@ -130,6 +148,10 @@ class _Tidying:
         del graph.node[:]
         graph.node.extend(reversed(kept))
         return used
+
+
+def _elements(tensor: TensorProto) -> int:
+    return int(numpy.prod(tensor.dims, dtype=numpy.int64))
 
 
 def _value_of(op: str, inputs: list[Any], attributes: dict[str, Any]) -> Any:
