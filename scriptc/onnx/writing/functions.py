@@ -437,12 +437,12 @@ class FunctionWriter:
         return made[0], made[1:]
 
     def trip_count(self, start: str, stop: str, step: str) -> str:
-        """Return the length of `range(start, stop, step)`."""
+        """Return the length of `range(start, stop, step)`, or a negative number if it is empty, as `Loop` takes it."""
         g = self.graph
         distance = stop if g.known(start) == 0 else g.node("Sub", stop, start)
         if g.known(step) != 1:  # the distance is rounded up to whole steps
             distance = g.node("Neg", floor_divide(g, g.node("Neg", distance), step))
-        return g.node("Max", distance, g.constant(0, "i64"))
+        return distance
 
 
 def _has_named_dims(t: Type) -> bool:
