@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
+from typing import Any
 
 from scriptc.ir.analysis import is_written
 from scriptc.ir.builder import Builder
@@ -123,9 +124,9 @@ class _Products:
         if left is None or right is None:
             return False
         b, loc = Builder.before(op), op.loc
-        windows = {name: op.attrs[name] for name in ("stride", "padding", "dilation")}
+        windows: dict[str, Any] = {name: op.attrs[name] for name in ("stride", "padding", "dilation")}
         source = sign_source(left[0], self.sets)
-        how = {"how": source.how, "bound": source.bound}
+        how: dict[str, Any] = {"how": source.how, "bound": source.bound}
         packed = b.op("signs.image", [source.tensor], loc, weight=sizes, **how, **windows).result
         kernel = b.op("signs.filters", [right[0]], loc, proved=True).result
         made_of = [*source.ops, *([x.op] if left[1] and x.op is not None else [])]

@@ -156,10 +156,9 @@ def compare(options: argparse.Namespace) -> int:
         compiled = scriptc.compile(model, **chosen)
     except TypeError as error:
         raise UserError(f"{options.target}: {error}") from error
-    report = scriptc.compare(compiled, *args, locate=options.locate, **kwargs)
+    report = scriptc.compare(compiled, *args, locate=options.locate, against=options.against, **kwargs)
     if isinstance(located, OnnxTarget) and not report.raised:
         report = replace(report, rows=(*report.rows, *located.elsewhere(compiled, args)))
-    report = scriptc.compare(compiled, *args, locate=options.locate, against=options.against, **kwargs)
     failure = report.failure(expect_raise=options.expect_raise)
 
     def paint(row: int, column: int, text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scriptc.onnx.reading.graph import Graph
+from scriptc.onnx.reading.graph import Graph, Node
 from scriptc.onnx.reading.operation import Operation
 from scriptc.onnx.reading.registry import operator
 from scriptc.onnx.reading.values import Value
@@ -48,7 +48,8 @@ def gradient(op: Operation) -> Any:
     names, y = [*op.need("xs"), *(op.attr("zs") or [])], op.need("y")
     if len(names) != op.count:
         raise op.unsupported(f"it names {len(names)} tensors and has {op.count} inputs")
-    needed, nodes = {y}, []
+    needed = {y}
+    nodes: list[Node] = []
     for node in reversed(graph.nodes):
         if needed.isdisjoint(node.outputs) or set(node.outputs) & set(names):
             continue
