@@ -58,6 +58,8 @@ def add_products(calls: Calls) -> None:
     calls.add("MatMulInteger", [bytes_of(2, 3, 5), bytes_of(2, 5, 4)], dtypes=(INT32,))
     given = [a, scale, point, b, scales(6), np.zeros(6, np.int8), np.array(2.5, np.float32), np.array(100, np.uint8)]
     calls.add("QLinearMatMul", given, (1, 2, 3, 4, 5, 6, 7), dtypes=(UINT8,))
+    calls.add("ConvInteger", [bytes_of(1, 70, 4, 5), bytes_of(2, 70, 2, 2), point, np.array(9, np.uint8)], dtypes=(INT32,))
+    calls.add("MatMulInteger", [np.full((2, 600), 255, np.uint8), np.full((600, 2), 255, np.uint8)], dtypes=(INT32,))
     x, w = bytes_of(2, 4, 7, 6), signed(6, 2, 3, 3)
     calls.add("ConvInteger", [x, bytes_of(6, 4, 3, 3), point, np.array(3, np.uint8)], dtypes=(INT32,), pads=[1, 0, 1, 2])
     given = [x, scale, point, w, scales(6), np.zeros(6, np.int8), np.array(0.4, np.float32), np.array(100, np.uint8)]

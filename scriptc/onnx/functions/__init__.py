@@ -57,7 +57,6 @@ from scriptc.onnx.functions.quantization import dynamic_quantize as dynamic_quan
 from scriptc.onnx.functions.quantization import dynamic_quantize_matmul as dynamic_quantize_matmul
 from scriptc.onnx.functions.quantization import dynamic_quantize_product as dynamic_quantize_product
 from scriptc.onnx.functions.quantization import exact_matmul as exact_matmul
-from scriptc.onnx.functions.quantization import matmul_integer as matmul_integer
 from scriptc.onnx.functions.quantization import qlinear_conv as qlinear_conv
 from scriptc.onnx.functions.quantization import qlinear_matmul as qlinear_matmul
 from scriptc.onnx.functions.quantization import quantize as quantize

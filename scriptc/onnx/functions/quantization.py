@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from scriptc.onnx.functions.convolutions import conv, signed_difference
+from scriptc.onnx.functions.convolutions import EXACT_TERMS, conv_integer, difference
 
 
 def along(values: Tensor, x: Tensor, axis: int, block: int = 0) -> Tensor:
@@ -51,12 +51,17 @@ def by_row(values, x: Tensor):
 
 
 def exact_matmul(a: Tensor, b: Tensor, a_zero, b_zero) -> Tensor:
-    """Return the product of integers of at most 16 bits; float64 holds the sums exactly."""
-    return torch.matmul(signed_difference(a, by_row(a_zero, a)), signed_difference(b, b_zero))
-
-
-def matmul_integer(a: Tensor, b: Tensor, a_zero, b_zero) -> Tensor:
-    return exact_matmul(a, b, a_zero, b_zero).to(torch.int64).to(torch.int32)  # the sums wrap at 32 bits
+    """Return the product of integers of at most 16 bits, as sums that wrap at 32 bits."""
+    a_zero = by_row(a_zero, a)
+    if a.dtype != torch.uint8 and a.dtype != torch.int8 or b.dim() < 2:
+        made = torch.matmul(difference(a, a_zero, torch.float64), difference(b, b_zero, torch.float64))
+        return made.to(torch.int64).to(torch.int32)
+    left, right = difference(a, a_zero, torch.float32), difference(b, b_zero, torch.float32)
+    made = torch.matmul(left[..., :EXACT_TERMS], right[..., :EXACT_TERMS, :]).to(torch.int32)
+    for start in range(EXACT_TERMS, b.shape[-2], EXACT_TERMS):
+        end = start + EXACT_TERMS
+        made = made + torch.matmul(left[..., start:end], right[..., start:end, :]).to(torch.int32)
+    return made
 
 
 def requantize(sums: Tensor, scale, zero, low: int, high: int, dtype: torch.dtype) -> Tensor:
@@ -79,9 +84,9 @@ def qlinear_conv(
 ) -> Tensor:  # fmt: skip
     """Return the convolution of integers. `bias` has the scale `x_scale * w_scale`."""
     by_channel = [-1] + [1] * (x.dim() - 2)
-    left = signed_difference(x, x_zero)
-    right = signed_difference(w, along(w_zero, w, 0) if w_zero is not None else None)
-    sums = conv(left, right, bias.to(torch.float64) if bias is not None else None, strides, dilations, pads, auto_pad, groups)
+    sums = conv_integer(x, w, x_zero, w_zero, strides, dilations, pads, auto_pad, groups)
+    if bias is not None:
+        sums = sums + bias.reshape(by_channel)
     scale = x_scale * w_scale / y_scale
     return requantize(sums, scale.reshape(by_channel), y_zero, low, high, dtype)
 

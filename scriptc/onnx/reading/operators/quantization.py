@@ -70,7 +70,7 @@ def dynamic_quantize(op: Operation) -> Any:
 
 @operator("MatMulInteger")
 def matmul_integer(op: Operation) -> Any:
-    return f"ox.matmul_integer({op[0]}, {op[1]}, {op.optional(2)}, {op.optional(3)})"
+    return f"ox.exact_matmul({op[0]}, {op[1]}, {op.optional(2)}, {op.optional(3)})"
 
 
 @operator("ConvInteger")
