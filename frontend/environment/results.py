@@ -28,7 +28,7 @@ from scriptc.frontend.environment.specs import (
 )
 from scriptc.frontend.library.torch.futures_decomposed import Future
 from scriptc.frontend.reader.errors import Conflict
-from scriptc.frontend.values.abstract import AbstractValue, ArrayValue, Made, NumpyScalarValue
+from scriptc.frontend.values.abstract import AbstractValue, ArrayValue, Made, NumpyScalarValue, UnsignedValue
 from scriptc.frontend.values.predicates import is_known, made_of
 from scriptc.frontend.values.user_classes import CONTENT, container_base
 from scriptc.frontend.values.verbs import result_of
@@ -215,6 +215,31 @@ class ArrayMaker:
 array_maker = functools.cache(ArrayMaker)
 
 
+class UnsignedMaker:
+    """Make a uint64 tensor over the memory of the int64 tensor that has its bits."""
+
+    __name__ = "uint64 tensor"
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        (tensor,) = values
+        return None if tensor is None else tensor.view(torch.uint64)  # None in an alternative that was not taken
+
+    def parts(self, made: Any) -> list[Any]:
+        return [made.view(torch.int64)]
+
+    def value_of(self, parts: list[AbstractValue]) -> AbstractValue:
+        return UnsignedValue(parts[0])
+
+    def is_value(self, value: Any, spec: Spec) -> bool:
+        return isinstance(value, torch.Tensor) and value.dtype == torch.uint64 and is_value_of(spec, self.parts(value)[0])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UnsignedMaker)
+
+    def __hash__(self) -> int:
+        return hash(UnsignedMaker)
+
+
 @dataclass(frozen=True)
 class LeafMaker:
     """Make a leaf of autograd, or an nn.Parameter, of a tensor that the call made. `leaf_maker` gives the one of a kind."""
@@ -368,7 +393,7 @@ def is_value_of(spec: Spec, value: Any) -> bool:
             return any(is_value_of(a, value) for a in alternatives)
         case TupleSpec(_, DequeMaker()):
             return type(value) is deque
-        case TupleSpec((item,), (ArrayMaker() | LeafMaker() | NumpyScalarMaker()) as maker):
+        case TupleSpec((item,), (ArrayMaker() | LeafMaker() | NumpyScalarMaker() | UnsignedMaker()) as maker):
             return maker.is_value(value, item)
         case TupleSpec(items, (Maker() | MappingMaker() | DictMaker()) as maker):
             return type(value) is maker.cls and all(map(is_value_of, items, maker.parts(value)))

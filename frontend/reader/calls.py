@@ -50,6 +50,7 @@ from scriptc.frontend.operations.objects import base_init, super_of
 from scriptc.frontend.operations.options import without_options
 from scriptc.frontend.operations.scalars import with_numbers
 from scriptc.frontend.operations.sizes import size_av
+from scriptc.frontend.operations.unsigned import refuse_unsigned
 from scriptc.frontend.operations.writes import check_operands, write
 from scriptc.frontend.reader.binding import (
     bind_arguments,
@@ -254,6 +255,7 @@ def call_known(
     ):
         return reader.call(base_init(reader, args[0]), args[1:], kwargs)
     if handler or decomposition:
+        refuse_unsigned(reader, obj, *args, *kwargs.values())
         if takes_numbers(obj):
             args, kwargs = as_arguments(reader, args, kwargs)
         check_parsed(reader, obj, args, kwargs)

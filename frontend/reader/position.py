@@ -25,6 +25,7 @@ class Position:
         self.once = 0  # memoized functions around the current node that are called for their messages
         self.batches = 0  # the calls of torch.vmap around the current node
         self.has_batches = False  # the reading came through a call of torch.vmap
+        self.has_unsigned = False  # the reading came through a call that makes a tensor of uint64
         self.indexes_by_tensors = 0  # the `with TransformGetItemToIndex()` around the current node
         self.stack_left: StackLeft | None = None
         self.fault: tuple[Exception, Loc] | None = None  # the last uncaught error, and its statement

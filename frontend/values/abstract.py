@@ -156,6 +156,13 @@ class ArrayValue(AbstractValue):
 
 
 @dataclass(eq=False, slots=True)
+class UnsignedValue(AbstractValue):
+    """A tensor of uint64 elements, whose bits an int64 tensor has."""
+
+    tensor: AbstractValue
+
+
+@dataclass(eq=False, slots=True)
 class NumpyScalarValue(AbstractValue):
     """A NumPy scalar, such as np.float64(2): a Python number, and the dtype."""
 

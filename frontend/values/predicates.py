@@ -37,6 +37,7 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     TupleValue,
     Unbound,
+    UnsignedValue,
     YieldsValue,
 )
 from scriptc.ir.core import Op, Value
@@ -141,6 +142,10 @@ def is_array(av: AbstractValue) -> TypeIs[ArrayValue]:
 
 def is_numpy_scalar(av: AbstractValue) -> TypeIs[NumpyScalarValue]:
     return isinstance(av, NumpyScalarValue)
+
+
+def is_unsigned(av: AbstractValue) -> TypeIs[UnsignedValue]:
+    return isinstance(av, UnsignedValue)
 
 
 def is_of_numpy(av: AbstractValue) -> TypeIs[ArrayValue | NumpyScalarValue]:

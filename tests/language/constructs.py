@@ -424,6 +424,7 @@ ACCEPTED: dict[str, str] = {
     "`struct.pack`, `struct.unpack` of known numbers": "libraries.numbers_as_bytes",
     "`torch._assert_async`": "libraries.asserted_of_tensors",
     "`torch.range`": "libraries.ranges_with_their_ends",
+    "`torch.hash_tensor`": "libraries.hashes libraries.hashes_along",
     "`PackedSequence` through `nn.LSTM`, `nn.GRU`, `nn.RNN`": "",  # tests/test_recurrent.py
     "`torch.jit`: `annotate`, `unused`, `ignore`, `export`, `is_scripting`, `isinstance`, `Final`": (
         "modules.Child modules.calls_scripted modules.HoldsGraphs"

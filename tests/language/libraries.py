@@ -222,3 +222,21 @@ def asserted_of_tensors(x):
     except RuntimeError as e:
         return str(e)
     return "no zeros alone"
+
+
+@cases((X, torch.arange(-6, 6).reshape(3, 4)), (X[:1] * float("nan"), torch.tensor([[True], [True], [True]])))
+def hashes(x, y):
+    whole, rows = torch.hash_tensor(x), torch.hash_tensor(x, 1)
+    columns = torch.hash_tensor(y, (0,), keepdim=True)
+    same = rows == torch.hash_tensor(x.clone(), dim=1, mode=0)
+    picked = columns if y.shape[0] > 5 else columns[0]
+    numbers = rows.to(torch.float32), columns.view(torch.int64)
+    return whole, same, [rows, columns], [row for row in rows], numbers, picked, rows.dtype
+
+
+@cases((X, 2), (X, 0), (torch.ones(0, 3), 0), (torch.ones(0, 3), 1), (X, (1, -1)))
+def hashes_along(x, dim):
+    try:
+        return torch.hash_tensor(x, dim), ""
+    except (IndexError, RuntimeError) as error:
+        return x.sum(), str(error)
