@@ -75,7 +75,46 @@ def references() -> Mapping[str, Callable[..., Any]]:
         made = torch.conv2d(image, weight_of(w, weight), None, stride, padding, dilation)
         return made.contiguous(memory_format=torch.channels_last if channels_last else torch.contiguous_format)
 
+    def sums(filters: Any, terms: int) -> Any:
+        return torch.arange(-terms, terms + 1).float()
+
+    def thresholds(x: Any, how: int, bound: float) -> Any:
+        signs = signs_of(x.reshape(x.shape[:2]), how, bound).to(torch.int32)
+        wide = torch.nn.functional.pad(signs, (0, -signs.shape[1] % BLOCK))
+        limits = []
+        for sign in (-1, 0):
+            of = wide == sign
+            count, places = of.sum(0), torch.arange(len(of)).unsqueeze(1).expand_as(of) - len(of) // 2
+            first, last = places.where(of, len(of)).amin(0), places.where(of, -len(of)).amax(0)
+            if ((count > 0) & (count != last - first + 1)).any():
+                return wide
+            limits += [first.where(count > 0, 1), last.where(count > 0, 0)]
+        return torch.stack(limits).to(torch.int32)
+
+    def signs_by(sums: Any, limits: Any) -> Any:
+        """Return the signs of sums [..., filters] by thresholds."""
+        limits, sums = limits[:, : sums.shape[-1]], sums.long()
+        if len(limits) != 4:
+            rows = (sums + len(limits) // 2).flatten(0, -2)
+            return limits.gather(0, rows).view(sums.shape).float()
+        negative, zero = (sums >= limits[0]) & (sums <= limits[1]), (sums >= limits[2]) & (sums <= limits[3])
+        return 1.0 - 2 * negative.float() - zero.float()
+
+    def linear_bits(x: Any, w: Any, limits: Any, weight: Any) -> Any:
+        return rows(signs_by(linear(x, w, weight), limits), 0, 0.0)
+
+    def conv2d_bits(x: Any, w: Any, limits: Any, **how: Any) -> Any:
+        return rows(signs_by(conv2d(x, w, False, **how).permute(0, 2, 3, 1), limits), 0, 0.0)
+
+    def check(x: Any, weight: Any, stride: Any, padding: Any, dilation: Any) -> None:
+        torch.conv2d(torch.zeros(x.shape[1], weight[1], *x.shape[2:4]), torch.zeros(weight), None, stride, padding, dilation)
+
+    def next_order(image: Any, order: bool, weight: bool, numbers: bool) -> bool:
+        return weight or (order and image.shape[1] > 0 and (numbers or image.shape[2] * image.shape[3] > 1))
+
     return {
+        "signs_sums": sums, "signs_thresholds": thresholds, "signs_linear_bits": linear_bits, "signs_conv2d_bits": conv2d_bits,
+        "signs_check": check, "signs_next_order": next_order,
         "signs_rows": rows, "signs_image": image, "signs_filters": filters, "signs_order": order, "signs_linear": linear,
         "signs_conv2d": conv2d,
     }  # fmt: skip

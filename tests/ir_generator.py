@@ -41,7 +41,8 @@ BUILT_ELSEWHERE = {
     "linear_packed", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear", "outer_sum.new", "outer_sum.add",
     "outer_sum.part", "pack_linear.kept", "arrange_transposed", "arrange_transposed.kept", "pack_conv", "conv2d_packed",
     "activation", "suggests_channels_last", "cat.items", "place", "signs.rows", "signs.image", "signs.filters", "signs.linear",
-    "signs.conv2d", "try", "reraise", "exc.is",
+    "signs.conv2d", "signs.order", "signs.sums", "signs.thresholds", "signs.linear_bits", "signs.conv2d_bits", "signs.check",
+    "signs.next_order", "try", "reraise", "exc.is",
     "checkpoint", "checkpoint.begin", "checkpoint.end", "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort",
     "print",
 }  # fmt: skip

@@ -23,6 +23,8 @@ BLOCK = 8  # filters of a block
 _PURE = frozenset({"PURE"})
 _PLAIN = frozenset({"PURE", "PLAIN"})
 _TENSOR = frozenset({"tensor"})
+_MISFIT = Raises("RuntimeError", "Given groups=1, weight of size [6, 3, 3, 3], expected input[2, 4, 9, 8] to have 3 channels, "
+                 "but got 4 channels instead")  # fmt: skip
 
 
 def words_of(channels: int) -> int:
@@ -77,6 +79,27 @@ def _conv2d(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType("f32", (dims[1], attrs["weight"][0], *sizes)),)
 
 
+def _sums(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (TensorType("f32", (2 * attrs["terms"] + 1,)),)
+
+
+def _thresholds(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (TensorType("i32", (None, None)),)
+
+
+def _linear_bits(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims = tensor(operands[0]).dims
+    assert dims is not None
+    return (TensorType("i64", (None, *dims[1:-1], words_of(attrs["weight"][0]))),)
+
+
+def _conv2d_bits(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    (made,) = _conv2d(operands, attrs)
+    dims = made.dims if isinstance(made, TensorType) else None
+    assert dims is not None
+    return (TensorType("i64", (None, dims[0], *dims[2:], words_of(attrs["weight"][0]))),)
+
+
 ROWS = [
     # The signs of rows f32[..., K].
     OpDef("signs.rows", "(Tensor self, *, int how, float bound) -> Tensor", _rows, _PLAIN, ref="signs_rows", reads=_TENSOR,
@@ -85,8 +108,7 @@ ROWS = [
     OpDef("signs.image", "(Tensor self, *, int[4] weight, int[2] stride, int[2] padding, "
           "int[2] dilation, int how, float bound) -> Tensor", _image, _PLAIN, ref="signs_image", reads=_TENSOR, raises=True,
           kernel="sc_signs_image",
-          errors=(Raises("RuntimeError", "Given groups=1, weight of size [6, 3, 3, 3], expected input[2, 4, 9, 8] to have 3 "
-                         "channels, but got 4 channels instead"),), phases=MADE_BY_PASSES),
+          errors=(_MISFIT,), phases=MADE_BY_PASSES),
     # The signs of weights f32[F, K] or f32[F, C, h, w].
     OpDef("signs.filters", "(Tensor self) -> Tensor", _filters, _PLAIN, ref="signs_filters", reads=_TENSOR,
           kernel="sc_signs_filters", phases=MADE_BY_PASSES),
@@ -101,4 +123,25 @@ ROWS = [
     OpDef("signs.conv2d", "(Tensor image, Tensor filters, Value channels_last, *, int[4] weight, int[2] stride, "
           "int[2] padding, int[2] dilation) -> Tensor", _conv2d, _PURE, ref="signs_conv2d", reads=_TENSOR,
           kernel="sc_signs_conv2d", phases=MADE_BY_PASSES),
+    # The sums that this many signs may have: -terms to terms. They are computed where the filters are, and do not read them.
+    OpDef("signs.sums", "(Tensor filters, *, int terms) -> Tensor", _sums, _PLAIN, ref="signs_sums", reads=_TENSOR,
+          kernel="sc_signs_sums", phases=MADE_BY_PASSES),
+    # Of values f32[sums, filters, ...], computed from all sums: the sums whose sign, told by `how`, is negative, or 0.
+    # i32[4, filters]: the first and the last negative one, and the first and the last that is 0; the last is below the first
+    # if there are none. Where those are not side by side: i32[sums, filters], the signs. Filters fill up blocks.
+    OpDef("signs.thresholds", "(Tensor self, *, int how, float bound) -> Tensor", _thresholds, _PLAIN, ref="signs_thresholds",
+          reads=_TENSOR, kernel="sc_signs_thresholds", phases=MADE_BY_PASSES),
+    # The signs of what is computed from the results of `signs.linear` and `signs.conv2d`, as rows and as an image.
+    OpDef("signs.linear_bits", "(Tensor rows, Tensor filters, Tensor thresholds, *, int[2] weight) -> Tensor", _linear_bits,
+          _PLAIN, ref="signs_linear_bits", reads=_TENSOR, kernel="sc_signs_linear_bits", phases=MADE_BY_PASSES),
+    OpDef("signs.conv2d_bits", "(Tensor image, Tensor filters, Tensor thresholds, *, int[4] weight, int[2] stride, "
+          "int[2] padding, int[2] dilation) -> Tensor", _conv2d_bits, _PLAIN, ref="signs_conv2d_bits", reads=_TENSOR,
+          kernel="sc_signs_conv2d_bits", phases=MADE_BY_PASSES),
+    # Raises the errors of a convolution of an image in bits.
+    OpDef("signs.check", "(Tensor image, *, int[4] weight, int[2] stride, int[2] padding, int[2] dilation) -> ()", fixed(),
+          reads=_TENSOR, ref="signs_check", raises=True, kernel="sc_signs_check", errors=(_MISFIT,), phases=MADE_BY_PASSES),
+    # `signs.order` for the next convolution, whose image is computed from the result of a convolution. order: whether that is
+    # channels last. numbers: whether each op in between has another operand.
+    OpDef("signs.next_order", "(Tensor image, Value order, Value weight, *, bool numbers) -> bool", fixed(BOOL), _PURE,
+          ref="signs_next_order", reads=_TENSOR, kernel="sc_signs_next_order", phases=MADE_BY_PASSES),
 ]  # fmt: skip

@@ -128,6 +128,9 @@ class _Products:
         source = sign_source(left[0], self.sets)
         how: dict[str, Any] = {"how": source.how, "bound": source.bound}
         packed = b.op("signs.image", [source.tensor], loc, weight=sizes, **how, **windows).result
+        packed = b.op(
+            "signs.image", [source.tensor], loc, weight=sizes, how=source.how, bound=source.bound, **windows
+        ).result  # fmt: skip
         kernel = b.op("signs.filters", [right[0]], loc, proved=True).result
         made_of = [*source.ops, *([x.op] if left[1] and x.op is not None else [])]
         numbers = all(map(_keeps_order, made_of))

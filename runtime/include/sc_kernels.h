@@ -400,6 +400,15 @@ SC_KERNEL sc_tensor *sc_signs_image(sc_ctx *cx, sc_tensor *x, const int64_t *wei
 /* whether a pointwise result of x suggests channels last, or a weight does; numbers: of x and numbers */
 SC_KERNEL bool sc_signs_order(const sc_tensor *x, bool weight, bool numbers);
 SC_KERNEL sc_tensor *sc_signs_filters(sc_ctx *cx, sc_tensor *w); /* of float32 weights [F, K] or [F, C, h, w] */
+/* the possible sums of this many signs: -terms to terms */
+SC_KERNEL sc_tensor *sc_signs_sums(sc_ctx *cx, const sc_tensor *filters, int64_t terms);
+/* the sums whose sign is negative, or 0, of values [sums, filters, ...] */
+SC_KERNEL sc_tensor *sc_signs_thresholds(sc_ctx *cx, sc_tensor *x, int64_t how, double bound);
+/* raises what a convolution of an image in bits raises */
+SC_KERNEL int sc_signs_check(sc_ctx *cx, const sc_tensor *image, const int64_t *weight, const int64_t *stride,
+                             const int64_t *padding, const int64_t *dilation);
+/* sc_signs_order for what is computed from the result of a convolution, which is channels last if `order` */
+SC_KERNEL bool sc_signs_next_order(const sc_tensor *image, bool order, bool weight, bool numbers);
 
 /* ---- sc_signs_product.c: products of such tensors ---- */
 /* weight: the sizes of the weight */
@@ -407,6 +416,12 @@ SC_KERNEL sc_tensor *sc_signs_linear(sc_ctx *cx, const sc_tensor *x, const sc_te
 SC_KERNEL sc_tensor *sc_signs_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, bool channels_last,
                                      const int64_t *weight, const int64_t *stride, const int64_t *padding,
                                      const int64_t *dilation);
+/* the signs of what is computed from the sums, by the thresholds */
+SC_KERNEL sc_tensor *sc_signs_linear_bits(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *thresholds,
+                                          const int64_t *weight);
+SC_KERNEL sc_tensor *sc_signs_conv2d_bits(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *thresholds,
+                                          const int64_t *weight, const int64_t *stride, const int64_t *padding,
+                                          const int64_t *dilation);
 
 /* ---- sc_pool.c: pooling of images, NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,

@@ -290,3 +290,75 @@ SC_KERNEL sc_tensor *sc_signs_filters(sc_ctx *cx, sc_tensor *w) {
     sc_release(cx, in);
     return out;
 }
+
+/* ---- thresholds ---- */
+
+SC_KERNEL sc_tensor *sc_signs_sums(sc_ctx *cx, const sc_tensor *filters, int64_t terms) {
+    const int64_t size = 2 * terms + 1;
+    sc_tensor *out = sc_empty(cx, SC_F32, 1, &size);
+    (void)filters; /* which are there before */
+    for (int64_t i = 0; out && i < size; i++) ((float *)out->data)[i] = (float)(i - terms);
+    return out;
+}
+
+/* The sums of one sign: from the first to the last, and their number. */
+typedef struct signs_range { int32_t first, last, count; } signs_range;
+
+static void signs_put(signs_range *r, int32_t sum) {
+    if (r->count++ == 0) r->first = sum;
+    r->last = sum;
+}
+
+SC_KERNEL sc_tensor *sc_signs_thresholds(sc_ctx *cx, sc_tensor *x, int64_t how, double bound) {
+    const float b = (float)bound;
+    int64_t sums = x->size[0], filters = x->size[1], wide = signs_divide_up(filters, SIGNS_BLOCK) * SIGNS_BLOCK;
+    int64_t bytes = 2 * filters * (int64_t)sizeof(signs_range), size[2] = {SIGNS_LIMITS, wide};
+    sc_tensor *in = sc_contiguous(cx, x), *ranges = in ? sc_empty(cx, SC_U8, 1, &bytes) : NULL, *out = NULL;
+    if (ranges) {
+        signs_range *negative = ranges->data, *zero = negative + filters;
+        bool is_range = true;
+        memset(negative, 0, (size_t)bytes);
+        const float *v = in->data;
+        for (int64_t i = 0; i < sums; i++)
+            for (int64_t f = 0; f < filters; f++, v++) {
+                int32_t sum = (int32_t)(i - sums / 2);
+                if (signs_is_negative(*v, b, (int)how)) signs_put(&negative[f], sum);
+                else if (how == SIGNS_OF && !(*v > b)) signs_put(&zero[f], sum);
+            }
+        for (int64_t f = 0; f < 2 * filters; f++)
+            is_range &= negative[f].count == 0 || negative[f].count == negative[f].last - negative[f].first + 1;
+        if (!is_range) size[0] = sums;
+        out = sc_empty(cx, SC_I32, 2, size);
+        if (out && is_range)
+            for (int64_t f = 0; f < wide; f++) {
+                int32_t *to = (int32_t *)out->data + f;
+                const signs_range none = {1, 0, 0}, all = {INT32_MIN, INT32_MAX, 1}; /* there are no filters behind the last */
+                signs_range below = f < filters && negative[f].count ? negative[f] : none;
+                signs_range at = f >= filters ? all : zero[f].count ? zero[f] : none;
+                to[0] = below.first, to[wide] = below.last, to[2 * wide] = at.first, to[3 * wide] = at.last;
+            }
+        if (out && !is_range)
+            for (int64_t i = 0; i < sums * wide; i++) {
+                float v = i % wide < filters ? ((const float *)in->data)[i / wide * filters + i % wide] : 0;
+                bool below = i % wide < filters && signs_is_negative(v, b, (int)how);
+                bool none = i % wide >= filters || (how == SIGNS_OF && !(v < b || v > b));
+                ((int32_t *)out->data)[i] = below ? -1 : !none;
+            }
+    }
+    sc_release(cx, in);
+    sc_release(cx, ranges);
+    return out;
+}
+
+SC_KERNEL int sc_signs_check(sc_ctx *cx, const sc_tensor *image, const int64_t *weight, const int64_t *stride, const int64_t *padding,
+                             const int64_t *dilation) {
+    sc_tensor like = *image;
+    const int64_t *n = image->size, size[4] = {n[1], weight[1], n[2], n[3]};
+    like.rank = 4;
+    memcpy(like.size, size, sizeof size);
+    return sc_check_conv2d(cx, &like, weight, stride, padding, dilation);
+}
+
+SC_KERNEL bool sc_signs_next_order(const sc_tensor *image, bool order, bool weight, bool numbers) {
+    return weight || (order && image->size[1] && (numbers || image->size[2] * image->size[3] > 1));
+}

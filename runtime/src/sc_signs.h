@@ -6,6 +6,7 @@
 #include "sc_internal.h"
 
 enum { SIGNS_WORD = 64, SIGNS_BLOCK = 8 };
+enum { SIGNS_LIMITS = 4 }; /* rows of thresholds: the first and the last sum that is negative, and that is 0 */
 
 static inline int64_t signs_divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t signs_words(int64_t channels) { return signs_divide_up(channels, SIGNS_WORD); }

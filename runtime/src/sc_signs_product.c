@@ -160,6 +160,10 @@ typedef struct signs_product {
     const int64_t *row_start, *column_start; /* where a pixel's line is: the sum of two numbers */
     uint64_t *scratch;                       /* for each worker, the words of a tile */
     float *out;
+    const int32_t *limits; /* NULL if the results are sums; else they are signs: see sc_signs_thresholds */
+    int64_t limit_rows;
+    uint64_t *bits, *present; /* of pixels, `out_words` words each; present: NULL if none is 0 */
+    int64_t out_words;
 } signs_product;
 
 /* Where pixel q is: its words, its results, and its column and line. */
@@ -252,6 +256,47 @@ static void signs_store(const signs_product *p, int rows, const int64_t *at, int
     }
 }
 
+/* Return a bit for each sum that is between two limits. */
+SC_INLINE unsigned signs_between(signs_s8 sums, const int32_t *low, const int32_t *high) {
+    signs_s8 from = *(const signs_s8 *)(const void *)low, to = *(const signs_s8 *)(const void *)high;
+#if defined __AVX512VL__ && !defined SC_PORTABLE
+    return (unsigned)_mm256_cmple_epi32_mask((__m256i)from, (__m256i)sums) & (unsigned)_mm256_cmple_epi32_mask((__m256i)sums, (__m256i)to);
+#elif defined __AVX2__ && !defined SC_PORTABLE
+    return (unsigned)_mm256_movemask_ps((__m256)((sums >= from) & (sums <= to)));
+#else
+    unsigned bits = 0;
+    signs_s8 is = (sums >= from) & (sums <= to);
+    for (int i = 0; i < SIGNS_BLOCK; i++) bits |= (unsigned)(is[i] & 1) << i;
+    return bits;
+#endif
+}
+
+/* Set the bits of the signs of some pixels, from q on, and the filters of some blocks, from `block` on. */
+static void signs_store_bits(const signs_product *p, int rows, int64_t q, int64_t block, int blocks, const int32_t *const *start,
+                             const signs_counts *counts) {
+    int64_t wide = p->blocks * SIGNS_BLOCK;
+    for (int b = 0; b < blocks; b++) {
+        const int32_t *limits = p->limits + (block + b) * SIGNS_BLOCK;
+        int shift = (int)((block + b) * SIGNS_BLOCK % SIGNS_WORD);
+        for (int r = 0; r < rows; r++) {
+            int64_t at = (q + r) * p->out_words + (block + b) * SIGNS_BLOCK / SIGNS_WORD;
+            signs_s8 sums = signs_sums(start[r] + b * SIGNS_BLOCK, counts->of[r] + b * SIGNS_BLOCK);
+            uint64_t negative = 0, present = 0;
+            if (p->limit_rows == SIGNS_LIMITS) {
+                negative = signs_between(sums, limits, limits + wide);
+                if (p->present) present = 255 & ~signs_between(sums, limits + 2 * wide, limits + 3 * wide);
+            } else
+                for (int i = 0; i < SIGNS_BLOCK; i++) {
+                    int32_t sign = limits[(sums[i] + p->limit_rows / 2) * wide + i];
+                    negative |= (uint64_t)(sign < 0) << i;
+                    present |= (uint64_t)(sign != 0) << i;
+                }
+            p->bits[at] |= negative << shift;
+            if (p->present) p->present[at] |= present << shift;
+        }
+    }
+}
+
 /* ---- products ---- */
 
 static void signs_multiply_some(void *arg, int64_t begin, int64_t end, int worker) {
@@ -280,7 +325,8 @@ static void signs_multiply_some(void *arg, int64_t begin, int64_t end, int worke
             int64_t first = block * SIGNS_BLOCK, left = p->filters - first;
             int blocks = (int)(end_block - block < SIGNS_TILE_BLOCKS ? end_block - block : SIGNS_TILE_BLOCKS);
             p->tile(s, p->mode, rows, blocks, words, p->w + block * s->block, &counts, &places);
-            signs_store(p, rows, at, first, (int)(left < blocks * SIGNS_BLOCK ? left : blocks * SIGNS_BLOCK), start, &counts);
+            if (p->limits) signs_store_bits(p, rows, q, block, blocks, start, &counts);
+            else signs_store(p, rows, at, first, (int)(left < blocks * SIGNS_BLOCK ? left : blocks * SIGNS_BLOCK), start, &counts);
             for (int r = 0; r < rows; r++) start[r] += step * SIGNS_TILE_BLOCKS * SIGNS_BLOCK;
         }
     }
@@ -312,7 +358,9 @@ static int signs_multiply(sc_ctx *cx, signs_product *p, const sc_tensor *x, cons
     sc_tensor *words = sc_empty(cx, SC_I64, 1, &scratch);
     if (words) {
         p->scratch = words->data;
-        p->group = most < SIGNS_TILE_BLOCKS ? SIGNS_TILE_BLOCKS : most / SIGNS_TILE_BLOCKS * SIGNS_TILE_BLOCKS;
+        /* threads must not write to one word of signs */
+        int64_t least = p->limits ? SIGNS_WORD / SIGNS_BLOCK : SIGNS_TILE_BLOCKS;
+        p->group = most < least ? least : most / least * least;
         p->tiles = signs_divide_up(p->count, SIGNS_TILE_ROWS);
         double ns = (double)p->count * (double)p->blocks * (double)s->block / 8;
         sc_parallel(cx, p->tiles * signs_divide_up(p->blocks, p->group), 1, ns, signs_multiply_some, p);
@@ -328,15 +376,44 @@ static sc_tensor *signs_checked(sc_ctx *cx, sc_tensor *out, int status) {
     return NULL;
 }
 
-SC_KERNEL sc_tensor *sc_signs_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const int64_t *weight) {
+/* Return a tensor of signs whose first dim is left for the planes, which are 0, and let p write there. */
+static sc_tensor *signs_new_bits(sc_ctx *cx, signs_product *p, const sc_tensor *limits, int rank, int64_t *size, int64_t filters) {
+    const int32_t *of = limits->data;
+    bool zeros = false;
+    for (int64_t f = 0; f < filters; f++) {
+        if (limits->size[0] == SIGNS_LIMITS) zeros |= of[2 * limits->size[1] + f] <= of[3 * limits->size[1] + f];
+        else
+            for (int64_t i = 0; i < limits->size[0]; i++) zeros |= of[i * limits->size[1] + f] == 0;
+    }
+    size[0] = zeros ? 2 : 1;
+    p->out_words = size[rank - 1] = signs_words(filters);
+    sc_tensor *out = sc_empty(cx, SC_I64, rank, size);
+    if (!out) return NULL;
+    memset(out->data, 0, (size_t)out->numel * sizeof(int64_t));
+    p->limits = of, p->limit_rows = limits->size[0], p->bits = out->data;
+    if (zeros) p->present = p->bits + out->numel / 2;
+    return out;
+}
+
+static sc_tensor *signs_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *limits, const int64_t *weight) {
     int64_t size[SC_MAX_RANK], rows = 1, start = 0, words = w->size[3];
-    for (int d = 1; d < x->rank - 1; d++) rows *= size[d - 1] = x->size[d];
-    size[x->rank - 2] = weight[0];
-    sc_tensor *out = sc_empty(cx, SC_F32, x->rank - 1, size);
-    if (!out || !out->numel) return out;
+    for (int d = 1; d < x->rank - 1; d++) rows *= size[d] = x->size[d];
+    size[x->rank - 1] = weight[0];
     signs_product p = {.offset = &start, .area = 1, .channels = weight[1], .tap = words, .terms = weight[1], .filters = weight[0],
-                       .count = rows, .height = 1, .width = rows, .x_pixel = words, .pixel = weight[0], .filter = 1, .out = out->data};
+                       .count = rows, .height = 1, .width = rows, .x_pixel = words, .pixel = weight[0], .filter = 1};
+    sc_tensor *out = limits ? signs_new_bits(cx, &p, limits, x->rank, size, weight[0]) : sc_empty(cx, SC_F32, x->rank - 1, size + 1);
+    if (!out || !out->numel) return out;
+    if (!limits) p.out = out->data;
     return signs_checked(cx, out, signs_multiply(cx, &p, x, w));
+}
+
+SC_KERNEL sc_tensor *sc_signs_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const int64_t *weight) {
+    return signs_linear(cx, x, w, NULL, weight);
+}
+
+SC_KERNEL sc_tensor *sc_signs_linear_bits(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *thresholds,
+                                          const int64_t *weight) {
+    return signs_linear(cx, x, w, thresholds, weight);
 }
 
 /* ---- convolutions ---- */
@@ -446,8 +523,8 @@ static int signs_convolve(sc_ctx *cx, const signs_windows *s, signs_product *p, 
     return status;
 }
 
-SC_KERNEL sc_tensor *sc_signs_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, bool channels_last, const int64_t *weight,
-                                     const int64_t *stride, const int64_t *padding, const int64_t *dilation) {
+static sc_tensor *signs_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *limits, bool channels_last,
+                               const int64_t *weight, const int64_t *stride, const int64_t *padding, const int64_t *dilation) {
     signs_windows s = {.weight = weight, .stride = stride, .padding = padding, .dilation = dilation, .images = x->size[1],
                        .channels = weight[1], .words = x->size[4], .area = weight[2] * weight[3]};
     for (int i = 0; i < 2; i++) {
@@ -456,10 +533,24 @@ SC_KERNEL sc_tensor *sc_signs_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_te
     }
     const int64_t size[4] = {s.images, weight[0], s.out[0], s.out[1]}, plane = s.out[0] * s.out[1];
     const int64_t last[4] = {plane * size[1], 1, size[3] * size[1], size[1]};
+    int64_t of_bits[5] = {0, s.images, s.out[0], s.out[1], 0};
     if (size[0] == 0) channels_last = false;
-    sc_tensor *out = channels_last ? sc_empty_strided(cx, SC_F32, 4, size, last) : sc_empty(cx, SC_F32, 4, size);
+    signs_product p = {.image = plane * size[1], .pixel = channels_last ? size[1] : 1, .filter = channels_last ? 1 : plane};
+    sc_tensor *out = limits          ? signs_new_bits(cx, &p, limits, 5, of_bits, weight[0])
+                     : channels_last ? sc_empty_strided(cx, SC_F32, 4, size, last)
+                                     : sc_empty(cx, SC_F32, 4, size);
     if (!out || !out->numel) return out;
-    signs_product p = {.image = plane * size[1], .pixel = channels_last ? size[1] : 1, .filter = channels_last ? 1 : plane,
-                       .out = out->data};
+    if (!limits) p.out = out->data;
     return signs_checked(cx, out, signs_convolve(cx, &s, &p, x, w));
+}
+
+SC_KERNEL sc_tensor *sc_signs_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, bool channels_last, const int64_t *weight,
+                                     const int64_t *stride, const int64_t *padding, const int64_t *dilation) {
+    return signs_conv2d(cx, x, w, NULL, channels_last, weight, stride, padding, dilation);
+}
+
+SC_KERNEL sc_tensor *sc_signs_conv2d_bits(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *thresholds,
+                                          const int64_t *weight, const int64_t *stride, const int64_t *padding,
+                                          const int64_t *dilation) {
+    return signs_conv2d(cx, x, w, thresholds, false, weight, stride, padding, dilation);
 }

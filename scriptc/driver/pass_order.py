@@ -29,6 +29,8 @@ FULL = (
     PipelinePass("batch_sums", "it takes sums of products, before others take the products"),
     PipelinePass("forward_writes", "the passes behind it match values that nothing writes", ("frozen",)),
     PipelinePass("bit_products", "it needs values that nothing writes; fold_norms and prepare_weights would take its products"),
+    PipelinePass("dce", "the floats of signs that are packed from their source may be dead"),
+    PipelinePass("sign_thresholds", "it takes single pointwise ops between products in bits", ("frozen",)),
     PipelinePass("fold_norms", "it matches the ops behind convolutions whose weights are not packed yet", ("folded",)),
     PipelinePass("prepare_weights", "hoisted weights show which products have invariant matrices", ("frozen", "weight_format")),
     PipelinePass("clean", "packing leaves equal packs of one weight"),

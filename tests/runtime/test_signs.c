@@ -79,6 +79,30 @@ static void test_convolution(bool x_zeros, bool w_zeros, bool channels_last) {
     for (int i = 0; i < 5; i++) sc_release(cx, all[i]);
 }
 
+/* Signs of sums by thresholds of each filter, whose values are random, or grow with the sum. */
+static void test_thresholds(bool x_zeros, bool grow, int how) {
+    const int64_t c = below(30) + 1, weight[4] = {below(90) + 1, c, 2, 3}, size[4] = {2, c, 5, 6}, one[2] = {1, 1}, sums = 12 * c + 1;
+    const int64_t of[2] = {sums, weight[0]}, rows = 2 * 6 * 6, wide = (weight[0] + 63) / 64;
+    sc_tensor *x = signs(4, size, x_zeros), *w = signs(4, weight, false), *values = sc_empty(cx, SC_F32, 2, of);
+    for (int64_t i = 0; i < values->numel; i++)
+        ((float *)values->data)[i] = grow ? (float)(i / of[1] - below(2) - 6 * c + i % of[1] % 5) : (float)below(3) - 1;
+    sc_tensor *image = sc_signs_image(cx, x, weight, one, one, one, 0, 0), *filters = sc_signs_filters(cx, w);
+    sc_tensor *thresholds = sc_signs_thresholds(cx, values, how, 0);
+    sc_tensor *out = sc_signs_conv2d(cx, image, filters, true, weight, one, one, one);
+    sc_tensor *bits = sc_signs_conv2d_bits(cx, image, filters, thresholds, weight, one, one, one);
+    bool ok = out && bits && out->numel == rows * weight[0];
+    for (int64_t i = 0; ok && i < out->numel; i++) {
+        int64_t f = i % weight[0], place = i / weight[0] * wide + f / 64, plane = bits->numel / bits->size[0];
+        float v = at(values, ((int64_t)at(out, i) + sums / 2) * weight[0] + f);
+        const bool negative = how ? !(v >= 0) : v < 0, zero = !how && v == 0;
+        const uint64_t *word = (const uint64_t *)bits->data + place;
+        ok = (*word >> f % 64 & 1) == negative && (bits->size[0] == 1 ? !zero : (word[plane] >> f % 64 & 1) == !zero);
+    }
+    expect(ok, "thresholds");
+    sc_tensor *all[] = {x, w, values, image, filters, thresholds, out, bits};
+    for (int i = 0; i < 8; i++) sc_release(cx, all[i]);
+}
+
 /* Floats on both sides of a bound, and NaN, as each `how` tells their signs. */
 static void test_packing(void) {
     const float given[] = {-1, 0.5f, 2, NAN, -0.0f, INFINITY, -INFINITY, 0};
@@ -111,6 +135,7 @@ int main(void) {
     for (int i = 0; i < 80; i++) {
         test_linear(i & 1, i & 2);
         test_convolution(i & 1, i & 2, i & 4);
+        test_thresholds(i & 1, i & 2, i & 4 ? 3 : 0);
         if (i % 8 == 0) test_packing();
     }
     sc_ctx_free(cx);
