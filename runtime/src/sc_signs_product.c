@@ -103,6 +103,22 @@ typedef int32_t signs_i2 __attribute__((vector_size(8), aligned(4), may_alias));
 #define COUNT(v) ((signs_v2)vcntq_u8((uint8x16_t)(v)))
 #define WIDEN(v) ((signs_v2)vpaddlq_u32(vpaddlq_u16(vpaddlq_u8((uint8x16_t)(v)))))
 #define CHUNK 31
+#elif defined __SSE2__ && !defined SC_PORTABLE /* whose processors may have no instruction that counts bits */
+#define ROWS 2
+typedef uint64_t signs_v2 __attribute__((vector_size(16), aligned(8), may_alias));
+typedef int32_t signs_i2 __attribute__((vector_size(8), aligned(4), may_alias));
+SC_INLINE signs_v2 signs_by_parts(signs_v2 v) {
+    v -= v >> 1 & 0x5555555555555555u;
+    v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+    return (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+}
+#define VEC signs_v2
+#define NARROW signs_i2
+#define LANES 2
+#define SPREAD(word) ((signs_v2){(word), (word)})
+#define COUNT(v) signs_by_parts(v)
+#define WIDEN(v) ((signs_v2)_mm_sad_epu8((__m128i)(v), _mm_setzero_si128()))
+#define CHUNK 31
 #else
 #define ROWS 2
 typedef uint64_t signs_v1 __attribute__((vector_size(8), aligned(8), may_alias));
@@ -257,44 +273,60 @@ static void signs_store(const signs_product *p, int rows, const int64_t *at, int
 }
 
 /* Return a bit for each sum that is between two limits. */
-SC_INLINE unsigned signs_between(signs_s8 sums, const int32_t *low, const int32_t *high) {
-    signs_s8 from = *(const signs_s8 *)(const void *)low, to = *(const signs_s8 *)(const void *)high;
+SC_INLINE uint64_t signs_between(signs_s8 sums, signs_s8 low, signs_s8 high) {
 #if defined __AVX512VL__ && !defined SC_PORTABLE
-    return (unsigned)_mm256_cmple_epi32_mask((__m256i)from, (__m256i)sums) & (unsigned)_mm256_cmple_epi32_mask((__m256i)sums, (__m256i)to);
+    return (uint64_t)(_mm256_cmple_epi32_mask((__m256i)low, (__m256i)sums) & _mm256_cmple_epi32_mask((__m256i)sums, (__m256i)high));
 #elif defined __AVX2__ && !defined SC_PORTABLE
-    return (unsigned)_mm256_movemask_ps((__m256)((sums >= from) & (sums <= to)));
+    return (uint64_t)(unsigned)_mm256_movemask_ps((__m256)((sums >= low) & (sums <= high)));
 #else
-    unsigned bits = 0;
-    signs_s8 is = (sums >= from) & (sums <= to);
-    for (int i = 0; i < SIGNS_BLOCK; i++) bits |= (unsigned)(is[i] & 1) << i;
+    uint64_t bits = 0;
+    signs_s8 is = (sums >= low) & (sums <= high);
+    for (int i = 0; i < SIGNS_BLOCK; i++) bits |= (uint64_t)(is[i] & 1) << i;
     return bits;
 #endif
+}
+
+/* Set the bits of the signs of some pixels, whose words begin at `at`, and the filters of a block. starts: from the block on. */
+SC_INLINE void signs_store_block(const signs_product *p, int rows, int64_t at, int64_t block, const int32_t *const *start,
+                                 const signs_counts *counts, int from, bool zeros) {
+    int64_t wide = p->blocks * SIGNS_BLOCK;
+    const signs_s8 *limits = (const signs_s8 *)(const void *)(p->limits + block * SIGNS_BLOCK);
+    signs_s8 low = limits[0], high = limits[wide / SIGNS_BLOCK], first = low, last = high;
+    if (zeros) first = limits[2 * wide / SIGNS_BLOCK], last = limits[3 * wide / SIGNS_BLOCK];
+    int shift = (int)(block * SIGNS_BLOCK % SIGNS_WORD);
+    at += block * SIGNS_BLOCK / SIGNS_WORD;
+    for (int r = 0; r < rows; r++, at += p->out_words) {
+        signs_s8 sums = signs_sums(start[r] + from, counts->of[r] + from);
+        p->bits[at] |= signs_between(sums, low, high) << shift;
+        if (zeros) p->present[at] |= (255 & ~signs_between(sums, first, last)) << shift;
+    }
+}
+
+/* Do the same where a table has the signs of all sums. */
+static void signs_store_table(const signs_product *p, int rows, int64_t at, int64_t block, const int32_t *const *start,
+                              const signs_counts *counts, int from) {
+    int64_t wide = p->blocks * SIGNS_BLOCK;
+    const int32_t *table = p->limits + block * SIGNS_BLOCK + p->limit_rows / 2 * wide;
+    at += block * SIGNS_BLOCK / SIGNS_WORD;
+    for (int r = 0; r < rows; r++, at += p->out_words) {
+        signs_s8 sums = signs_sums(start[r] + from, counts->of[r] + from);
+        for (int i = 0; i < SIGNS_BLOCK; i++) {
+            int shift = (int)(block * SIGNS_BLOCK % SIGNS_WORD) + i;
+            int32_t sign = table[sums[i] * wide + i];
+            p->bits[at] |= (uint64_t)(sign < 0) << shift;
+            if (p->present) p->present[at] |= (uint64_t)(sign != 0) << shift;
+        }
+    }
 }
 
 /* Set the bits of the signs of some pixels, from q on, and the filters of some blocks, from `block` on. */
 static void signs_store_bits(const signs_product *p, int rows, int64_t q, int64_t block, int blocks, const int32_t *const *start,
                              const signs_counts *counts) {
-    int64_t wide = p->blocks * SIGNS_BLOCK;
-    for (int b = 0; b < blocks; b++) {
-        const int32_t *limits = p->limits + (block + b) * SIGNS_BLOCK;
-        int shift = (int)((block + b) * SIGNS_BLOCK % SIGNS_WORD);
-        for (int r = 0; r < rows; r++) {
-            int64_t at = (q + r) * p->out_words + (block + b) * SIGNS_BLOCK / SIGNS_WORD;
-            signs_s8 sums = signs_sums(start[r] + b * SIGNS_BLOCK, counts->of[r] + b * SIGNS_BLOCK);
-            uint64_t negative = 0, present = 0;
-            if (p->limit_rows == SIGNS_LIMITS) {
-                negative = signs_between(sums, limits, limits + wide);
-                if (p->present) present = 255 & ~signs_between(sums, limits + 2 * wide, limits + 3 * wide);
-            } else
-                for (int i = 0; i < SIGNS_BLOCK; i++) {
-                    int32_t sign = limits[(sums[i] + p->limit_rows / 2) * wide + i];
-                    negative |= (uint64_t)(sign < 0) << i;
-                    present |= (uint64_t)(sign != 0) << i;
-                }
-            p->bits[at] |= negative << shift;
-            if (p->present) p->present[at] |= present << shift;
-        }
-    }
+    for (int b = 0; b < blocks; b++)
+        if (p->limit_rows != SIGNS_LIMITS)
+            signs_store_table(p, rows, q * p->out_words, block + b, start, counts, b * SIGNS_BLOCK);
+        else if (p->present) signs_store_block(p, rows, q * p->out_words, block + b, start, counts, b * SIGNS_BLOCK, true);
+        else signs_store_block(p, rows, q * p->out_words, block + b, start, counts, b * SIGNS_BLOCK, false);
 }
 
 /* ---- products ---- */
