@@ -261,11 +261,26 @@ def isin(
     return torch.logical_not(found) if invert else found
 
 
+def _binary_search(line: Tensor, value: Tensor | float, right: bool) -> Tensor:
+    """Return where ATen's binary search for each value ends, which depends on its steps if `line` has NaN or is not sorted."""
+    low = torch.zeros(value.shape if isinstance(value, Tensor) else (), dtype=torch.int64)
+    high = torch.full_like(low, line.size(-1))
+    left = line.size(-1)  # the most elements between low and high
+    while left > 0:
+        middle = (low + high) >> 1
+        at = torch.clamp(middle, max=line.size(-1) - 1)
+        found = line[at] if line.dim() == 1 else torch.gather(line, -1, at)
+        reached = found > value if right else found >= value
+        searches = low < high
+        high = torch.where(searches & reached, middle, high)
+        low = torch.where(searches & torch.logical_not(reached), middle + 1, low)
+        left = left // 2
+    return low
+
+
 @decomposes("torch.bucketize")
 def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    value = input.unsqueeze(-1) if isinstance(input, Tensor) else input
-    below = torch.logical_not(boundaries > value if right else boundaries >= value)  # NaN is larger than all numbers
-    return torch.sum(below, -1).to(torch.int32 if out_int32 else torch.int64)
+    return _binary_search(boundaries, input, right).to(torch.int32 if out_int32 else torch.int64)
 
 
 @decomposes("torch.searchsorted")
@@ -274,11 +289,7 @@ def searchsorted(
     side: str | None = None, sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     line = sorted_sequence if sorter is None else torch.gather(sorted_sequence, -1, sorter)
-    value = input.unsqueeze(-1) if isinstance(input, Tensor) else input
-    if line.dim() > 1:
-        line = line.unsqueeze(-2)
-    below = torch.logical_not(line > value if right or side == "right" else line >= value)
-    return torch.sum(below, -1).to(torch.int32 if out_int32 else torch.int64)
+    return _binary_search(line, input, right or side == "right").to(torch.int32 if out_int32 else torch.int64)
 
 
 @decomposes("torch._convert_indices_from_coo_to_csr")
