@@ -26,6 +26,8 @@ def argument(value: Any, form: str, kind: Any, name: str = "") -> Any:
     if value is None or isinstance(value, list) and kind is not None and kind.kind != "tensor":
         inner = kind.element if kind is not None and kind.kind in ("sequence", "optional") else kind
         return None if value is None else [argument(item, "tensor", inner, name) for item in value]
+    if isinstance(value, Mapping):
+        return dict(value)
     while kind is not None and kind.kind != "tensor":
         kind = kind.element
     array = checked_array(value, kind, name)
@@ -59,6 +61,8 @@ def result(value: Any, kind: Any) -> Any:
 
     if isinstance(value, list) and kind is not None and kind.kind in ("sequence", "optional"):
         return [result(item, kind.element) for item in value]
+    if isinstance(value, dict):
+        return value
     while kind is not None and kind.kind != "tensor":
         kind = kind.element
     if not isinstance(value, torch.Tensor):
