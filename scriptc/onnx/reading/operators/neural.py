@@ -50,13 +50,38 @@ def deform_conv(op: Operation) -> Any:
     return f"ox.deform_conv({values}, {strides}, {dilations}, {pads}, {rest})"
 
 
+def even_window(op: Operation, dilated: bool) -> tuple[int, str] | None:
+    """Return the number of spatial dims, and the kernel, strides and pads of a pool as torch takes them.
+
+    None if torch has no such pool: pads differ at the two ends or are larger than half a window, or the dtype is rare.
+    """
+    kernel = op.need("kernel_shape")
+    rank = len(kernel)
+    pads, auto = op.attr("pads") or [0] * (2 * rank), op.attr("auto_pad", "NOTSET")
+    dilations = op.attr("dilations") or [1] * rank
+    if auto == "VALID":
+        pads = [0] * (2 * rank)
+    if auto not in ("NOTSET", "VALID") or not 1 <= rank <= 3 or op.dtype(0) not in ("float32", "float64"):
+        return None
+    if pads[:rank] != pads[rank:] or any(2 * p > k for p, k in zip(pads, kernel, strict=False)) or not op.rank(0):
+        return None
+    if not dilated and dilations != [1] * rank:
+        return None
+    return rank, f"{op[0]}, {kernel}, {op.attr('strides') or [1] * rank}, {pads[:rank]}"
+
+
 @operator("MaxPool")
 def max_pool(op: Operation) -> Any:
     kernel = op.need("kernel_shape")
-    reach = [d * (k - 1) for d, k in zip(op.attr("dilations") or [1] * len(kernel), kernel, strict=True)]
+    dilations, ceil = op.attr("dilations") or [1] * len(kernel), bool(op.attr("ceil_mode", 0))
+    reach = [d * (k - 1) for d, k in zip(dilations, kernel, strict=True)]
     if any(pad > most for pad, most in zip(op.attr("pads") or [], reach * 2, strict=False)):
         raise op.unsupported("a window of pads alone has no maximum")
-    rest = f"{kernel}, {window(op, len(kernel))}, {bool(op.attr('ceil_mode', 0))}"
+    even = even_window(op, True)
+    if op.outputs == 1 and even is not None:
+        rest = f", {dilations}, {ceil}" if ceil or dilations != [1] * even[0] else ""
+        return f"F.max_pool{even[0]}d({even[1]}{rest})"
+    rest = f"{kernel}, {window(op, len(kernel))}, {ceil}"
     if op.outputs > 1:
         return f"ox.max_pool_indices({op[0]}, {rest}, {op.attr('storage_order', 0)})"
     return f"ox.max_pool({op[0]}, {rest})"
@@ -64,8 +89,10 @@ def max_pool(op: Operation) -> Any:
 
 @operator("AveragePool")
 def average_pool(op: Operation) -> Any:
-    kernel = op.need("kernel_shape")
+    kernel, even = op.need("kernel_shape"), even_window(op, False)
     rest = f"{bool(op.attr('ceil_mode', 0))}, {bool(op.attr('count_include_pad', 0))}"
+    if even is not None:
+        return f"F.avg_pool{even[0]}d({even[1]}, {rest})"
     return f"ox.average_pool({op[0]}, {kernel}, {window(op, len(kernel))}, {rest})"
 
 
@@ -168,40 +195,6 @@ def dropout(op: Operation) -> Any:
     ratio = op.float_text(1) if op.has(1) else "0.5"
     name = "dropout" if op.outputs == 1 else "dropout_mask"
     return f"ox.{name}({op[0]}, {ratio}, {op.bool_text(2)})"
-
-
-@operator("Resize", since=11, ints=(3,))
-def resize(op: Operation) -> Any:
-    mode, how = op.attr("mode", "nearest"), op.attr("coordinate_transformation_mode", "half_pixel")
-    sizes = op.ints(3) if op.has(3) else "None"
-    scales = "None"
-    if op.has(2) and (op.known(2) is None or op.known(2).size):
-        known = op.known(2)
-        scales = str([float(str(s)) for s in known.reshape(-1)]) if known is not None else f"{op[2]}.tolist()"
-        if known is None and (op.dims(2) or (None,))[0] is not None:
-            scales = f"[{', '.join(f'float({op[2]}[{i}])' for i in range(op.dims(2)[0]))}]"  # type: ignore[index, arg-type]
-    roi = op[1] if how == "tf_crop_and_resize" else "None"
-    axes = op.attr("axes")
-    options = f'"{mode}", "{how}", "{op.attr("nearest_mode", "round_prefer_floor")}", {op.attr("cubic_coeff_a", -0.75)!r}'
-    more = f'{bool(op.attr("exclude_outside", 0))}, {bool(op.attr("antialias", 0))}, {op.attr("extrapolation_value", 0.0)!r}'
-    policy = op.attr("keep_aspect_ratio_policy", "stretch")
-    return f'ox.resize({op[0]}, {roi}, {scales}, {sizes}, {axes}, {options}, {more}, "{policy}")'
-
-
-@operator("Resize", "Upsample", until=10)
-def upsample(op: Operation) -> Any:
-    scales = op.attr("scales")
-    if scales is None and op.has(1):
-        known, dims = op.known(1), op.dims(1)
-        if known is not None:
-            scales = [float(str(s)) for s in known.reshape(-1)]
-        elif dims and dims[0] is not None:
-            scales = f"[{', '.join(f'float({op[1]}[{i}])' for i in range(dims[0]))}]"
-        else:
-            scales = f"{op[1]}.tolist()"
-    mode = {"bilinear": "linear"}.get(op.attr("mode", "nearest"), op.attr("mode", "nearest"))
-    options = f'"{mode}", "asymmetric", "floor", -0.75, False, False, 0.0, "stretch"'
-    return f"ox.resize({op[0]}, None, {scales}, None, None, {options})"
 
 
 @operator("GridSample")
