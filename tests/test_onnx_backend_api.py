@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import unittest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ FOLDERS = {
 
 
 def runner_of(monkeypatch: pytest.MonkeyPatch, names: set[str] | None, **options: Any) -> Any:
-    """Return ONNX's own runner with scriptc as the backend, which calls `prepare` with `options`.
+    """Return ONNX's own runner with scriptc as the backend, which calls `prepare` with `options`, but for whole nets.
 
     names: of the tests to load; None for all. Loading all tests makes the data of all, which takes some seconds.
     """
@@ -62,7 +63,7 @@ def runner_of(monkeypatch: pytest.MonkeyPatch, names: set[str] | None, **options
     cases = {kind: node._NodeTestCases if kind == "node" and names is not None else load(kind=kind) for kind in kinds}
     wanted = {k: [case for case in rows if names is None or case.name in names] for k, rows in cases.items()}
     monkeypatch.setattr(runner, "load_model_tests", lambda kind: wanted[kind])
-    every = {case.name: options for rows in wanted.values() for case in rows}
+    every = {case.name: {} if kind == "real" else options for kind, rows in wanted.items() for case in rows}
     return runner.Runner(scriptc.onnx.backend, __name__, every)
 
 
@@ -137,9 +138,10 @@ def test_a_node_runs_with_its_version_of_the_operators() -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_onnx_drives_the_backend_with_all_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that fail are those that docs/guide/onnx.md names."""
+def test_onnx_drives_the_backend_with_all_tests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """docs/guide/onnx.md lists the tests that fail."""
+    monkeypatch.setenv("ONNX_HOME", str(tmp_path))  # the runner writes data of whole nets there
     tests = cpu_tests(runner_of(monkeypatch, None, optimize=0))
     errors = run_together([test.debug for test in tests.values()])
     failed = [name for name, error in zip(tests, errors, strict=True) if error is not None]
-    assert len(failed) < 200, failed
+    assert len(tests) > 2000 and len(failed) < 150, failed

@@ -1,4 +1,4 @@
-"""Pools and resizing in ONNX models: calls of torch where they compute the same, and ONNX Runtime beside them."""
+"""Pools, resizing and images in ONNX models: calls of torch where they compute the same, and ONNX Runtime beside them."""
 
 from __future__ import annotations
 
@@ -78,6 +78,17 @@ def test_interpolation_of_torch_is_that_of_onnx() -> None:
         called += "F.interpolate" in read(model).source
         torch.testing.assert_close(scriptc.from_onnx(model)(x), expected, rtol=1e-5, atol=1e-5, msg=f"{options} {scale}")
     assert called >= 12
+
+
+def test_images_are_decoded_in_eager_alone() -> None:
+    pytest.importorskip("PIL")
+    text = """<ir_version: 9, opset_import: ["" : 20]>
+    m (uint8[n] x) => (uint8[h, w, c] y) { y = ImageDecoder<pixel_format = "BGR">(x) }"""
+    module = scriptc.from_onnx(onnx.parser.parse_model(text))
+    x = torch.tensor(list(b"P6 2 1 255\n" + bytes([1, 2, 3, 4, 5, 6])), dtype=torch.uint8)
+    assert module(x).tolist() == [[[3, 2, 1], [6, 5, 4]]]
+    with pytest.raises(scriptc.CompileError, match=r"images.py:\d+"):
+        scriptc.compile(module, optimize=0)(x)
 
 
 @pytest.mark.slow

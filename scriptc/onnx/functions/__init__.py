@@ -29,6 +29,7 @@ from scriptc.onnx.functions.encoders import looked_up as looked_up
 from scriptc.onnx.functions.encoders import normalized as normalized
 from scriptc.onnx.functions.encoders import one_hot_categories as one_hot_categories
 from scriptc.onnx.functions.images import affine_grid as affine_grid
+from scriptc.onnx.functions.images import decode_image as decode_image
 from scriptc.onnx.functions.images import lrn as lrn
 from scriptc.onnx.functions.images import max_roi_pool as max_roi_pool
 from scriptc.onnx.functions.images import non_max_suppression as non_max_suppression

@@ -248,3 +248,12 @@ def max_roi_pool(x: Tensor, rois: Tensor, shape, scale: float) -> Tensor:
             made.append(torch.amax(torch.where(mask, parts, torch.full_like(parts, -float("inf"))), axis + 2))
         parts = torch.stack(made, axis + 2)
     return torch.where(torch.isneginf(parts), torch.zeros_like(parts), parts)
+def decode_image(data: Tensor, pixels: str) -> Tensor:
+    """Decode the bytes of an image file by PIL, which compiled code lacks."""
+    import io
+
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(bytes(data.tolist()))).convert("L" if pixels == "Grayscale" else "RGB")
+    made = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8).reshape(image.height, image.width, -1)
+    return torch.flip(made, (2,)) if pixels == "BGR" else made

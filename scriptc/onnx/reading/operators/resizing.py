@@ -1,4 +1,4 @@
-"""Resize and Upsample."""
+"""Resize, Upsample and ImageDecoder."""
 
 from __future__ import annotations
 
@@ -85,3 +85,11 @@ def upsample(op: Operation) -> Any:
     mode = {"bilinear": "linear"}.get(op.attr("mode", "nearest"), op.attr("mode", "nearest"))
     options = f'"{mode}", "asymmetric", "floor", -0.75, False, False, 0.0, "stretch"'
     return f"ox.resize({op[0]}, None, {scales}, None, None, {options})"
+
+
+@operator("ImageDecoder")
+def image_decoder(op: Operation) -> Any:
+    pixels = op.attr("pixel_format", "RGB")
+    if pixels not in ("RGB", "BGR", "Grayscale"):
+        raise op.unsupported(f"its pixel_format is {pixels!r}")
+    return f'ox.decode_image({op[0]}, "{pixels}")'
