@@ -255,6 +255,18 @@ def test_rows_are_normalised(dtype: torch.dtype) -> None:
     agree(lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m), *torch.randn(3, 1, 2, 4, dtype=dtype), mask)
 
 
+def integers(x):
+    return x.to(torch.int32), x.to(torch.int64), x.to(torch.int16), x.to(torch.int8), torch.clamp(x, 0, 255).to(torch.uint8)
+
+
+@pytest.mark.compiled_together
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64))
+def test_floats_become_integers(dtype: torch.dtype) -> None:
+    """Also floats that do not fit, and more of them than a vector has."""
+    some = [0.5, -0.5, 254.9, 256, -129, 2.0**31 - 129, 2.0**31, -(2.0**31), -(2.0**31) - 257, 2.0**62, 2.0**63, -(2.0**63)]
+    agree(integers, torch.tensor([*some, 1e38, -1e38, float("inf"), -float("inf"), float("nan")] * 9, dtype=dtype))
+
+
 def resized(x):
     return (
         F.interpolate(x, scale_factor=(1.7, 0.6), mode="bilinear"), F.interpolate(x, scale_factor=3),
