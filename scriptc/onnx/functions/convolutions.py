@@ -26,12 +26,17 @@ def padded(x: Tensor, kernel, strides, dilations, pads, auto_pad: str) -> Tensor
 
 
 def conv(x: Tensor, w: Tensor, bias, strides, dilations, pads, auto_pad: str, groups: int) -> Tensor:
-    x = padded(x, w.shape[2:], strides, dilations, pads, auto_pad)
-    if x.dim() == 3:
-        return F.conv1d(x, w, bias, strides, 0, dilations, groups)
-    if x.dim() == 4:
-        return F.conv2d(x, w, bias, strides, 0, dilations, groups)
-    return F.conv3d(x, w, bias, strides, 0, dilations, groups)
+    rank = x.dim() - 2
+    both = [0] * rank  # pads that are equal at both ends
+    if auto_pad == "NOTSET" and pads[:rank] == pads[rank:]:
+        both = pads[:rank]
+    elif auto_pad != "VALID":
+        x = padded(x, w.shape[2:], strides, dilations, pads, auto_pad)
+    if rank == 1:
+        return F.conv1d(x, w, bias, strides, both, dilations, groups)
+    if rank == 2:
+        return F.conv2d(x, w, bias, strides, both, dilations, groups)
+    return F.conv3d(x, w, bias, strides, both, dilations, groups)
 
 
 def conv_transpose(x: Tensor, w: Tensor, bias, strides, dilations, pads, auto_pad: str, groups: int, extra, shape) -> Tensor:

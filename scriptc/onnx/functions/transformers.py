@@ -22,8 +22,7 @@ def embed_layer_norm(
 
 def unpacked(x: Tensor, bits: int) -> Tensor:
     """Return the numbers of `bits` bits in bytes, the lowest bits first, in place of the last dim."""
-    shifts = torch.arange(0, 8, bits, dtype=torch.int32)
-    return ((x.to(torch.int32).unsqueeze(-1) >> shifts) & (2**bits - 1)).flatten(-2)
+    return torch.cat([((x >> shift) & (2**bits - 1)).unsqueeze(-1) for shift in range(0, 8, bits)], -1).flatten(-2)
 
 
 def dequantized_blocks(w: Tensor, scales: Tensor, zeros, bits: int, block: int, size: int) -> Tensor:
