@@ -21,53 +21,7 @@ def linear(c: Call) -> str:
     return c("Add", made, c[2]) if c[2] else made
 
 
-def _image(c: Call) -> tuple[str, bool]:
-    """Return the image with a batch dim, and whether the dim was added."""
-    if c.rank() == 4:
-        return c[0], False
-    return c("Unsqueeze", c[0], c.graph.ints(0)), True
-
-
-def _without_batch(c: Call, made: str, added: bool) -> str:
-    return c("Squeeze", made, c.graph.ints(0)) if added else made
-
-
-@row("conv2d")
-def conv2d(c: Call) -> str:
-    x, added = _image(c)
-    made = c(
-        "Conv", *filter(None, (x, c[1], c[2])), strides=list(c.attr("stride")), pads=list(c.attr("padding")) * 2,
-        dilations=list(c.attr("dilation")), group=c.const(3),
-    )  # fmt: skip
-    return _without_batch(c, made, added)
-
-
-@row("max_pool2d")
-def max_pool2d(c: Call) -> str:
-    if c.attr("ceil_mode"):
-        raise Unsupported("pooling with ceil_mode has no exact ONNX form", "pad the image and leave ceil_mode out")
-    x, added = _image(c)
-    made = c(
-        "MaxPool", x, kernel_shape=list(c.attr("kernel_size")), strides=list(c.attr("stride")),
-        pads=list(c.attr("padding")) * 2, dilations=list(c.attr("dilation")),
-    )  # fmt: skip
-    return _without_batch(c, made, added)
-
-
-@row("avg_pool2d")
-def avg_pool2d(c: Call) -> str:
-    if c.attr("ceil_mode") or c.attr("divisor_override") is not None:
-        raise Unsupported("this pooling has no exact ONNX form", "leave ceil_mode and divisor_override out")
-    x, added = _image(c)
-    made = c(
-        "AveragePool", x, kernel_shape=list(c.attr("kernel_size")), strides=list(c.attr("stride")),
-        pads=list(c.attr("padding")) * 2, count_include_pad=int(c.attr("count_include_pad")),
-    )  # fmt: skip
-    return _without_batch(c, made, added)
-
-
 @row("softmax", "safe_softmax", "log_softmax")
-@row("softmax", "log_softmax")
 def softmax(c: Call) -> str:
     x, dim = c.in_dtype(0, c.dtype), c.attr("dim")
     if not c.rank():
@@ -76,7 +30,7 @@ def softmax(c: Call) -> str:
     if c.op.name != "safe_softmax":
         return made
     kept = c.graph.cast(c("Not", c("Equal", x, c.graph.constant(float("-inf"), c.dtype))), "i32")
-    some = c.graph.cast(c("ReduceSum", kept, c.graph.ints(dim), keepdims=1), "bool")
+    some = c.graph.cast(c.graph.reduce("ReduceSum", kept, [dim], keepdims=1), "bool")
     return c("Where", some, made, c.graph.constant(0, c.dtype))
 
 

@@ -77,6 +77,7 @@ def row(*names: str) -> Callable[[Row], Row]:
     """Make a function the row of these ops."""
 
     def add(function: Row) -> Row:
+        assert not ROWS.keys() & set(names), f"{names} have rows already"
         ROWS.update(dict.fromkeys(names, function))
         return function
 
