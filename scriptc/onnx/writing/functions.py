@@ -450,13 +450,16 @@ def _has_named_dims(t: Type) -> bool:
 
 
 def _follows(value: Value, target: Value) -> bool:
-    """Return whether a value is computed from a tensor by elementwise ops of this one tensor, so that it has its sizes."""
-    while value is not target:
-        op = value.op
-        if op is None or not op.has("ELEMENTWISE") or sum(isinstance(v.type, TensorType) for v in op.operands) != 1:
-            return False
-        value = next(v for v in op.operands if isinstance(v.type, TensorType))
-    return True
+    """Return whether elementwise ops compute a value from a tensor: it broadcasts into the tensor only if it has its sizes."""
+    pending, seen = [value], {value}
+    for v in pending:  # the list grows
+        if v is target:
+            return True
+        if v.op is not None and v.op.has("ELEMENTWISE"):
+            further = [operand for operand in v.op.operands if operand not in seen]
+            pending += further
+            seen.update(further)
+    return False
 
 
 def _raises(op: Op) -> bool:

@@ -26,6 +26,7 @@ _CAST: dict[int, Any] = {
     TensorProto.INT64: numpy.dtype("int64"), TensorProto.INT32: numpy.dtype("int32"), TensorProto.FLOAT: numpy.dtype("float32"),
     TensorProto.DOUBLE: numpy.dtype("float64"), TensorProto.BOOL: numpy.dtype("bool"),
 }  # fmt: skip
+_CLIPPED = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.INT32)
 _MOST = 1 << 16  # elements of a constant that is computed
 
 
@@ -58,12 +59,15 @@ class _Tidying:
     def merge(self, graph: GraphProto, outer: dict[tuple[Any, ...], list[str]]) -> None:
         """Compute and merge nodes. outer: the results of nodes of enclosing graphs, by what the nodes compute."""
         found = dict(outer)
+        makers: dict[str, NodeProto] = {}
         results = {output.name for output in graph.output}
         nodes = []
         for node in graph.node:
             for i, name in enumerate(node.input):
                 if name in self.renamed:
                     node.input[i] = self.renamed[name]
+            self.clip(node, makers)
+            makers.update(dict.fromkeys(node.output, node))
             nested = [a.g for a in node.attribute if a.type == AttributeProto.GRAPH]
             for inner in nested:
                 self.merge(inner, found)
@@ -99,6 +103,18 @@ class _Tidying:
             makers[name] = maker
             for user in nodes:
                 _rename_inputs(user, made, name)
+
+    def clip(self, node: NodeProto, makers: dict[str, NodeProto]) -> None:
+        """Make the smaller of a number and the larger of a number and a tensor a `Clip`, which runtimes fuse."""
+        maker = makers.get(node.input[0]) if node.op_type == "Min" and len(node.input) == 2 else None
+        if maker is None or maker.op_type != "Max" or len(maker.input) != 2:
+            return
+        low, high = (self.constants.get(n.input[1]) for n in (maker, node))
+        if low is None or high is None or low.dims or high.dims or low.data_type not in _CLIPPED:
+            return
+        if numpy_helper.to_array(low) <= numpy_helper.to_array(high):
+            node.op_type = "Clip"
+            node.input[:] = [maker.input[0], maker.input[1], node.input[1]]
 
     def join(self, node: NodeProto) -> bool:
         """Replace a join of all parts of a tensor by the tensor; return whether the node is such a join."""
