@@ -16,6 +16,7 @@ BENCHMARKS = {
     "startup": "the first call in a fresh process, with an empty and with a warm cache",
     "generate": "generating token ids: eager, torch.compile, ONNX Runtime, and a package of scriptc called from C",
     "nets": "convolutional nets and transformers: eager, torch.compile, ONNX Runtime, OpenVINO, scriptc",
+    "onnx": "ONNX files compiled by scriptc beside ONNX Runtime; scriptc.to_onnx beside torch.onnx.export",
     "binary": "binarized layers: scriptc beside its float32, and beside intrinsics by hand",
     "dynamo": "torch.compile with the backend scriptc beside eager and inductor: results, graph breaks, times",
     "ops": "single operators on medium sizes: eager and scriptc",

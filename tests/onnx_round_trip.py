@@ -14,11 +14,10 @@ from typing import Any
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from onnx_programs import PROGRAMS, Program, differ, made, zoo  # noqa: E402
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import scriptc  # noqa: E402
+from benchmarks.onnx_programs import PROGRAMS, Program, differ, made, zoo  # noqa: E402
 
 
 def as_parameters(back: Any, args: tuple[Any, ...]) -> list[Any]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 import torch
-from onnx_programs import DECODERS, PROGRAMS, Program, differ, made, zoo
+
+from benchmarks.onnx_programs import DECODERS, PROGRAMS, Program, differ, made, zoo
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -137,6 +137,58 @@ class Translator(nn.Module):
         return torch.stack(out, 1)
 
 
+class LoopLSTM(nn.Module):
+    """An LSTM by hand over a list of steps, which stays a loop. It returns the last state."""
+
+    def __init__(self, size: int, hidden: int):
+        super().__init__()
+        self.hidden = hidden
+        self.x, self.h = nn.Linear(size, 4 * hidden), nn.Linear(hidden, 4 * hidden)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = torch.zeros(x.shape[1], self.hidden)
+        c = torch.zeros(x.shape[1], self.hidden)
+        for step in x.unbind(0):
+            i, f, g, o = (self.x(step) + self.h(h)).chunk(4, 1)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+        return h
+
+
+class Halvings(nn.Module):
+    """A loop whose end depends on the data."""
+
+    def forward(self, x: Tensor) -> tuple[Tensor, int]:
+        n = 0
+        while x.abs().sum() > 1:
+            x = x / 2
+            n += 1
+        return x, n
+
+
+class Branches(nn.Module):
+    """A branch on data, and a loop with an early return."""
+
+    def forward(self, x: Tensor, flag: int) -> Tensor:
+        if x.sum() > 0:
+            return x * 2
+        for i in range(flag):
+            if i == 2:
+                return x - i
+        return x + flag
+
+
+class Buffer(nn.Module):
+    """Writes into rows of a buffer."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        out = torch.zeros(x.shape[0], 3)
+        for t in range(x.shape[0]):
+            out[t] = x[t] * 2
+            out[t, 1] += 1
+        return out
+
+
 @dataclass
 class Program:
     """A model and its calls. The first call is exported."""
@@ -196,6 +248,12 @@ def _list_of_steps() -> tuple[Any, list[tuple[Any, ...]]]:
 DECODERS = [Program("decoder with a cache", _decoder), Program("greedy decoding", _generate), Program("beam search", _beam),
             Program("translator", _translator)]  # fmt: skip
 PROGRAMS = [*DECODERS, *_layers(), Program("transformer layer", _transformer), Program("RNN over a list", _list_of_steps)]
+WRITTEN = [
+    Program("LSTM by hand", lambda: (LoopLSTM(5, 6), [(torch.randn(n, b, 5),) for n, b in ((4, 3), (1, 1), (9, 2))])),
+    Program("while on data", lambda: (Halvings(), [(torch.full((n, 2), 3.0),) for n in (2, 5, 0)])),
+    Program("branches on data", lambda: (Branches(), [(torch.ones(3), 4), (-torch.ones(4), 5), (-torch.ones(3), 1)])),
+    Program("writes into a buffer", lambda: (Buffer(), [(torch.randn(n, 3),) for n in (4, 1, 7)])),
+]  # fmt: skip
 
 
 def zoo() -> Iterator[Program]:
