@@ -265,6 +265,25 @@ def test_graphs_are_tidy() -> None:
     assert [n.op_type for n in onnx_model(image, torch.randn(1, 3, 8, 8)).graph.node] == ["Conv", "Mul", "Add", "Relu"]
 
 
+class Counted(nn.Module):
+    """Count calls in an attribute, and branch on it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range(self.calls):
+            x = x + 1
+        self.calls += 1
+        return x
+
+
+def test_state_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(scriptc.CompileError, match="changes between calls"):
+        scriptc.to_onnx(Counted(), torch.ones(3), path=tmp_path / "no.onnx")
+
+
 def test_refusals_name_every_place(tmp_path: Path) -> None:
     def f(x: Tensor) -> Tensor:
         print(x.shape[0])

@@ -114,7 +114,11 @@ def _inputs(writer: FunctionWriter, entry: Entry, func: Func) -> list[onnx.Value
                 writer.refused.add(value)
             writer.env[value] = (name,)
     if outside := list(args):
-        writer.refused.update(outside)
+        for value in outside:  # stand-ins, so that the places behind are found, too
+            try:
+                writer.env[value] = tuple(map(writer.placeholder, leaf_types(value.type)))
+            except Unsupported:
+                writer.refused.add(value)
         message = "a value outside that changes between calls has no ONNX form"
         writer.diagnostics.append(Diagnostic(func.loc, message, "take it as an argument and return it"))
     return made
