@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import copy
 import inspect
-import io
 import logging
 import math
 import os
+import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +156,7 @@ def _writing(options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
                 model, calls = made(program)
                 file = Path(folder) / f"{len(cells)}.onnx"
                 try:
-                    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+                    with _quiet():
                         _in_time(lambda e=export, m=model, c=calls, f=file: e(m, copy.deepcopy(c[0]), f))  # type: ignore[misc]
                         session = onnx_session(file, 1)
                 except Exception:  # an exporter, or the runtime that checks its model, may raise anything
@@ -221,6 +221,25 @@ def _module(model: Any) -> Any:
             return model(*args)
 
     return Called()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop what is written to the standard streams, also by C++ code of exporters."""
+    kept = [os.dup(1), os.dup(2)]
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    sys.stdout.flush()
+    try:
+        for stream in (1, 2):
+            os.dup2(nothing, stream)
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for stream, own in zip((1, 2), kept, strict=True):
+            os.dup2(own, stream)
+            os.close(own)
+        os.close(nothing)
 
 
 def _in_time(call: Callable[[], None]) -> None:
