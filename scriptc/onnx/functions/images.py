@@ -248,6 +248,8 @@ def max_roi_pool(x: Tensor, rois: Tensor, shape, scale: float) -> Tensor:
             made.append(torch.amax(torch.where(mask, parts, torch.full_like(parts, -float("inf"))), axis + 2))
         parts = torch.stack(made, axis + 2)
     return torch.where(torch.isneginf(parts), torch.zeros_like(parts), parts)
+
+
 def decode_image(data: Tensor, pixels: str) -> Tensor:
     """Decode the bytes of an image file by PIL, which compiled code lacks."""
     import io
