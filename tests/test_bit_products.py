@@ -226,7 +226,8 @@ class Net(nn.Module):
         self.last = Layer(64 * 16, 300)
 
     def forward(self, x: Tensor) -> Tensor:
-        image = self.norm(F.conv2d(BinarySign.apply(x), BinarySign.apply(self.filters), padding=1))
+        levels = torch.arange(64).view(64, 1, 1) / 64
+        image = self.norm(F.conv2d(torch.where(x > levels, 1.0, -1.0), BinarySign.apply(self.filters), padding=1))
         return self.last(image.flatten(1))
 
 

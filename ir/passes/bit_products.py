@@ -134,11 +134,11 @@ class _Products:
         kernel = b.op("signs.filters", [right[0]], loc, proved=True).result
         made_of = [*source.ops, *([x.op] if left[1] and x.op is not None else [])]
         numbers = all(map(_keeps_order, made_of))
+        order = b.op("suggests_channels_last", [weight], loc).result
         if made_of and len(left[1]) < 2 and (numbers or len(made_of) == 1):
-            order = b.op("suggests_channels_last", [weight], loc).result
             order = b.op("signs.order", [source.tensor, order], loc, numbers=numbers).result
         else:
-            order = b.op("suggests_channels_last", [x, weight], loc).result
+            order = b.op("bool.or_", [b.op("suggests_channels_last", [x], loc).result, order], loc).result
         made = b.op("signs.conv2d", [packed, kernel, order], loc, weight=sizes, names=[op.result.name], **windows).result
         made.type = op.result.type
         self._finish(op, b, made, [*left[1], *right[1]], bias, (sizes[0], 1, 1))

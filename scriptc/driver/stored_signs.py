@@ -70,7 +70,7 @@ class StoredSigns:
 
     def _decide_order(self, op: Op, module: Module, frozen: FrozenWeights) -> None:
         """Replace the question for the order of a binary weight by its answer."""
-        of_signs = any(user.name in ("signs.order", "signs.conv2d") for user in op.result.users())
+        of_signs = any(user.name in ("signs.order", "bool.or_") for user in op.result.users())
         if of_signs and all(map(frozen.is_computed_from_weights, op.operands)):
             order = any(self._suggests(weight, module) for weight in op.operands)
             op.replace_with([Builder.before(op).const(order, op.loc)])
