@@ -100,11 +100,16 @@ def references() -> Mapping[str, Callable[..., Any]]:
         negative, zero = (sums >= limits[0]) & (sums <= limits[1]), (sums >= limits[2]) & (sums <= limits[3])
         return 1.0 - 2 * negative.float() - zero.float()
 
+    def bits_by(sums: Any, limits: Any) -> Any:
+        of = limits[:, : sums.shape[-1]]
+        zeros = (of[2] <= of[3]).any() if len(of) == 4 else (of == 0).any()
+        return trimmed(packed(signs_by(sums, limits)), zeros=bool(zeros))
+
     def linear_bits(x: Any, w: Any, limits: Any, weight: Any) -> Any:
-        return rows(signs_by(linear(x, w, weight), limits), 0, 0.0)
+        return bits_by(linear(x, w, weight), limits)
 
     def conv2d_bits(x: Any, w: Any, limits: Any, **how: Any) -> Any:
-        return rows(signs_by(conv2d(x, w, False, **how).permute(0, 2, 3, 1), limits), 0, 0.0)
+        return bits_by(conv2d(x, w, False, **how).permute(0, 2, 3, 1), limits)
 
     def check(x: Any, weight: Any, stride: Any, padding: Any, dilation: Any) -> None:
         torch.conv2d(torch.zeros(x.shape[1], weight[1], *x.shape[2:4]), torch.zeros(weight), None, stride, padding, dilation)

@@ -332,7 +332,8 @@ SC_KERNEL sc_tensor *sc_signs_thresholds(sc_ctx *cx, sc_tensor *x, int64_t how, 
         if (out && is_range)
             for (int64_t f = 0; f < wide; f++) {
                 int32_t *to = (int32_t *)out->data + f;
-                const signs_range none = {1, 0, 0}, all = {INT32_MIN, INT32_MAX, 1}; /* there are no filters behind the last */
+                const int32_t most = (int32_t)(sums / 2);
+                const signs_range none = {1, 0, 0}, all = {-most, most, 1}; /* there are no filters behind the last */
                 signs_range below = f < filters && negative[f].count ? negative[f] : none;
                 signs_range at = f >= filters ? all : zero[f].count ? zero[f] : none;
                 to[0] = below.first, to[wide] = below.last, to[2 * wide] = at.first, to[3 * wide] = at.last;
