@@ -72,15 +72,16 @@ def _files() -> Iterator[tuple[str, Callable[[], tuple[Any, Any]]]]:
     from benchmarks.onnx_programs import Decoder, LoopLSTM
     from examples.zoo import NETS
 
-    def sequence(make: Callable[[], nn.Module], steps: int, batch: int, size: int) -> Callable[[], tuple[Any, Any]]:
-        return lambda: (make().eval(), (torch.randn(steps, batch, size),))
+    def sequence(make: Callable[[], nn.Module], *sizes: tuple[int, ...]) -> Callable[[], tuple[Any, Any]]:
+        return lambda: (make().eval(), tuple(torch.randn(*size) for size in sizes))
 
     for steps, batch, size, hidden in ((10, 4, 16, 32), (100, 1, 64, 128), (100, 32, 256, 512)):
         sizes = f"{batch}, {size}, {hidden}, {steps}"
-        yield f"LSTM as a Loop, {sizes}", sequence(lambda s=size, h=hidden: LoopLSTM(s, h), steps, batch, size)  # type: ignore[misc]
+        shapes = (steps, batch, size), (batch, hidden), (batch, hidden)
+        yield f"LSTM as a Loop, {sizes}", sequence(lambda s=size, h=hidden: LoopLSTM(s, h), *shapes)  # type: ignore[misc]
         for layer in (nn.LSTM, nn.GRU, nn.RNN):
             make = lambda k=layer, s=size, h=hidden: k(s, h)  # noqa: E731
-            yield f"{layer.__name__}, {sizes}", sequence(make, steps, batch, size)
+            yield f"{layer.__name__}, {sizes}", sequence(make, shapes[0])
 
     def cached() -> tuple[Any, Any]:
         past = [torch.randn(1, 4, 64, 32) for _ in range(2)]

@@ -137,8 +137,8 @@ class Translator(nn.Module):
         return torch.stack(out, 1)
 
 
-class LoopLSTM(nn.Module):
-    """An LSTM by hand over a list of steps, which stays a loop. It returns the last state."""
+class HandLSTM(nn.Module):
+    """An LSTM by hand over the steps of a tensor. It returns the last state."""
 
     def __init__(self, size: int, hidden: int):
         super().__init__()
@@ -146,13 +146,21 @@ class LoopLSTM(nn.Module):
         self.x, self.h = nn.Linear(size, 4 * hidden), nn.Linear(hidden, 4 * hidden)
 
     def forward(self, x: Tensor) -> Tensor:
-        h = torch.zeros(x.shape[1], self.hidden)
-        c = torch.zeros(x.shape[1], self.hidden)
+        return self.steps(x, torch.zeros(x.shape[1], self.hidden), torch.zeros(x.shape[1], self.hidden))
+
+    def steps(self, x: Tensor, h: Tensor, c: Tensor) -> Tensor:
         for step in x.unbind(0):
             i, f, g, o = (self.x(step) + self.h(h)).chunk(4, 1)
             c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
             h = torch.sigmoid(o) * torch.tanh(c)
         return h
+
+
+class LoopLSTM(HandLSTM):
+    """The same from a given state, which may be of another batch size: it stays a loop."""
+
+    def forward(self, x: Tensor, h: Tensor, c: Tensor) -> Tensor:  # type: ignore[override]
+        return self.steps(x, h, c)
 
 
 class Halvings(nn.Module):
@@ -249,7 +257,9 @@ DECODERS = [Program("decoder with a cache", _decoder), Program("greedy decoding"
             Program("translator", _translator)]  # fmt: skip
 PROGRAMS = [*DECODERS, *_layers(), Program("transformer layer", _transformer), Program("RNN over a list", _list_of_steps)]
 WRITTEN = [
-    Program("LSTM by hand", lambda: (LoopLSTM(5, 6), [(torch.randn(n, b, 5),) for n, b in ((4, 3), (1, 1), (9, 2))])),
+    Program("LSTM by hand", lambda: (HandLSTM(5, 6), [(torch.randn(n, b, 5),) for n, b in ((4, 3), (1, 1), (9, 2))])),
+    Program("LSTM by hand, states given", lambda: (LoopLSTM(5, 6), [
+        (torch.randn(n, b, 5), torch.randn(b, 6), torch.randn(b, 6)) for n, b in ((4, 3), (1, 1), (9, 2))])),
     Program("while on data", lambda: (Halvings(), [(torch.full((n, 2), 3.0),) for n in (2, 5, 0)])),
     Program("branches on data", lambda: (Branches(), [(torch.ones(3), 4), (-torch.ones(4), 5), (-torch.ones(3), 1)])),
     Program("writes into a buffer", lambda: (Buffer(), [(torch.randn(n, 3),) for n in (4, 1, 7)])),

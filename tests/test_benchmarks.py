@@ -106,3 +106,13 @@ def test_ulp() -> None:
 @pytest.mark.parametrize("name", ["startup", "threads", "dynamo"])  # the others are run
 def test_help(name: str) -> None:
     assert name in bench(name, "--help")
+
+
+@pytest.mark.slow
+def test_onnx() -> None:
+    """Each part compares the results before it measures."""
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    out = bench("onnx", "--samples", "1", "--only", "while on data", "GRU, 4")
+    assert "ONNX Runtime / scriptc" in out
+    assert "scriptc.to_onnx: right" in out
