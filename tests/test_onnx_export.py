@@ -263,6 +263,11 @@ def test_opsets_and_external_data(tmp_path: Path) -> None:
 def test_graphs_are_tidy() -> None:
     image = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(inplace=True)).eval()
     assert [n.op_type for n in onnx_model(image, torch.randn(1, 3, 8, 8)).graph.node] == ["Conv", "Mul", "Add", "Relu"]
+    x = torch.randn(2, 3, 8, 8) * 4
+    for layer, op in ((nn.LeakyReLU(0.2), "LeakyRelu"), (nn.Hardswish(), "HardSwish"), (nn.Hardsigmoid(), "HardSigmoid")):
+        model = onnx_model(layer, x)
+        assert [n.op_type for n in model.graph.node] == [op]
+        assert not differs(run(session_of(model), [x])[0], layer(x))
 
 
 class Counted(nn.Module):

@@ -67,6 +67,7 @@ class _Tidying:
                 if name in self.renamed:
                     node.input[i] = self.renamed[name]
             self.clip(node, makers)
+            self.activate(node, makers)
             makers.update(dict.fromkeys(node.output, node))
             nested = [a.g for a in node.attribute if a.type == AttributeProto.GRAPH]
             for inner in nested:
@@ -116,6 +117,35 @@ class _Tidying:
             node.op_type = "Clip"
             node.input[:] = [maker.input[0], maker.input[1], node.input[1]]
 
+    def activate(self, node: NodeProto, makers: dict[str, NodeProto]) -> None:
+        """Make nodes of an activation one node, which runtimes fuse with a convolution."""
+        if node.op_type == "Where":
+            test, scaled = (makers.get(node.input[i]) for i in (0, 2))
+            x = node.input[1]
+            if test is None or scaled is None or (test.op_type, scaled.op_type) != ("Greater", "Mul"):
+                return
+            slope = self.number(scaled.input[1])
+            if list(test.input[:1]) == [x] == list(scaled.input[:1]) and self.number(test.input[1]) == 0 and slope is not None:
+                _become(node, "LeakyRelu", [x], alpha=slope)
+        elif node.op_type == "Div" and self.number(node.input[1]) == 6:
+            made = makers.get(node.input[0])
+            swish = made is not None and made.op_type == "Mul"
+            clip = makers.get(made.input[1]) if made is not None and swish else made
+            total = makers.get(clip.input[0]) if clip is not None and clip.op_type == "Clip" else None
+            if clip is None or total is None or made is None or total.op_type != "Add":
+                return
+            x = total.input[0]
+            if [self.number(n) for n in (total.input[1], *clip.input[1:])] != [3, 0, 6] or (swish and made.input[0] != x):
+                return
+            _become(node, *(("HardSwish", [x]) if swish else ("HardSigmoid", [x])), **({} if swish else {"alpha": 1 / 6}))
+
+    def number(self, name: str) -> float | None:
+        """Return a float32 constant without dims; None for other values."""
+        made = self.constants.get(name)
+        if made is None or made.dims or made.data_type != TensorProto.FLOAT:
+            return None
+        return float(numpy_helper.to_array(made))
+
     def join(self, node: NodeProto) -> bool:
         """Replace a join of all parts of a tensor by the tensor; return whether the node is such a join."""
         split = self.splits.get(node.input[0]) if node.input else None
@@ -164,6 +194,14 @@ class _Tidying:
         del graph.node[:]
         graph.node.extend(reversed(kept))
         return used
+
+
+def _become(node: NodeProto, op: str, inputs: list[str], **attributes: float) -> None:
+    """Make a node another one with the same results."""
+    node.op_type = op
+    node.input[:] = inputs
+    del node.attribute[:]
+    node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
 
 
 def _elements(tensor: TensorProto) -> int:
