@@ -49,3 +49,19 @@ def test_lists_of_strings_are_joined_gathered_and_measured() -> None:
     prepared = backend.prepare(onnx.parser.parse_model(text), optimize=0)
     y, z, sizes, count = prepared.run([[["a", "b"], ["c", "d"], ["e", "f"]], [5, 0]])
     assert y.shape == (6, 2) and z.tolist() == [["e", "f"], ["a", "b"]] and sizes.tolist() == [6, 2] and count == 12
+
+
+def test_strings_become_numbers_and_integers_strings() -> None:
+    text = """<ir_version: 10, opset_import: ["" : 21]>
+    m (string[n, 2] x, string[n] k) => (double[n, 2] y, int32[n] z, string[n] t) {
+      y = Cast<to = 11>(x)
+      z = Cast<to = 6>(k)
+      t = Cast<to = 8>(z)
+    }"""
+    from scriptc.onnx import backend
+
+    prepared = backend.prepare(onnx.parser.parse_model(text), optimize=0)
+    y, z, t = prepared.run([[["1.5", "-inf"], ["1e-3", "7"]], ["12", "-4"]])
+    assert y.tolist() == [[1.5, float("-inf")], [0.001, 7.0]] and z.tolist() == [12, -4] and t.tolist() == ["12", "-4"]
+    with pytest.raises(OnnxError, match="float32 have no fixed text"):
+        scriptc.from_onnx(model_of("Cast<to = 8>(x)", "float[n]", "string[n]"))

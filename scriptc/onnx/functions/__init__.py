@@ -85,6 +85,7 @@ from scriptc.onnx.functions.spectra import dft as dft
 from scriptc.onnx.functions.spectra import mel_weight_matrix as mel_weight_matrix
 from scriptc.onnx.functions.spectra import stft as stft
 from scriptc.onnx.functions.strings import concat_strings as concat_strings
+from scriptc.onnx.functions.strings import float_numbers as float_numbers
 from scriptc.onnx.functions.strings import full_match as full_match
 from scriptc.onnx.functions.strings import gather_strings as gather_strings
 from scriptc.onnx.functions.strings import n_gram_counts as n_gram_counts
@@ -96,6 +97,8 @@ from scriptc.onnx.functions.strings import strings_equal as strings_equal
 from scriptc.onnx.functions.strings import strings_of_numbers as strings_of_numbers
 from scriptc.onnx.functions.strings import strings_of_strings as strings_of_strings
 from scriptc.onnx.functions.strings import strings_shape as strings_shape
+from scriptc.onnx.functions.strings import to_strings as to_strings
+from scriptc.onnx.functions.strings import whole_numbers as whole_numbers
 from scriptc.onnx.functions.training import adagrad as adagrad
 from scriptc.onnx.functions.training import adam as adam
 from scriptc.onnx.functions.training import momentum as momentum

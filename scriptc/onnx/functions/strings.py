@@ -43,6 +43,33 @@ def _joined(a, b):
     return a + b
 
 
+def _whole(text):
+    return int(text)
+
+
+def _float(text):
+    return float(text)
+
+
+def whole_numbers(x, rank: int, dtype: torch.dtype) -> Tensor:
+    """Return strings as integers."""
+    return torch.tensor(_each(_whole, x, rank), dtype=dtype)
+
+
+def float_numbers(x, rank: int, dtype: torch.dtype) -> Tensor:
+    """Return strings as floats."""
+    return torch.tensor(_each(_float, x, rank), dtype=dtype)
+
+
+def to_strings(x: Tensor):
+    """Return integers as strings."""
+    return _each(_shown, x.tolist(), x.dim())
+
+
+def _shown(number):
+    return str(number)
+
+
 def strings_equal(a, b, a_rank: int, b_rank: int) -> Tensor:
     return torch.tensor(_paired(_equal, a, b, a_rank, b_rank), dtype=torch.bool)
 

@@ -9,7 +9,7 @@ import numpy as np
 from scriptc.onnx.reading.element_types import BITS, INTEGERS, SMALL_FLOATS, UNSIGNED
 from scriptc.onnx.reading.operation import Operation
 from scriptc.onnx.reading.registry import operator
-from scriptc.onnx.reading.values import Value, bool_value, int_value, ints, is_carried
+from scriptc.onnx.reading.values import Value, bool_value, int_value, ints, is_carried, other
 
 UNARY = {
     "Acos": "torch.acos", "Acosh": "torch.acosh", "Asin": "torch.asin", "Asinh": "torch.asinh", "Atan": "torch.atan",
@@ -318,9 +318,14 @@ def convert(op: Operation, target: str, saturate: int, round_mode: str) -> Any:
     if target == source:
         return op[0]
     if target == "string":
-        return f"ox.to_strings({op[0]})"
+        if source not in INTEGERS or source == "uint64":
+            raise op.unsupported(f"elements of {source} have no fixed text")
+        return other(f"ox.to_strings({op[0]})")
     if source == "string":
-        return f"ox.parsed_numbers({op[0]}, {op.torch_dtype(target)})"
+        if target not in INTEGERS and target not in ("float32", "float64") or target == "uint64":
+            raise op.unsupported(f"strings as {target}")
+        kind = "whole" if target in INTEGERS else "float"
+        return f"ox.{kind}_numbers({op[0]}, {op.need_rank(0)}, {op.torch_dtype(target)})"
     if target in SMALL_FLOATS:
         if target == "float8e8m0":
             return f'ox.to_float8e8m0({op[0]}, "{round_mode}")'
