@@ -76,6 +76,22 @@ def test_an_error_names_what_is_wrong(damage: Callable[[Any], None], said: str, 
             read(tmp_path / "m.onnx")
 
 
+def test_an_equation_for_which_shape_inference_has_no_end_is_refused() -> None:
+    from scriptc.onnx.reading import OnnxError, read
+
+    text = '<ir_version: 8, opset_import: ["" : 17]> m (double x) => (double y) { y = Einsum<equation = "-?">(x) }'
+    with pytest.raises(OnnxError, match="Einsum that makes 'y' has an attribute 'equation'"):
+        read(onnx.parser.parse_model(text))
+
+
+def test_a_declared_number_of_scales_makes_no_list() -> None:
+    from scriptc.onnx.reading import read
+
+    text = """<ir_version: 9, opset_import: ["" : 19]>
+    m (float[1, 1, 2, 2] x, float[2147483648] s) => (float[1, 1, h, w] y) { y = Resize<axes = [3, 2]>(x, , s) }"""
+    assert "s.tolist()" in read(onnx.parser.parse_model(text)).source
+
+
 def test_names_that_are_no_utf_8() -> None:
     from scriptc.onnx.reading import OnnxError, read
 

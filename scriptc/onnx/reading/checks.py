@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -122,6 +123,10 @@ def _check_nodes(model: Any) -> None:
         raise OnnxError("\n".join(found))
 
 
+# The texts of attributes for which shape inference ends; it has no end for others.
+_PATTERNS = {("Einsum", "equation"): re.compile(rb"[A-Za-z,. ]*(-> *[A-Za-z. ]*)?")}
+
+
 def _misfits(node: Any, schema: Schema, version: int) -> Iterator[str]:
     """Yield what of a NodeProto does not fit the schema of the operator."""
     for attribute in node.attribute:
@@ -130,6 +135,8 @@ def _misfits(node: Any, schema: Schema, version: int) -> Iterator[str]:
             yield f"has an attribute {name!r}, which version {version} of the operator does not have"
         elif kind != schema.kinds[name]:
             yield f"has an attribute {name!r} of the type {kind}, and the operator takes the type {schema.kinds[name]}"
+        elif (node.op_type, name) in _PATTERNS and not _PATTERNS[node.op_type, name].fullmatch(attribute.s):
+            yield f"has an attribute {name!r} with the text {attribute.s[:80]!r}"
     if len(node.input) > schema.inputs or len(node.output) > schema.outputs:
         given = f"{len(node.input)} inputs and {len(node.output)} outputs"
         yield f"has {given}, and the operator at most {schema.inputs} and {schema.outputs}"

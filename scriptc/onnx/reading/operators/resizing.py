@@ -46,6 +46,12 @@ def interpolated(op: Operation, mode: str, how: str, scales: Array, rounding: st
     return f"F.interpolate({op[0]}, scale_factor={shown}, {options})"
 
 
+def count_of(op: Operation, index: int) -> int | None:
+    """Return the number of scales, if it is known and as small as ranks are."""
+    dims = op.dims(index)
+    return dims[0] if dims is not None and len(dims) == 1 and dims[0] is not None and dims[0] <= 32 else None
+
+
 @operator("Resize", since=11, ints=(3,))
 def resize(op: Operation) -> Any:
     mode, how = op.attr("mode", "nearest"), op.attr("coordinate_transformation_mode", "half_pixel")
@@ -54,8 +60,8 @@ def resize(op: Operation) -> Any:
     if op.has(2) and (op.known(2) is None or op.known(2).size):
         known = op.known(2)
         scales = str([float(str(s)) for s in known.reshape(-1)]) if known is not None else f"{op[2]}.tolist()"
-        if known is None and (op.dims(2) or (None,))[0] is not None:
-            scales = f"[{', '.join(f'float({op[2]}[{i}])' for i in range(op.dims(2)[0]))}]"  # type: ignore[index, arg-type]
+        if known is None and count_of(op, 2) is not None:
+            scales = f"[{', '.join(f'float({op[2]}[{i}])' for i in range(count_of(op, 2) or 0))}]"
     made = interpolated(op, mode, how, op.known(2).reshape(-1) if op.has(2) and op.known(2) is not None else None)
     if made is not None:
         return made
@@ -71,11 +77,11 @@ def resize(op: Operation) -> Any:
 def upsample(op: Operation) -> Any:
     scales = op.attr("scales")
     if scales is None and op.has(1):
-        known, dims = op.known(1), op.dims(1)
+        known = op.known(1)
         if known is not None:
             scales = [float(str(s)) for s in known.reshape(-1)]
-        elif dims and dims[0] is not None:
-            scales = f"[{', '.join(f'float({op[1]}[{i}])' for i in range(dims[0]))}]"
+        elif count_of(op, 1) is not None:
+            scales = f"[{', '.join(f'float({op[1]}[{i}])' for i in range(count_of(op, 1) or 0))}]"
         else:
             scales = f"{op[1]}.tolist()"
     known = np.array(scales, dtype=np.float64) if isinstance(scales, list) else None
