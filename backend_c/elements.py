@@ -55,7 +55,8 @@ def cast_template(source: str, target: str) -> Template:
     if source in FLOATING and target not in FLOATING | COMPLEX:
         if target in ("i64", "i32"):
             return _conversion("whole", source=source, target=target)
-        return _conversion("number", T=C_TYPES[target]).around(_conversion("whole", source=source, target="i32"))
+        whole = "i64" if (source, target) == ("f64", "u8") else "i32"  # as in sc_cast.h
+        return _conversion("number", T=C_TYPES[target]).around(_conversion("whole", source=source, target=whole))
     return _conversion("number", T=C_TYPES[target])
 
 

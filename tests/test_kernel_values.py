@@ -351,3 +351,12 @@ def test_places_that_are_on() -> None:
     for size in ((), (40,), (7, 33), (3, 4, 5), (2, 1, 3, 2), (4, 0), (300, 2)):
         for share in (0.0, 0.5, 1.0):
             agree(places_on, torch.rand(size) < share)
+
+
+def uint8_of_large(x):
+    return (x * 1.0).to(torch.uint8), torch.empty(5, dtype=torch.uint8).copy_(x)
+
+
+def test_large_doubles_as_uint8():
+    """They take the low bits of the int64, as eager's do."""
+    agree(uint8_of_large, torch.tensor([-2147483649.0, 2147483649.0, 4294967297.0, -4294967299.0, 1e15 + 7], dtype=torch.float64))

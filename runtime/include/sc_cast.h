@@ -1,5 +1,6 @@
 /* sc_cast.h - conversions whose result C leaves undefined, defined here as x86 does them (and so eager PyTorch there):
- * a float that does not fit gives the smallest integer; narrower integers take the low bits of the int32. The conversion
+ * a float that does not fit gives the smallest integer; narrower integers take the low bits of the int32, and uint8 those of
+ * the int64 (c10::static_cast_with_inter_type). For a float32 both are 0 where they could differ. The conversion
  * itself has no condition, so that compilers make vectors of it: a conversion that may be invalid stays behind a branch. */
 #ifndef SC_CAST_H
 #define SC_CAST_H

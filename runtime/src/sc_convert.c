@@ -149,7 +149,7 @@
 #define NAME f64_to_u8
 #define TO uint8_t
 #define FROM double
-#define VAL (uint8_t)sc_f64_to_i32
+#define VAL (uint8_t)sc_f64_to_i64
 #include "sc_convert.inc"
 #define NAME f64_to_i8
 #define TO int8_t
