@@ -137,7 +137,10 @@ class _Tidying:
             x = total.input[0]
             if [self.number(n) for n in (total.input[1], *clip.input[1:])] != [3, 0, 6] or (swish and made.input[0] != x):
                 return
-            _become(node, *(("HardSwish", [x]) if swish else ("HardSigmoid", [x])), **({} if swish else {"alpha": 1 / 6}))
+            if swish:
+                _become(node, "HardSwish", [x])
+            else:
+                _become(node, "HardSigmoid", [x], alpha=1 / 6)
 
     def number(self, name: str) -> float | None:
         """Return a float32 constant without dims; None for other values."""
