@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any
 
 from scriptc.ir.analysis import is_written
 from scriptc.ir.builder import Builder
@@ -124,10 +123,8 @@ class _Products:
         if left is None or right is None:
             return False
         b, loc = Builder.before(op), op.loc
-        windows: dict[str, Any] = {name: op.attrs[name] for name in ("stride", "padding", "dilation")}
+        windows = {name: op.attrs[name] for name in ("stride", "padding", "dilation")}
         source = sign_source(left[0], self.sets)
-        how: dict[str, Any] = {"how": source.how, "bound": source.bound}
-        packed = b.op("signs.image", [source.tensor], loc, weight=sizes, **how, **windows).result
         packed = b.op(
             "signs.image", [source.tensor], loc, weight=sizes, how=source.how, bound=source.bound, **windows
         ).result  # fmt: skip
