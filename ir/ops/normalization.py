@@ -16,21 +16,22 @@ def _same(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (operands[0].type,)
 
 
-def _softmax(name: str, ref: str) -> OpDef:
+def _softmax(name: str, ref: str, kernel: str) -> OpDef:
+    """Return a row. kernel: the name of eager's kernel in its message."""
     return OpDef(
         name, "(Tensor self, int dim, *, ScalarType dtype) -> Tensor", with_dtype, _PURE, gradient=("self",),
         ref=ref,
         reads=_TENSOR, raises=True, kernel=f"sc_{name}", tolerance_ulp=64,
         samples=Samples((((3, 5),), ((2, 130),), ((4, 0),), ((70, 3),)), dtypes=_FLOATS, extra=((0,), (1,))),
-        errors=(Raises("NotImplementedError", f"\"{name}_kernel_impl\" not implemented for 'Long'", shapes=((3, 4),),
+        errors=(Raises("NotImplementedError", f"\"{kernel}_kernel_impl\" not implemented for 'Long'", shapes=((3, 4),),
                        extra=(0,), dtype="i64"),),
     )  # fmt: skip
 
 
 ROWS = [
-    _softmax("softmax", "torch.softmax"),
-    _softmax("safe_softmax", "torch._safe_softmax"),  # zeros for slices of minus infinity
-    _softmax("log_softmax", "torch.log_softmax"),
+    _softmax("softmax", "torch.softmax", "softmax"),
+    _softmax("safe_softmax", "torch._safe_softmax", "softmax"),  # zeros for slices of minus infinity
+    _softmax("log_softmax", "torch.log_softmax", "log_softmax"),
     # Normalizes over the last dims, of sizes `normalized_shape`; weight and bias have that shape.
     OpDef("layer_norm", "(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, Scalar eps) -> Tensor",
           _same, _PURE, gradient=("input", "weight", "bias"), ref="torch.layer_norm", reads=_TENSOR, raises=True,
