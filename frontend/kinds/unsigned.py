@@ -12,7 +12,7 @@ from scriptc.frontend.environment.specs import Spec, TupleSpec
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.torch import hashes_decomposed as hashes
 from scriptc.frontend.operations.attributes import class_itself
-from scriptc.frontend.operations.unsigned import refuse
+from scriptc.frontend.operations.unsigned import reject_unsigned
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
@@ -94,13 +94,13 @@ def read_unsigned_attribute(reader: Reader, owner: UnsignedValue, name: str) -> 
         return Native(lambda *sizes: _view(reader, owner, sizes))
     if name in ("size", "dim", "numel", "element_size", "is_contiguous"):
         return reader.attribute(owner.tensor, name)
-    refuse(reader, f"Tensor.{name}")
+    reject_unsigned(reader, f"Tensor.{name}")
 
 
 def _converted(reader: Reader, owner: UnsignedValue, dtype: AbstractValue) -> AbstractValue:
     wanted = require_known(reader, dtype, "the dtype")
     if not isinstance(wanted, torch.dtype):
-        refuse(reader, "this form of Tensor.to")
+        reject_unsigned(reader, "this form of Tensor.to")
     if wanted == torch.uint64:
         return owner
     return reader.call(Known(hashes.converted), [owner.tensor, dtype], {})
@@ -118,7 +118,7 @@ def operator_of_unsigned(
 ) -> AbstractValue | None:
     if op in ("Eq", "NotEq") and is_unsigned(a) and is_unsigned(b):
         return reader.compare(op, a.tensor, b.tensor)
-    refuse(reader, "this operator")
+    reject_unsigned(reader, "this operator")
 
 
 @verbs.truth.of(UnsignedValue)

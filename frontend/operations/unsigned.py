@@ -19,8 +19,8 @@ def refuse_unsigned(reader: Reader, function: Any, *avs: AbstractValue) -> None:
     for av in avs:
         items = (is_list(av) and av.items) or held_values(av) or ()
         if is_unsigned(av) or any(map(is_unsigned, items)):
-            refuse(reader, library_name(function))
+            reject_unsigned(reader, library_name(function))
 
 
-def refuse(reader: Reader, name: str) -> NoReturn:
+def reject_unsigned(reader: Reader, name: str) -> NoReturn:
     reader.reject("form_of_call", name=f"{name} of a uint64 tensor", why="convert the tensor first, as with .to(torch.int64)")
