@@ -240,7 +240,8 @@ def _compile_instance(module: torch.nn.Module, options: Options) -> torch.nn.Mod
         "extra_repr": _extra_repr(cls, lambda self: dispatcher),
         "_dispatcher": dispatcher,
         "_variant": Inspection._variant,
-        **{name: getattr(Inspection, name) for name in NAMES if not hasattr(module, name)},
+        # The class is asked first: an object of a compiled class would compute the property `code`.
+        **{name: getattr(Inspection, name) for name in NAMES if not (hasattr(cls, name) or hasattr(module, name))},
     }
     forward = dispatcher.target
     is_method = cls.__call__ is torch.nn.Module.__call__ and forward.receiver is module  # a call runs `forward`
