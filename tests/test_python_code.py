@@ -56,6 +56,33 @@ def test_the_text_of_a_recurrent_net() -> None:
         torch.testing.assert_close(compiled.code.function()(net, xs), expected)
 
 
+class Counting(nn.Module):
+    """A net whose call sets attributes, so that the text reads all tensors first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(3, 4)
+        self.calls = 0
+        self.register_buffer("last", torch.zeros(4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        h, _ = self.lstm(x)
+        self.calls += 1
+        before, self.last = self.last, h[-1, 0]
+        return h + before
+
+
+def test_a_net_that_sets_attributes() -> None:
+    net, copied, x = Counting(), Counting(), torch.randn(5, 2, 3)
+    copied.load_state_dict(net.state_dict())
+    with torch.no_grad():
+        code = code_of(net, (x,), {}).function()
+        for _ in range(2):
+            torch.testing.assert_close(code(copied, x), net(x))
+        torch.testing.assert_close(copied.last, net.last)
+    assert copied.calls == net.calls == 2
+
+
 def test_jumps_out_of_several_loops() -> None:
     def search(xs: list[int], wanted: int) -> tuple[int, int]:
         steps = 0

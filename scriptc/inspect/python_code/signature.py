@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+import re
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Any
@@ -41,13 +42,13 @@ class Signature:
     """The signature of an entry as Python.
 
     objects: the objects outside that the Python names, by name.
+    first: what the body reads first, by name.
     """
 
     def __init__(self, target: Target, contract: Contract, module: Module):
         self.contract = contract
         self.receiver = target.receiver
         self.tensors = {tensor.name: tensor for tensor in contract.tensors}
-        self.reads_first = any(op.name == "state.set" for op in module.walk())
         self.objects: dict[str, Any] = {}
         self.ids: dict[int, str] = {}
         self.names = Names()
@@ -58,6 +59,11 @@ class Signature:
         self.args = {arg.name: self.names.fresh(arg.name) for arg in contract.args}
         self.places = [place for arg in contract.args for place in _places(arg.spec, self.args[arg.name])]
         self.name = self.names.fresh(target.func.__name__)
+        # A function that sets attributes reads the tensors outside first, under names of their own.
+        sets = any(op.name == "state.set" for op in module.walk())
+        read = dict.fromkeys(op.attrs["name"] for op in module.walk() if op.name == "param") if sets else {}
+        self.locals = {name: self.names.fresh(re.sub(r"\W", "_", name)) for name in read}
+        self.first = {local: self.tensor(name) for name, local in self.locals.items()}
 
     # ---- what is outside ----
 
@@ -80,6 +86,10 @@ class Signature:
         """Return the text of a tensor outside of the arguments."""
         found = self.tensors[name]
         return self._reached(name, found.container[found.key]) or f"{self._container(found.container)}[{literal(found.key)}]"
+
+    def read_tensor(self, name: str) -> str:
+        """Return the text of a tensor outside of the arguments, in the body."""
+        return self.locals.get(name) or self.tensor(name)
 
     def _reached(self, path: str, wanted: Any) -> str | None:
         """Return `self.path` if that is the object."""

@@ -35,8 +35,7 @@ class FunctionPrinter:
         self.func = func
         self.signature = signature
         self.is_entry = is_entry
-        everywhere = () if signature.reads_first else ("param",)
-        inlined = inlined_values(func, everywhere)
+        inlined = inlined_values(func, ("param",))
         self.paths = list(signature.leaves()) if is_entry else []  # where the parameters of an entry come from
         taken = set(signature.args.values())
         given = {arg: path for arg, path in zip(func.body.args, self.paths, strict=False) if path in taken}
@@ -53,7 +52,7 @@ class FunctionPrinter:
             return Text(self.variables.name(value))
         assert value.op is not None
         if value.op.name == "param":
-            return Text(self.signature.tensor(value.op.attrs["name"]))
+            return Text(self.signature.read_tensor(value.op.attrs["name"]))
         return self.expressions.of(value.op)
 
     def text(self) -> str:
@@ -68,18 +67,12 @@ class FunctionPrinter:
             if self.is_entry:
                 for name, path in zip(names, self.paths, strict=True):
                     self.assign(name, path)
-                if self.signature.reads_first:
-                    self._read_params()
+                for name, text in self.signature.first.items():
+                    self.line(f"{name} = {text}")
             self.block(func.body, [])
         if any(jump for jumps in self.passing.values() for jump in jumps):
             self.lines.insert(0, '    leave = ""')
         return "\n".join([head, *self.lines])
-
-    def _read_params(self) -> None:
-        """Read all tensors of the module first, since the function sets attributes."""
-        for op in self.func.body.walk():
-            if op.name == "param" and op.parent is self.func.body:
-                self.assign(self.variables.name(op.result), self.signature.tensor(op.attrs["name"]))
 
     # ---- lines ----
 
@@ -145,11 +138,6 @@ class FunctionPrinter:
             self.line(f"{names}{',' * (len(op.results) == 1 and op.name == 'call')} = {text}")
         else:
             self.line(text)
-
-    @prints("param")
-    def param(self, op: Op) -> None:
-        if op.parent is not self.func.body:
-            self.assign(self.variables.name(op.result), self.signature.tensor(op.attrs["name"]))
 
     @prints("if")
     def if_(self, op: Op) -> None:
