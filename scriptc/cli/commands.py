@@ -110,6 +110,11 @@ def _called(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise UserError(f"the call raised {described(error)}") from error
 
 
+def _dims_advice(options: argparse.Namespace) -> str:
+    """Return what to do where the made-up inputs of an ONNX file do not fit it."""
+    return "; --dims NAME=SIZE gives named dims other sizes" if is_onnx(options.target) and options.args is None else ""
+
+
 def _is_ours(error: Exception) -> bool:
     """Return whether an error is of a class of scriptc, or was raised in a file of scriptc."""
     from scriptc import backend_c, frontend, ir, runtime
@@ -141,6 +146,8 @@ def build(options: argparse.Namespace) -> int:
         _called(scriptc.build, model, *args, **written, **chosen)
     except ValueError as error:
         raise UserError(str(error)) from error
+    except UserError as error:
+        raise UserError(f"{error}{_dims_advice(options)}") from error
     print(f"wrote {options.out}; cmake -S {options.out} -B {options.out}/build configures it")
     return OK
 
@@ -171,6 +178,7 @@ def compare(options: argparse.Namespace) -> int:
         print(report.text(terminal.width_of(sys.stdout), paint))
     if failure and report.agrees:  # otherwise the table shows the failure
         advice = "" if options.expect_raise or not report.raised else "; --expect-raise counts that as success"
+        advice += _dims_advice(options) if report.raised else ""
         complain(f"{failure}{advice}")
     return FAILED if failure else OK
 
