@@ -41,6 +41,11 @@ class FunctionWriter:
 
     # statements
 
+    def note(self, line: str) -> None:
+        """Write a comment, but not what the line before says already."""
+        if not self.lines or self.lines[-1].strip() != line:
+            self.emit(line)
+
     def emit(self, line: str) -> None:
         for name in re.findall(r"\box\.(\w+)", line):
             if not hasattr(functions, name):
@@ -158,7 +163,7 @@ class FunctionWriter:
             return
         if node.doc:
             for line in node.doc.strip().splitlines():
-                self.emit(f"# {comment(line)}"[:118])
+                self.note(f"# {comment(line)}"[:118])
         outputs = node.outputs
         while outputs and (not outputs[-1] or outputs[-1] not in used) and not isinstance(made, tuple) and len(outputs) > 1:
             if isinstance(made, str):
