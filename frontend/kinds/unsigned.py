@@ -86,15 +86,22 @@ def read_unsigned_attribute(reader: Reader, owner: UnsignedValue, name: str) -> 
         return UnsignedValue(reader.attribute(owner.tensor, name))
     if name in _SAME:
         return Native(lambda *args, **kwargs: UnsignedValue(reader.call(reader.attribute(owner.tensor, name), args, kwargs)))
-    if name in _CONVERTED:
-        return Native(lambda: _converted(reader, owner, Known(_CONVERTED[name])))
-    if name == "to":
-        return Native(lambda dtype: _converted(reader, owner, dtype))
-    if name == "view":
-        return Native(lambda *sizes: _view(reader, owner, sizes))
+    if name in _CONVERTED or name in ("to", "view"):
+        return Native(lambda *args, **kwargs: _method(reader, owner, name, args, kwargs))
     if name in ("size", "dim", "numel", "element_size", "is_contiguous"):
         return reader.attribute(owner.tensor, name)
     reject_unsigned(reader, f"Tensor.{name}")
+
+
+def _method(
+    reader: Reader, owner: UnsignedValue, name: str, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    """Return the result of a conversion or of `view`, in the forms that take positional arguments."""
+    if kwargs or len(args) != (1 if name == "to" else 0) and name != "view":
+        reject_unsigned(reader, f"this form of Tensor.{name}")
+    if name == "view":
+        return _view(reader, owner, args)
+    return _converted(reader, owner, args[0] if name == "to" else Known(_CONVERTED[name]))
 
 
 def _converted(reader: Reader, owner: UnsignedValue, dtype: AbstractValue) -> AbstractValue:
