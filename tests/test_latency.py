@@ -77,6 +77,13 @@ def test_the_cost_model() -> None:
     assert quartiles([3.0]) == (3.0, 3.0, 3.0) and quartiles([1.0, 2.0, 3.0, 4.0, 5.0]) == (2.0, 3.0, 4.0)
 
 
+def test_a_call_that_computes_nothing_is_estimated() -> None:
+    def same(x: Tensor) -> Tensor:
+        return x
+
+    assert scriptc.latency(same, torch.ones(2), machine=SLOW).median > 0
+
+
 def test_an_estimate_for_this_machine_is_what_was_measured() -> None:
     net, x = nn.Sequential(nn.Linear(64, 256), nn.Tanh(), nn.Linear(256, 64)), torch.randn(8, 64)
     here = scriptc.Machine.here()

@@ -31,7 +31,7 @@ SAMPLES = 31  # of the calls here that an estimate starts from
 
 @dataclass(frozen=True)
 class Machine:
-    """What the cost model knows of a machine.
+    """A machine as the cost model sees it.
 
     flops: float32 operations per second of the threads that a call uses, of which a multiply-add is two.
     bytes: bytes of memory per second.
@@ -166,7 +166,9 @@ def estimated_latency(
         measured_here = measured_latencies({"": dispatcher}, args, kwargs, samples=SAMPLES, threads=threads)[""].median
         held = memory(dispatcher, args, kwargs).measured + _held_bytes(dispatcher, args, kwargs)
     counted = sum(row.seconds for row in found.rows)
-    seconds = sum(_estimated(row, here, machine, held) for row in found.rows) * measured_here / counted
+    there = sum(_estimated(row, here, machine, held) for row in found.rows)
+    slower = there / counted if counted else here.flops / machine.flops  # a call without a statement of its own
+    seconds = measured_here * slower
     return Latency(dispatcher.target.name, seconds, seconds, seconds, (), found.calls, threads, None, machine)
 
 
