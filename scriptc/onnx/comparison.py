@@ -15,6 +15,7 @@ from scriptc.driver.target import Target, original, target_of
 from scriptc.frontend.environment.specs import values_of
 from scriptc.inspect.comparison_report import RAISES, Report, Row
 from scriptc.inspect.snapshots import copied, copied_receiver, forked_generators, undo_writes
+from scriptc.onnx.runtimes import session_of
 from scriptc.onnx.writing.model import model_of
 
 _Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -43,7 +44,7 @@ def compare_with_onnx(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, An
 
 
 class _Expected:
-    """What eager does in a call. error: the exception that it raised, else None. leaves: its result's leaves in order."""
+    """Keep what eager does in a call. error: the exception that it raised, else None. leaves: those of its result in order."""
 
     def __init__(self, plain: Any, target: Target, receiver: torch.nn.Module | None, entry: Any, call: _Call):
         self.plain, self.receiver, self.entry, self.call = plain, receiver, entry, call
@@ -84,12 +85,9 @@ def _runtimes(model: Any) -> Iterator[tuple[str, _Run]]:
     evaluator = ReferenceEvaluator(model)
     yield "onnx.reference", lambda feeds: list(evaluator.run(None, feeds))
     try:
-        import onnxruntime
+        session = session_of(model.SerializeToString())
     except ImportError:
         return
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     yield "ONNX Runtime", lambda feeds: session.run(None, feeds)
 
 

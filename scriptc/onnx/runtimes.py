@@ -31,13 +31,17 @@ def run_elsewhere(path: str | os.PathLike[str], inputs: dict[str, Any]) -> tuple
     raise RuntimeError("; ".join(said))
 
 
-def _onnxruntime(path: str, inputs: dict[str, Any]) -> list[Any]:
+def session_of(model: str | bytes) -> Any:
+    """Return a session of ONNX Runtime for a file or the bytes of a model; raise ImportError if it is not installed."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return list(session.run(None, inputs))
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _onnxruntime(path: str, inputs: dict[str, Any]) -> list[Any]:
+    return list(session_of(path).run(None, inputs))
 
 
 def _reference(path: str, inputs: dict[str, Any]) -> list[Any]:
