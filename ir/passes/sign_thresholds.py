@@ -17,6 +17,7 @@ sums and floats are not written.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.cloning import clone_op
@@ -43,7 +44,7 @@ class _Chain:
         if not self._visit(self.packing.operands[0]) or self.product is None:
             return False
         weight = self.product.attrs["weight"]
-        terms, filters = _terms(weight), weight[0]
+        terms, filters = prod(weight[1:]), weight[0]
         if (2 * terms + 1) * filters > MOST_VALUES:
             return False
         inside = {self.product.result, *(op.result for op in self.ops)}
@@ -78,13 +79,6 @@ class _Chain:
         return len(sizes) <= (4 if of_image else 2) and all(n == 1 for n in places)
 
 
-def _terms(weight: tuple[int, ...]) -> int:
-    terms = 1
-    for n in weight[1:]:
-        terms *= n
-    return terms
-
-
 def _is_of_filters(chain: _Chain) -> bool:
     """Return whether a chain computes an element from the element of the product at the same place."""
     assert chain.product is not None
@@ -101,9 +95,9 @@ def _replace(chain: _Chain) -> None:
     weight = product.attrs["weight"]
     b, loc = Builder.before(packing), packing.loc
     one = [b.const(1, loc)] * (len(weight) - 2)
-    size = (2 * _terms(weight) + 1, weight[0], *[1] * len(one))
+    size = (2 * prod(weight[1:]) + 1, weight[0], *[1] * len(one))
     count = b.const(size[0], loc)
-    sums = b.op("signs.sums", [product.operands[1]], loc, terms=_terms(weight)).result
+    sums = b.op("signs.sums", [product.operands[1]], loc, terms=prod(weight[1:])).result
     column = b.op("reshape", [sums, b.op("tuple", [count, b.const(1, loc), *one], loc).result], loc, proved=True).result
     whole = b.op("tuple", [count, b.const(weight[0], loc), *one], loc).result
     made = {product.result: b.op("expand", [column, whole], loc, proved=True).result}
