@@ -157,7 +157,7 @@ class HandLSTM(nn.Module):
 
 
 class LoopLSTM(HandLSTM):
-    """The same from a given state, which may be of another batch size: it stays a loop."""
+    """Run the recurrence from a given state, which may be of another batch size, so that it stays a loop."""
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor) -> Tensor:  # type: ignore[override]
         return self.steps(x, h, c)

@@ -67,7 +67,7 @@ class Inspection:
 
     @property
     def code(self) -> PythonCode:
-        """What was compiled last, as Python: the specialized form, with library functions and modules inlined.
+        """Return what was compiled last, as Python: the specialized form, with library functions and modules inlined.
 
         The text runs: `compiled.code.function()` returns the function that it defines. The function of a module takes
         the module as its first argument.

@@ -1,4 +1,4 @@
-"""How the Python of an entry takes its arguments apart, reads what is outside of it, and puts its result together."""
+"""Write how an entry takes its arguments apart, reads what is outside of it, and puts its result together."""
 
 from __future__ import annotations
 

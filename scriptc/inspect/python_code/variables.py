@@ -1,4 +1,4 @@
-"""Which values of a function are variables of the Python that is printed, and which are written where they are used.
+"""Choose which values of a function are variables of the printed Python, and which are written where they are used.
 
 A value is written into the expression that uses it if the function itself gave it no name, and if it has one use, in the same
 block, and nothing between the two whose order matters. All other values are variables. Values that an `if`, a loop or a `try`
