@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy
 import torch
 
 from scriptc.driver.target import target_of
@@ -44,7 +45,7 @@ def is_equal(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, torch.Tensor):
         return a.shape == b.shape and a.dtype == b.dtype and torch.allclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True)
-    if isinstance(a, (list, tuple)):
+    if isinstance(a, (list, tuple, collections.deque)):
         return len(a) == len(b) and all(map(is_equal, a, b))
     if isinstance(a, dict):
         return list(a) == list(b) and all(is_equal(a[key], b[key]) for key in a)
@@ -54,10 +55,9 @@ def is_equal(a: Any, b: Any) -> bool:
         return a == b or (a != a and b != b) or abs(a - b) <= 1e-5 * abs(b)
     if hasattr(a, "__dict__") and not callable(a):
         return is_equal(vars(a), vars(b))
-    try:
-        return bool(a == b) or a is b
-    except Exception:
-        return True
+    if isinstance(a, (numpy.ndarray, numpy.generic)):
+        return is_equal(torch.from_numpy(numpy.array(a)), torch.from_numpy(numpy.array(b)))
+    return a is b or bool(a == b)
 
 
 def compared(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
