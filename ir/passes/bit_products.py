@@ -19,14 +19,13 @@ Taken are float32 `linear`, `matmul` by a matrix, and `conv2d` of one group and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
 
-from scriptc.ir.analysis import is_written
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.frozen_weights import known_sizes
 from scriptc.ir.ops.rules import tensor
-from scriptc.ir.ranges import constant, constant_int
+from scriptc.ir.product_factors import factored, replace_by_sums
+from scriptc.ir.ranges import constant_int
 from scriptc.ir.sign_sources import sign_source
 from scriptc.ir.types import NONE, TensorType
 from scriptc.ir.value_sets import ValueSets
@@ -38,42 +37,6 @@ LEAST_TERMS = 32  # shorter sums are no faster in bits
 class _Products:
     def __init__(self, module: Module):
         self.sets = ValueSets(module)
-
-    def split(self, value: Value, filters: int | None) -> tuple[Value, list[tuple[str, Value]]] | None:
-        """Return a tensor of signs whose product with factors is `value`.
-
-        filters: the rank of a weight, whose filters may have factors of their own; None for other operands.
-        """
-        factors: list[tuple[str, Value]] = []
-        while not self.sets.is_signs(value):
-            op = value.op
-            if op is None or op.name not in ("mul", "div") or len(op.operands) != 2:
-                return None
-            found = next((i for i in (0, 1) if self._is_factor(op, i, filters)), None)
-            if found is None:
-                return None
-            factors.append((op.name, op.operands[found]))
-            value = op.operands[1 - found]
-        return (value, factors) if isinstance(value.type, TensorType) else None
-
-    def _is_factor(self, op: Op, i: int, filters: int | None) -> bool:
-        """Return whether operand i of a product is a number for all elements, or one for each filter of a weight."""
-        factor, other = op.operands[i], op.operands[1 - i]
-        if not isinstance(other.type, TensorType) or other.type != op.result.type:
-            return False
-        if not isinstance(factor.type, TensorType):
-            number = constant(factor)
-            is_number = isinstance(number, (int, float)) and isfinite(number)
-            return is_number and (op.name == "mul" or (i == 1 and number != 0))
-        if op.name == "div":
-            return False
-        sizes = known_sizes(factor)
-        if sizes is None or factor.type.dtype != "f32" or _is_written_near(factor):
-            return False
-        if all(n == 1 for n in sizes):
-            return len(sizes) <= 1
-        whole = known_sizes(other)
-        return filters is not None and whole is not None and len(sizes) == filters and sizes == (whole[0], *[1] * (filters - 1))
 
     def replace(self, op: Op) -> bool:
         match op.name:
@@ -93,18 +56,19 @@ class _Products:
         size = sizes[::-1] if by_matrix else sizes
         if not _is_worthwhile(size[0], size[1]):
             return False
-        left, right = self.split(x, None), self.split(weight, None if by_matrix else 2)
+        left = factored(x, self.sets.is_signs, None)
+        right = factored(weight, self.sets.is_signs, None if by_matrix else 2)
         if left is None or right is None:
             return False
         b, loc = Builder.before(op), op.loc
-        source = sign_source(left[0], self.sets)
-        filters = b.op("transpose", [right[0]], loc, dim0=0, dim1=1).result if by_matrix else right[0]
+        source = sign_source(left.tensor, self.sets)
+        filters = b.op("transpose", [right.tensor], loc, dim0=0, dim1=1).result if by_matrix else right.tensor
         packed = b.op("signs.rows", [source.tensor], loc, how=source.how, bound=source.bound, proved=True).result
         kernel = b.op("signs.filters", [filters], loc, proved=True).result
         made = b.op("signs.linear", [packed, kernel], loc, weight=size, names=[op.result.name]).result
         made.type = op.result.type
         bias = None if by_matrix else op.operands[2]
-        self._finish(op, b, made, [*left[1], *right[1]], bias, (size[0],))
+        replace_by_sums(op, b, made, (left, right), bias, (size[0],))
         _detach_checks(weight, sizes)
         return True
 
@@ -119,52 +83,27 @@ class _Products:
             return False
         if bias.type != NONE and known_sizes(bias) != sizes[:1]:
             return False
-        left, right = self.split(x, None), self.split(weight, 4)
+        left, right = factored(x, self.sets.is_signs, None), factored(weight, self.sets.is_signs, 4)
         if left is None or right is None:
             return False
         b, loc = Builder.before(op), op.loc
         windows = {name: op.attrs[name] for name in ("stride", "padding", "dilation")}
-        source = sign_source(left[0], self.sets)
+        source = sign_source(left.tensor, self.sets)
         packed = b.op(
             "signs.image", [source.tensor], loc, weight=sizes, how=source.how, bound=source.bound, **windows
         ).result  # fmt: skip
-        kernel = b.op("signs.filters", [right[0]], loc, proved=True).result
-        made_of = [*source.ops, *([x.op] if left[1] and x.op is not None else [])]
+        kernel = b.op("signs.filters", [right.tensor], loc, proved=True).result
+        made_of = [*source.ops, *([x.op] if left.factors and x.op is not None else [])]
         numbers = all(map(_keeps_order, made_of))
         order = b.op("suggests_channels_last", [weight], loc).result
-        if made_of and len(left[1]) < 2 and (numbers or len(made_of) == 1):
+        if made_of and len(left.factors) < 2 and (numbers or len(made_of) == 1):
             order = b.op("signs.order", [source.tensor, order], loc, numbers=numbers).result
         else:
             order = b.op("bool.or_", [b.op("suggests_channels_last", [x], loc).result, order], loc).result
         made = b.op("signs.conv2d", [packed, kernel, order], loc, weight=sizes, names=[op.result.name], **windows).result
         made.type = op.result.type
-        self._finish(op, b, made, [*left[1], *right[1]], bias, (sizes[0], 1, 1))
+        replace_by_sums(op, b, made, (left, right), bias, (sizes[0], 1, 1))
         return True
-
-    def _finish(
-        self, op: Op, b: Builder, made: Value, factors: list[tuple[str, Value]], bias: Value | None, size: tuple[int, ...]
-    ) -> None:
-        """Multiply sums by factors, add the bias, and let the result stand for that of `op`."""
-
-        def of_filters(value: Value) -> Value:
-            if not isinstance(value.type, TensorType) or not value.type.dims or known_sizes(value) in (size, (1,)):
-                return value
-            sizes = b.op("tuple", [b.const(n, op.loc) for n in size], op.loc).result
-            return b.op("reshape", [value, sizes], op.loc, proved=True).result
-
-        steps = [*reversed(factors), *([("add", bias)] if bias is not None and bias.type != NONE else [])]
-        for name, value in steps:
-            made = b.op(name, [made, of_filters(value)], op.loc, proved=True).result
-            made.type = op.result.type
-        op.replace_with([made])
-
-
-def _is_written_near(value: Value) -> bool:
-    """Return whether the function around writes a tensor."""
-    block = value.block
-    while block.parent is not None and block.parent.parent is not None:
-        block = block.parent.parent
-    return is_written(value, block)
 
 
 def _keeps_order(op: Op) -> bool:
