@@ -242,3 +242,22 @@ def test_weights_of_a_package_are_bits(tmp_path: Path) -> None:
     floats = sum(p.numel() for p in net.parameters()) * 4
     assert len(weights) * 25 < floats
     assert header["filters.signs"]["shape"] == [1, 8, 9, 1, 8]
+
+
+def test_a_check_in_a_loop_precedes_the_product() -> None:
+    """Nothing about the product changes in the loop, and it must not run ahead of the check of its sizes."""
+    net = nn.Linear(64, 8, bias=False)
+
+    def repeated(x: Tensor, n: int) -> Tensor:
+        y = torch.zeros(3, 8)
+        for _ in range(n):
+            y = y + F.linear(torch.sign(x), binary(net.weight))
+        return y
+
+    compiled = scriptc.compile(repeated)
+    with torch.no_grad():
+        assert torch.equal(compiled(torch.ones(3, 1), 0), torch.zeros(3, 8))
+        with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+            compiled(torch.ones(3, 1), 2)
+    body = compiled.ir().partition("loop")[2]
+    assert body.index("check(") < body.index("signs.linear(")

@@ -22,6 +22,7 @@ BLOCK = 8  # filters of a block
 
 _PURE = frozenset({"PURE"})
 _PLAIN = frozenset({"PURE", "PLAIN"})
+_CHECKED = _PLAIN | {"CHECKED"}  # the check of the replaced linear precedes the op
 _TENSOR = frozenset({"tensor"})
 _MISFIT = Raises("RuntimeError", "Given groups=1, weight of size [6, 3, 3, 3], expected input[2, 4, 9, 8] to have 3 channels, "
                  "but got 4 channels instead")  # fmt: skip
@@ -113,7 +114,7 @@ ROWS = [
     OpDef("signs.filters", "(Tensor self) -> Tensor", _filters, _PLAIN, ref="signs_filters", reads=_TENSOR,
           kernel="sc_signs_filters", phases=MADE_BY_PASSES),
     # The products of rows and filters; `weight` is the size of the weight.
-    OpDef("signs.linear", "(Tensor rows, Tensor filters, *, int[2] weight) -> Tensor", _linear, _PLAIN, ref="signs_linear",
+    OpDef("signs.linear", "(Tensor rows, Tensor filters, *, int[2] weight) -> Tensor", _linear, _CHECKED, ref="signs_linear",
           reads=_TENSOR, kernel="sc_signs_linear", phases=MADE_BY_PASSES),
     # Whether the result of a convolution is channels last, whose input a pointwise op computes from `image`: from it alone, or,
     # as `numbers` says, from it and numbers. weight: whether the weight suggests it.
@@ -133,7 +134,7 @@ ROWS = [
           reads=_TENSOR, kernel="sc_signs_thresholds", phases=MADE_BY_PASSES),
     # The signs of what is computed from the results of `signs.linear` and `signs.conv2d`, as rows and as an image.
     OpDef("signs.linear_bits", "(Tensor rows, Tensor filters, Tensor thresholds, *, int[2] weight) -> Tensor", _linear_bits,
-          _PLAIN, ref="signs_linear_bits", reads=_TENSOR, kernel="sc_signs_linear_bits", phases=MADE_BY_PASSES),
+          _CHECKED, ref="signs_linear_bits", reads=_TENSOR, kernel="sc_signs_linear_bits", phases=MADE_BY_PASSES),
     OpDef("signs.conv2d_bits", "(Tensor image, Tensor filters, Tensor thresholds, *, int[4] weight, int[2] stride, "
           "int[2] padding, int[2] dilation) -> Tensor", _conv2d_bits, _PLAIN, ref="signs_conv2d_bits", reads=_TENSOR,
           kernel="sc_signs_conv2d_bits", phases=MADE_BY_PASSES),
