@@ -13,9 +13,9 @@ from typing import Any
 from scriptc.ir.analysis import Origins, may_write, writers
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
+from scriptc.ir.element_sources import element_sources
 from scriptc.ir.interp import Interpreter
 from scriptc.ir.ranges import constant
-from scriptc.ir.regions import exits, is_loop, target
 from scriptc.ir.types import TensorType
 
 MOST_VALUES = 8  # of a tensor that is followed
@@ -23,10 +23,6 @@ MOST_CASES = 64  # of operands that are tried
 SIGNS = frozenset({-1.0, 1.0})
 TERNARY = SIGNS | {0.0}
 _SIGN_OF = {"sign": (-1.0, 0.0, 1.0)}  # ops with few values whatever their operands are; sign(NaN) is 0
-_FLOATS = ("f32", "f64", "f16", "bf16")
-# Ops, beside views, whose elements are elements of their first operand, and of the operands behind it if they are tensors.
-_MOVES = frozenset({"contiguous", "clone", "repeat", "flip", "cat", "cat.items", "stack", "concat", "index_select", "gather"})
-_PICKS = frozenset({"max_pool2d"})  # each window has an element of the image
 
 Values = frozenset[float]
 
@@ -109,16 +105,10 @@ class ValueSets:
             return list(_SIGN_OF[op.name]) if given is None else self._computed(op)
         if op.has("ELEMENTWISE"):
             return self._computed(op)
-        if op.name == "if":
-            leaving = [t for t in exits(op) if target(t) is op]
-            return self._joined([t.operands[op.results.index(value)] for t in leaving])
-        if (op.has("VIEW") and op.has("PURE") and not is_loop(op)) or op.name in _PICKS:
-            return self._numbers(op.operands[0])
-        if op.name in _MOVES:
-            return self._joined([v for v in op.operands if isinstance(v.type, TensorType) and v.type.dtype in _FLOATS])
         if op.name == "full":
             return self._numbers(op.operands[1])
-        return None
+        sources = element_sources(op, value)
+        return None if sources is None else self._joined(sources)
 
     def _joined(self, values: list[Value]) -> list[float] | None:
         found: list[float] = []
