@@ -43,11 +43,12 @@ class FrozenWeights:
         op = value.op
         if op is None or not op.has("PURE") or op.defn.reads - {"tensor"}:
             return False
-        given = [v for v in op.operands if not _is_constant(v)]
+        given = [v for v in op.operands if not self._is_constant(v)]
         return bool(given) and all(map(self.is_computed_from_weights, given)) and not self.is_written(value)
 
-
-def _is_constant(value: Value) -> bool:
-    """Return whether a value is a Python constant, or a tuple of such."""
-    op = value.op
-    return op is not None and (op.name == "const" or (op.name == "tuple" and all(map(_is_constant, op.operands))))
+    def _is_constant(self, value: Value) -> bool:
+        """Return whether a value is a Python constant, a tuple of such, or an unwritten tensor that such fill."""
+        op = value.op
+        if op is None or op.name not in ("const", "tuple", "full"):
+            return False
+        return all(map(self._is_constant, op.operands)) and not (op.name == "full" and self.is_written(value))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scriptc.ir.analysis import escapes, function_body, is_written, may_stand_for, may_write, writers
+from scriptc.ir.analysis import escapes, function_body, is_fresh, is_written, may_stand_for, may_write, writers
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.dtypes import category
 from scriptc.ir.ops import OPS
@@ -27,11 +27,12 @@ from scriptc.ir.regions import ancestor_in, dominates, exits, is_loop, may_raise
 from scriptc.ir.rewrite import Rewriter, fits, inlines, on, rewrite
 from scriptc.ir.types import TensorType, broadcasts_into
 
-# Dtypes that hold every value of a dtype, within its category.
+# Dtypes that hold every value of a dtype, within its category, and floats that hold every integer of a dtype.
 _HOLDS = {
     "u8": ("i16", "i32", "i64"), "i8": ("i16", "i32", "i64"), "i16": ("i32", "i64"), "i32": ("i64",),
     "f16": ("f32", "f64"), "bf16": ("f32", "f64"), "f32": ("f64",),
 }  # fmt: skip
+_FLOATS_OF = {"u8": ("f16", "bf16", "f32", "f64"), "i8": ("f16", "bf16", "f32", "f64"), "i16": ("f32", "f64"), "i32": ("f64",)}
 
 
 # The neutral second operand of each op. For ops that commute, it is neutral as the first operand, too.
@@ -144,7 +145,9 @@ def transpose_of_transpose(op: Op, rw: Rewriter) -> bool:
 
 def _is_exact(source: str, middle: str, result: str) -> bool:
     """Return whether converting every value through `middle` is the same as converting directly."""
-    return source == "bool" or (middle in _HOLDS.get(source, ()) and category(source) == category(result))
+    if source == "bool" or (middle in _HOLDS.get(source, ()) and category(source) == category(result)):
+        return True
+    return middle in _FLOATS_OF.get(source, ()) and (result == source or result in _HOLDS[source])
 
 
 @on("cast")
@@ -157,6 +160,8 @@ def cast_of_cast(op: Op, rw: Rewriter) -> bool:
     assert isinstance(x.type, TensorType)
     if not _is_exact(x.type.dtype, middle, op.attrs["dtype"]) or is_written(x, function_body(op)):
         return False
+    if x.type.dtype == op.attrs["dtype"] and is_fresh(x) and {*x.users()} == {inner} and {*inner.result.users()} == {op}:
+        return _replace_with_existing(op, x, rw)
     if x.type.dtype == op.attrs["dtype"]:
         new = rw.insert_before(op, "clone", [x])
     else:
