@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from scriptc.ir.dtypes import TORCH_NAMES
+from scriptc.ir.integer_references import references as integer_references
 from scriptc.ir.ops.views import OWN_OFFSET
 from scriptc.ir.sign_references import references as sign_references
 from scriptc.ir.sign_references import suggests_channels_last as suggests
@@ -322,6 +323,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     own |= {f"code:{n}": of_code(n) for n in tests}
     own |= {n: extreme(n) for n in ("maximum", "minimum")}
     own |= sign_references()
+    own |= integer_references()
     own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "sum_squares", "prod", "amax", "amin", "all", "any")}
     return own
 

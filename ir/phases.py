@@ -87,7 +87,7 @@ def _ops(phase: str) -> frozenset[str]:
 OF_PASSES, checks = handlers()
 
 
-@checks("linear_packed", "linear_add", "conv2d_packed")
+@checks("linear_packed", "linear_add", "conv2d_packed", "integers.matmul", "integers.conv2d")
 def _packed_weight(op: Op) -> Iterator[str]:
     if op.operands[1].type != PACKED:
         yield f"{op.name} multiplies by a packed weight, not by {op.operands[1].type}"

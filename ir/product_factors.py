@@ -16,6 +16,7 @@ from scriptc.ir.analysis import is_written
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Op, Value
 from scriptc.ir.frozen_weights import known_sizes
+from scriptc.ir.loc import Loc
 from scriptc.ir.ranges import constant
 from scriptc.ir.types import NONE, TensorType
 
@@ -94,3 +95,11 @@ def replace_by_sums(
         sums = b.op(name, [sums, of_filters(value)], op.loc, proved=True).result
         sums.type = op.result.type
     op.replace_with([sums])
+
+
+def like_weight(b: Builder, sizes: tuple[int, ...], dtype: str, loc: Loc) -> Value:
+    """Return a tensor of a weight's sizes, of one element in memory, for a check of a product to ask."""
+    one = b.op("tuple", [b.const(1, loc) for _ in sizes], loc).result
+    number = b.op("full", [one, b.const(0, loc)], loc, dtype=dtype).result
+    shape = b.op("tuple", [b.const(n, loc) for n in sizes], loc).result
+    return b.op("expand", [number, shape], loc, proved=True).result

@@ -53,6 +53,7 @@ MADE_BY_PASSES = {
     "outer_sum.part", "pack_conv", "conv2d_packed", "activation", "suggests_channels_last", "cat.items", "place",
     "signs.rows", "signs.image", "signs.filters", "signs.linear", "signs.conv2d", "signs.order", "signs.sums",
     "signs.thresholds", "signs.linear_bits", "signs.conv2d_bits", "signs.check", "signs.next_order",
+    "integers.columns", "integers.filters", "integers.matmul", "integers.conv2d",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from scriptc.ir.ops import (
     extern,
     images,
     indexing,
+    integers,
     linalg,
     loops,
     memory,
@@ -35,7 +36,7 @@ OPS: dict[str, OpDef] = {}
 for _family in (
     structure, exceptions, scalars, strings, containers, dicts, objects, checks, memory, creation, pointwise,
     special, reductions, normalization, scans, indexing, views, contractions, linalg, images,
-    signs, boxes, loops, random, extern,
+    signs, integers, boxes, loops, random, extern,
 ):  # fmt: skip
     for _row in _family.ROWS:
         if _row.name in OPS:

@@ -24,7 +24,7 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.frozen_weights import known_sizes
 from scriptc.ir.ops.rules import tensor
-from scriptc.ir.product_factors import factored, replace_by_sums
+from scriptc.ir.product_factors import factored, like_weight, replace_by_sums
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.sign_sources import sign_source
 from scriptc.ir.types import NONE, TensorType
@@ -119,11 +119,7 @@ def _is_worthwhile(filters: int, terms: int) -> bool:
 def _detach_checks(weight: Value, sizes: tuple[int, ...]) -> None:
     """Let checks of a product ask another tensor of the weight's sizes, so that the weight is not computed for them."""
     for check in [user for user in weight.users() if user.name == "check" and user.attrs["of"] in ("linear", "matmul")]:
-        b, loc = Builder.before(check), check.loc
-        one = b.op("tuple", [b.const(1, loc) for _ in sizes], loc).result
-        number = b.op("full", [one, b.const(0.0, loc)], loc, dtype="f32").result
-        shape = b.op("tuple", [b.const(n, loc) for n in sizes], loc).result
-        like = b.op("expand", [number, shape], loc, proved=True).result
+        like = like_weight(Builder.before(check), sizes, "f32", check.loc)
         check.set_operands([like if v is weight else v for v in check.operands])
 
 

@@ -385,9 +385,9 @@ SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed 
                                       const int64_t *padding, const int64_t *dilation, int64_t groups, double low, double high,
                                       bool add_first, bool in_place, int64_t room, int64_t at, bool placed,
                                       const sc_tensor *beside);
-/* raises what a convolution of one group by a weight of these sizes raises */
+/* raises what a convolution by a weight of these sizes raises */
 SC_KERNEL int sc_check_conv2d(sc_ctx *cx, const sc_tensor *x, const int64_t *weight, const int64_t *stride,
-                              const int64_t *padding, const int64_t *dilation);
+                              const int64_t *padding, const int64_t *dilation, int64_t groups);
 /* copies a channels-last float32 image x to such a part, or returns x where it is none, or not placed */
 SC_KERNEL sc_tensor *sc_place(sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside);
 
@@ -422,6 +422,17 @@ SC_KERNEL sc_tensor *sc_signs_linear_bits(sc_ctx *cx, const sc_tensor *x, const 
 SC_KERNEL sc_tensor *sc_signs_conv2d_bits(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *thresholds,
                                           const int64_t *weight, const int64_t *stride, const int64_t *padding,
                                           const int64_t *dilation);
+
+/* ---- sc_integers.c: pack weights of 16-bit integers, as ir/ops/integers.py describes them ---- */
+SC_KERNEL sc_packed *sc_integers_columns(sc_ctx *cx, const sc_tensor *matrix); /* of a matrix i16[K, N] */
+SC_KERNEL sc_packed *sc_integers_filters(sc_ctx *cx, const sc_tensor *weight); /* of weights i16[F, C, h, w] */
+
+/* ---- sc_integers_product.c: products of 16-bit integers ---- */
+SC_KERNEL sc_tensor *sc_integers_matmul(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, int64_t columns);
+/* weight: the sizes of the weight */
+SC_KERNEL sc_tensor *sc_integers_conv2d(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, bool channels_last,
+                                        const int64_t *weight, const int64_t *stride, const int64_t *padding,
+                                        const int64_t *dilation, int64_t groups);
 
 /* ---- sc_pool.c: pooling of images, NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,

@@ -47,6 +47,8 @@
 #include "sc_conv.c"
 #include "sc_signs.c"
 #include "sc_signs_product.c"
+#include "sc_integers.c"
+#include "sc_integers_product.c"
 #include "sc_pool.c"
 #include "sc_resample.c"
 #include "sc_boxes.c"

@@ -399,10 +399,10 @@ static int conv_packed_depthwise(sc_ctx *cx, const sc_conv *c, sc_tensor *x, sc_
 }
 
 SC_KERNEL int sc_check_conv2d(sc_ctx *cx, const sc_tensor *x, const int64_t *weight, const int64_t *stride, const int64_t *padding,
-                              const int64_t *dilation) {
+                              const int64_t *dilation, int64_t groups) {
     sc_tensor like = {.dtype = SC_F32, .rank = 4, .size = {weight[0], weight[1], weight[2], weight[3]}};
-    if (conv_check_numbers(cx, x, &like, stride, padding, dilation, 1) < 0) return -1;
-    return conv_check_shapes(cx, x, &like, NULL, padding, dilation, 1);
+    if (conv_check_numbers(cx, x, &like, stride, padding, dilation, groups) < 0) return -1;
+    return conv_check_shapes(cx, x, &like, NULL, padding, dilation, groups);
 }
 
 SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,
@@ -410,10 +410,7 @@ SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed 
                                       const int64_t *padding, const int64_t *dilation, int64_t groups, double low, double high,
                                       bool add_first, bool in_place, int64_t room, int64_t at, bool placed,
                                       const sc_tensor *beside) {
-    sc_tensor like = {.dtype = SC_F32, .rank = 4, .size = {weight[0], weight[1], weight[2], weight[3]}};
-    if (conv_check_numbers(cx, x, &like, stride, padding, dilation, groups) < 0 ||
-        conv_check_shapes(cx, x, &like, NULL, padding, dilation, groups) < 0)
-        return NULL;
+    if (sc_check_conv2d(cx, x, weight, stride, padding, dilation, groups) < 0) return NULL;
     sc_conv c = conv_packed_sizes(weight);
     c.images = x->size[0], c.low = (float)low, c.high = (float)high;
     for (int i = 0; i < 2; i++) {

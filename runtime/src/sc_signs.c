@@ -215,7 +215,7 @@ static void signs_pack_images(void *arg, int64_t begin, int64_t end, int worker)
 
 SC_KERNEL sc_tensor *sc_signs_image(sc_ctx *cx, sc_tensor *x, const int64_t *weight, const int64_t *stride, const int64_t *padding,
                                     const int64_t *dilation, int64_t how, double bound) {
-    if (sc_check_conv2d(cx, x, weight, stride, padding, dilation) < 0) return NULL;
+    if (sc_check_conv2d(cx, x, weight, stride, padding, dilation, 1) < 0) return NULL;
     bool channels_last = x->stride[1] == 1 && image_channels_last(x);
     const int64_t *n = x->size, order[4] = {0, 2, 3, 1}, words = signs_words(n[1]);
     int64_t size[5] = {0, n[0], n[2], n[3], words};
@@ -357,7 +357,7 @@ SC_KERNEL int sc_signs_check(sc_ctx *cx, const sc_tensor *image, const int64_t *
     const int64_t *n = image->size, size[4] = {n[1], weight[1], n[2], n[3]};
     like.rank = 4;
     memcpy(like.size, size, sizeof size);
-    return sc_check_conv2d(cx, &like, weight, stride, padding, dilation);
+    return sc_check_conv2d(cx, &like, weight, stride, padding, dilation, 1);
 }
 
 SC_KERNEL bool sc_signs_next_order(const sc_tensor *image, bool order, bool weight, bool numbers) {

@@ -31,6 +31,7 @@ FULL = (
     PipelinePass("bit_products", "it needs values that nothing writes; fold_norms and prepare_weights would take its products"),
     PipelinePass("dce", "the floats of signs that are packed from their source may be dead"),
     PipelinePass("sign_thresholds", "it takes single pointwise ops between products in bits", ("frozen",)),
+    PipelinePass("integer_products", "fold_norms and prepare_weights would take its products; bits are faster"),
     PipelinePass("fold_norms", "it matches the ops behind convolutions whose weights are not packed yet", ("folded",)),
     PipelinePass("prepare_weights", "hoisted weights show which products have invariant matrices", ("frozen", "weight_format")),
     PipelinePass("clean", "packing leaves equal packs of one weight"),
