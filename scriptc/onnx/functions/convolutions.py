@@ -8,10 +8,6 @@ from torch.nn import functional as F
 
 from scriptc.onnx.functions.pooling import pads_of
 
-EXACT_TERMS = 256  # a float32 holds every sum of so many products of 9-bit differences of bytes exactly
-# 3 x 3 kernels have at most 14 channels then: compiled code uses minimal filtering, which rounds, from 16 channels on.
-EXACT_TERMS_OF_KERNELS = 128
-
 
 def padded(x: Tensor, kernel, strides, dilations, pads, auto_pad: str) -> Tensor:
     """Return `x` with zeros around its spatial dims."""
@@ -66,30 +62,16 @@ def conv_transpose(x: Tensor, w: Tensor, bias, strides, dilations, pads, auto_pa
 
 
 def difference(x: Tensor, zero, dtype: torch.dtype) -> Tensor:
-    """Return integers minus their zero point as floats."""
+    """Return integers minus their zero point."""
     return x.to(dtype) if zero is None else x.to(dtype) - zero.to(dtype)
 
 
 def conv_integer(x: Tensor, w: Tensor, x_zero, w_zero, strides, dilations, pads, auto_pad: str, groups: int) -> Tensor:
-    """Return the convolution of integers of 8 bits, as sums that wrap at 32 bits."""
+    """Return the convolution of integers of at most 16 bits, as sums that wrap at 32 bits."""
     if w_zero is not None:
         w_zero = w_zero.reshape([-1] + [1] * (w.dim() - 1))
-    area = 1
-    for size in w.shape[2:]:
-        area = area * size
-    if area > EXACT_TERMS_OF_KERNELS or groups > 1 and area * w.shape[1] > EXACT_TERMS_OF_KERNELS:
-        left, right = difference(x, x_zero, torch.float64), difference(w, w_zero, torch.float64)
-        return conv(left, right, None, strides, dilations, pads, auto_pad, groups).to(torch.int64).to(torch.int32)
-    left, right = difference(x, x_zero, torch.float32), difference(w, w_zero, torch.float32)
-    count = EXACT_TERMS_OF_KERNELS // area  # channels whose sums are exact
-    if groups > 1 or w.shape[1] <= count:
-        return conv(left, right, None, strides, dilations, pads, auto_pad, groups).to(torch.int32)
-    made = conv(left[:, :count], right[:, :count], None, strides, dilations, pads, auto_pad, 1).to(torch.int32)
-    for start in range(count, w.shape[1], count):
-        end = start + count
-        part = conv(left[:, start:end], right[:, start:end], None, strides, dilations, pads, auto_pad, 1)
-        made = made + part.to(torch.int32)
-    return made
+    left, right = difference(x, x_zero, torch.float64), difference(w, w_zero, torch.float64)
+    return conv(left, right, None, strides, dilations, pads, auto_pad, groups).to(torch.int64).to(torch.int32)
 
 
 def sampled(x: Tensor, y: Tensor, at: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from scriptc.onnx.functions.convolutions import EXACT_TERMS, conv_integer, difference
+from scriptc.onnx.functions.convolutions import conv_integer, difference
 
 
 def along(values: Tensor, x: Tensor, axis: int, block: int = 0) -> Tensor:
@@ -52,16 +52,7 @@ def by_row(values, x: Tensor):
 
 def exact_matmul(a: Tensor, b: Tensor, a_zero, b_zero) -> Tensor:
     """Return the product of integers of at most 16 bits, as sums that wrap at 32 bits."""
-    a_zero = by_row(a_zero, a)
-    if a.dtype != torch.uint8 and a.dtype != torch.int8 or b.dim() < 2:
-        made = torch.matmul(difference(a, a_zero, torch.float64), difference(b, b_zero, torch.float64))
-        return made.to(torch.int64).to(torch.int32)
-    left, right = difference(a, a_zero, torch.float32), difference(b, b_zero, torch.float32)
-    made = torch.matmul(left[..., :EXACT_TERMS], right[..., :EXACT_TERMS, :]).to(torch.int32)
-    for start in range(EXACT_TERMS, b.shape[-2], EXACT_TERMS):
-        end = start + EXACT_TERMS
-        made = made + torch.matmul(left[..., start:end], right[..., start:end, :]).to(torch.int32)
-    return made
+    return torch.matmul(difference(a, by_row(a_zero, a), torch.int32), difference(b, b_zero, torch.int32))
 
 
 def requantize(sums: Tensor, scale, zero, low: int, high: int, dtype: torch.dtype) -> Tensor:
