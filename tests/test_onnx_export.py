@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -211,6 +212,16 @@ def test_a_raise_in_a_loop_stops_the_model(tmp_path: Path) -> None:
         assert not any(map(differs, run(session, [x]), f(x)))
     with pytest.raises(Exception, match="ONNXRuntimeError"):
         run(session, [torch.tensor([[0.0, 0.0], [0.0, -1.0]])])
+
+
+def test_a_variable_of_the_environment_that_is_not_set(tmp_path: Path) -> None:
+    """`os.environ.get` is a `try` around a lookup that raises."""
+
+    def f(x: Tensor) -> Tensor:
+        return -x if os.environ.get("SCRIPTC_NOT_SET", "0") == "1" else x * 2
+
+    model = check(tmp_path, f, [(torch.ones(2),)])
+    assert [n.op_type for n in model.graph.node] == ["Mul"]
 
 
 def named(x: Tensor, pair: tuple[Tensor, int]) -> dict[str, Any]:

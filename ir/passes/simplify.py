@@ -17,14 +17,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scriptc.ir.analysis import escapes, function_body, is_fresh, is_written, may_stand_for, may_write, writers
+from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.dtypes import category
+from scriptc.ir.exceptions import derived
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.rules import as_dim
 from scriptc.ir.path_conditions import LENGTHS
 from scriptc.ir.ranges import constant_int, in_dim, is_below
 from scriptc.ir.regions import ancestor_in, dominates, exits, is_loop, may_raise, region_arguments
-from scriptc.ir.rewrite import Rewriter, fits, inlines, on, rewrite
+from scriptc.ir.rewrite import Rewriter, Rule, fits, inlines, on, rewrite
 from scriptc.ir.types import TensorType, broadcasts_into
 
 # Dtypes that hold every value of a dtype, within its category, and floats that hold every integer of a dtype.
@@ -263,6 +265,40 @@ def try_what_cannot_raise(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+def _try_that_raises(module: Module) -> Rule:
+    """Return the rule for a `try` whose body always raises by its last op, as a lookup does whose key is missing."""
+
+    @on("try")
+    def try_that_raises(op: Op, rw: Rewriter) -> bool:
+        """Replace the `try` by the ops of its body, and of its handler for the exception that ends the body."""
+        body, handler = op.regions
+        raised, (error,) = body.ops[-1], handler.args
+        if raised.name != "raise" or any(map(may_raise, (o for o in body.walk() if o is not raised))):
+            return False
+        if any(user.name not in ("exc.is", "reraise") for user in error.users()) or not inlines(op, handler):
+            return False
+        for user in error.users():
+            if user.name == "exc.is":
+                classes = user.attrs["classes"]
+                of = raised.attrs["type"] in (classes if user.attrs["exact"] else derived(module, classes))
+                rw.replace(user, [rw.const_before(user, of)])
+            else:  # the operands dominate it once the ops of the body stand before it
+                rw.add(Builder.before(user).op("raise", raised.operands, raised.loc, **raised.attrs))
+                rw.erase_unused(user)
+        rw.erase_unused(raised)
+        block = op.parent
+        assert block is not None
+        for inner in list(body.ops):
+            inner.detach()
+            block.insert_before(op, inner)
+            rw.add(inner)
+        handler.args = []
+        rw.inline_region(op, handler)
+        return True
+
+    return try_that_raises
+
+
 @on("cell.new")
 def drop_unread_cell(op: Op, rw: Rewriter) -> bool:
     """Drop a cell that is only written."""
@@ -408,4 +444,4 @@ RULES = [
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
-    return rewrite(module, RULES)
+    return rewrite(module, [*RULES, _try_that_raises(module)])
