@@ -179,6 +179,18 @@ def test_attention_without_keys_is_zero(tmp_path: Path) -> None:
     check(tmp_path, masked_attention, [(torch.randn(2, len(m), 4), m) for m in masks])
 
 
+@pytest.mark.parametrize("stride, ops", [(2, ["MaxPool", "AveragePool"]), (4, None)])
+def test_pools_that_round_up(tmp_path: Path, stride: int, ops: list[str] | None) -> None:
+    """They are ONNX's own where no window begins behind the image, as it does with the larger stride."""
+
+    def f(x: Tensor) -> tuple[Tensor, Tensor]:
+        most = torch.nn.functional.max_pool2d(x, 3, stride, ceil_mode=True)
+        return most, torch.nn.functional.avg_pool2d(x, 3, stride, 0, True)
+
+    model = check(tmp_path, f, [(torch.randn(1, 2, h, w),) for h, w in ((7, 8), (8, 9), (5, 10))])
+    assert ops is None or ops == [n.op_type for n in model.graph.node]
+
+
 def test_a_raise_stops_the_model(tmp_path: Path) -> None:
     def f(x: Tensor) -> Tensor:
         if x.shape[0] > 3:
@@ -186,6 +198,7 @@ def test_a_raise_stops_the_model(tmp_path: Path) -> None:
         return x * 2
 
     model = check(tmp_path, f, [(torch.ones(2),), (torch.ones(3),)])
+    assert "If" not in [n.op_type for n in model.graph.node]
     with pytest.raises(Exception, match="out of"):
         run(session_of(model), [torch.ones(5)])
 

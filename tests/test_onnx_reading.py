@@ -41,6 +41,28 @@ halves (float[n, 4] x) => (float[a, b] y) {
   y = Relu(s)
 }
 """
+LAYERS = """
+<ir_version: 8, opset_import: ["" : 17]>
+layers (float[n, 2, 4, 4] x) => (float[n, 1, 8, 8] y)
+  <float[1, 2, 1, 1] w = {1.0, -2.0}, float[1] b = {0.5}, float low = {0.0}, float high = {6.0}, float[1, 1, 4, 4] v = {
+    1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0}> {
+  c = Conv(x, w, b)
+  d = Clip(c, low, high)
+  e = ConvTranspose<strides = [2, 2], pads = [1, 1, 1, 1]>(d, v)
+  y = Max(low, e)
+}
+"""
+
+
+def test_layers_are_those_of_torch_with_parameters_as_weights(tmp_path: Path) -> None:
+    """Compiled code packs weights and folds norms only if biases are parameters, however small they are."""
+    module = scriptc.from_onnx(onnx.parser.parse_model(LAYERS), path=tmp_path / "layers.py")
+    text = (tmp_path / "layers.py").read_text()
+    for part in ("F.conv2d(x, self.w, self.b, ", "torch.clamp(c, 0.0, 6.0)", "F.conv_transpose2d(", "torch.clamp(e, min=0.0)"):
+        assert part in text
+    x = torch.randn(2, 2, 4, 4)
+    made = torch.clamp(torch.nn.functional.conv2d(x, module.w, module.b), 0, 6)
+    assert torch.equal(module(x), torch.relu(torch.nn.functional.conv_transpose2d(made, module.v, None, 2, 1)))
 
 
 def test_a_loop_is_a_for_loop_and_its_trip_count_is_an_argument(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ import torch
 
 import scriptc.onnx.reading.operators  # noqa: F401  registers all rows
 from scriptc.onnx import functions
+from scriptc.onnx.reading.element_types import INTEGERS
 from scriptc.onnx.reading.errors import OnnxError
+from scriptc.onnx.reading.files import Array
 from scriptc.onnx.reading.folding import folded
 from scriptc.onnx.reading.graph import Graph, Model, Node, ValueType
 from scriptc.onnx.reading.names import Names, comment, docstring, identifier
@@ -20,7 +22,7 @@ from scriptc.onnx.reading.registry import row_of
 from scriptc.onnx.reading.restricted_types import check_strings, check_uint64
 from scriptc.onnx.reading.values import Value, Weights, constant, int_list, ints, literal, number_text
 
-MAX_LITERAL = 8  # elements of a constant that stands in the code
+MAX_LITERAL = 8  # elements of a constant of ints or bools that stands in the code
 MAX_ITEMS = 64  # ints of an argument that have texts of their own
 MAX_EXPANSIONS = 20  # functions in functions
 SIMPLE = re.compile(r"-?[\w.]+|\w+(\.shape)?\[-?\d+\]")
@@ -82,7 +84,7 @@ class FunctionWriter:
         """Return a value as a tensor, sequence, string or optional."""
         if value.form == "constant":
             dtype = value.dtype or "float32"
-            if np.size(value.array) <= MAX_LITERAL or dtype == "string":
+            if _is_literal(value.array, dtype):
                 return literal(value.array, dtype)
             if not value.text:
                 value.text = f"self.{self.module.weights.attribute(value.array, dtype, 'constant')}"
@@ -225,9 +227,16 @@ class FunctionWriter:
         """Define the initializers of a graph."""
         for name, array in graph.constants.items():
             value = constant(array, graph.types[name].dtype or "float32")
-            if np.size(array) > MAX_LITERAL and value.dtype != "string":
+            if not _is_literal(array, value.dtype or ""):
                 value.text = f"self.{self.module.weights.attribute(array, value.dtype or '', identifier(name, 'w'))}"
             self.scopes[-1][name] = value
+
+
+def _is_literal(array: Array, dtype: str) -> bool:
+    """Return whether a constant stands in the code. Floats with dims are weights, which compiled code packs and folds."""
+    if dtype == "string" or np.ndim(array) == 0:
+        return True
+    return np.size(array) <= (MAX_LITERAL if dtype == "bool" or dtype in INTEGERS else 0)
 
 
 class ModuleWriter:

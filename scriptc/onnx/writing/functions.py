@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy
 from onnx import GraphProto, ValueInfoProto, helper
 
-from scriptc.ir.core import Func, Op, Value
+from scriptc.ir.core import Block, Func, Op, Value
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.types import BOOL, INT, NEVER, NONE, ListType, OptionalType, TensorType, TupleType, Type
 from scriptc.onnx.writing.builder import Builder, Unsupported, dtype_of, type_proto
@@ -311,6 +311,13 @@ class FunctionWriter:
         if any(inner.name == "break" for region in op.regions for inner in region.ops):
             raise Unsupported("this way out of a loop has no ONNX form", "leave the loop by its condition")
         wanted, changed = [r.type for r in op.results], self.changed(op)
+        for raising, other in (op.regions, op.regions[::-1]) if changed == [self.failed] else ():
+            if _only_raises(raising) and len(other.ops) == 1 and other.ops[0].name == "yield":  # no nested graph is needed
+                (condition,), (failed,) = self.env[op.operands[0]], self.env[self.failed]
+                values = (self.graph.constant(1, "i64"), failed)
+                made = self.graph.node("Where", condition, *(values if raising is op.regions[0] else values[::-1]))
+                self.bind([*op.results, self.failed], [*self.passed(other.ops[0].operands, wanted), made])
+                return
         count = sum(len(leaf_types(t)) for t in wanted) + len(changed)
         graphs = [self.region(n, r.ops, wanted, changed) for n, r in zip(("then", "else"), op.regions, strict=True)]
         if count:
@@ -464,6 +471,11 @@ def _follows(value: Value, target: Value) -> bool:
 
 def _raises(op: Op) -> bool:
     return op.name in ("raise", "reraise")
+
+
+def _only_raises(region: Block) -> bool:
+    """Return whether a block raises, and does nothing else that could be noticed."""
+    return _raises(region.ops[-1]) and all(op.has("PURE") for op in region.ops[:-1])
 
 
 def changed_lists(op: Op) -> list[Value]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from scriptc.onnx.reading.element_types import BITS, INTEGERS, SMALL_FLOATS, UNSIGNED
+from scriptc.onnx.reading.element_types import BITS, FLOATS, INTEGERS, SMALL_FLOATS, UNSIGNED
 from scriptc.onnx.reading.operation import Operation
 from scriptc.onnx.reading.registry import operator
-from scriptc.onnx.reading.values import Value, bool_value, int_value, ints, is_carried, other
+from scriptc.onnx.reading.values import Value, bool_value, int_value, ints, is_carried, number_text, other
 
 UNARY = {
     "Acos": "torch.acos", "Acosh": "torch.acosh", "Asin": "torch.asin", "Asinh": "torch.asinh", "Atan": "torch.atan",
@@ -172,12 +172,23 @@ def compare(op: Operation) -> Any:
     return f"{left} {sign} {right}"
 
 
+def float_bound(op: Operation, index: int) -> str | None:
+    """Return an input as a float if it is a constant without dims that is not NaN, else None."""
+    array = op.known(index)
+    if array is None or np.ndim(array) or op.dtype(index) not in FLOATS or np.isnan(array):
+        return None
+    return number_text(array, op.dtype(index) or "")
+
+
 @operator("Max", "Min")
 def extremum(op: Operation) -> Any:
     done = host(op)
     if done is not None:
         return done
     name = "maximum" if op.node.op == "Max" else "minimum"
+    for tensor, number in ((0, 1), (1, 0)) if op.count == 2 else ():
+        if (bound := float_bound(op, number)) is not None and op.known(tensor) is None:
+            return f"torch.clamp({op[tensor]}, {'min' if name == 'maximum' else 'max'}={bound})"
     text = op[0]
     for index in range(1, op.count):
         if op.dtype(0) == "uint64":
@@ -219,6 +230,9 @@ def clip_attributes(op: Operation) -> Any:
 
 @operator("Clip", since=11)
 def clip(op: Operation) -> Any:
+    bounds = [float_bound(op, i) if op.has(i) else "None" for i in (1, 2)]
+    if None not in bounds and bounds != ["None", "None"]:
+        return f"torch.clamp({op[0]}, {bounds[0]}, {bounds[1]})"
     text = op[0]
     if op.has(1):
         text = f"torch.maximum({text}, {op[1]})"

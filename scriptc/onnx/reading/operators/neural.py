@@ -39,6 +39,13 @@ def conv(op: Operation) -> Any:
 def conv_transpose(op: Operation) -> Any:
     rank = spatial(op)
     extra, shape = op.attr("output_padding") or [0] * rank, op.attr("output_shape")
+    pads, auto, groups = op.attr("pads") or [0] * (2 * rank), op.attr("auto_pad", "NOTSET"), op.attr("group", 1)
+    strides, dilations = op.attr("strides") or [1] * rank, op.attr("dilations") or [1] * rank
+    pads = [0] * (2 * rank) if auto == "VALID" else pads
+    fits = all(e < max(s, d) for e, s, d in zip(extra, strides, dilations, strict=False))  # torch refuses others
+    if shape is None and auto in ("NOTSET", "VALID") and 1 <= rank <= 3 and pads[:rank] == pads[rank:] and fits:
+        rest = f"{strides}, {pads[:rank]}, {extra}, {groups}, {dilations}"
+        return f"F.conv_transpose{rank}d({op[0]}, {op[1]}, {op.optional(2)}, {rest})"
     return f"ox.conv_transpose({op[0]}, {op[1]}, {op.optional(2)}, {window(op, rank)}, {op.attr('group', 1)}, {extra}, {shape})"
 
 

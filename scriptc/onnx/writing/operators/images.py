@@ -59,6 +59,13 @@ def _ceil_padding(c: Call, x: str) -> list[str]:
     return found
 
 
+def _ceils(c: Call) -> int:
+    """Return ONNX's ceil_mode for a pool: 1 if no window can begin behind the image, for runtimes differ on such windows."""
+    dilations = c.op.attrs.get("dilation", (1, 1))
+    each = zip(c.attr("kernel_size"), c.attr("stride"), c.attr("padding"), dilations, strict=True)
+    return int(c.attr("ceil_mode") and all(pad + stride <= dilation * (k - 1) + 1 for k, stride, pad, dilation in each))
+
+
 def _padded(c: Call, x: str, before: tuple[int, int], behind: list[str], value: str) -> str:
     g = c.graph
     zero = g.constant(0, "i64")
@@ -69,15 +76,15 @@ def _padded(c: Call, x: str, before: tuple[int, int], behind: list[str], value: 
 @row("max_pool2d")
 def max_pool2d(c: Call) -> str:
     x, added = _image(c)
-    padding = tuple(c.attr("padding"))
-    if c.attr("ceil_mode"):  # runtimes differ on windows that begin behind the image
+    padding, ceils = tuple(c.attr("padding")), _ceils(c)
+    if c.attr("ceil_mode") and not ceils:
         g, dtype = c.graph, c.dtype
         least = -numpy.inf if dtype in ("f16", "f32", "f64") else numpy.iinfo({"u8": "uint8"}.get(dtype, f"int{dtype[1:]}")).min
         behind = [c("Add", extra, g.constant(p, "i64")) for extra, p in zip(_ceil_padding(c, x), padding, strict=True)]
         x, padding = _padded(c, x, padding, behind, g.constant(least, dtype)), (0, 0)
     made = c(
         "MaxPool", x, kernel_shape=list(c.attr("kernel_size")), strides=list(c.attr("stride")),
-        pads=list(padding) * 2, dilations=list(c.attr("dilation")),
+        pads=list(padding) * 2, dilations=list(c.attr("dilation")), ceil_mode=ceils,
     )  # fmt: skip
     return _without_batch(c, made, added)
 
@@ -89,8 +96,11 @@ def avg_pool2d(c: Call) -> str:
     kernel, padding, divisor = c.attr("kernel_size"), tuple(c.attr("padding")), c.attr("divisor_override")
     how = {"kernel_shape": list(kernel), "strides": list(c.attr("stride"))}
     included = bool(c.attr("count_include_pad"))
-    if divisor is None and not c.attr("ceil_mode"):
-        made = c("AveragePool", x, **how, pads=list(padding) * 2, count_include_pad=int(included))
+    ceils = _ceils(c)
+    # With ceil_mode, runtimes count what is behind the pads in different ways, unless only elements of the image count.
+    if divisor is None and (not c.attr("ceil_mode") or ceils and (not included or padding == (0, 0))):
+        counts = int(included and not ceils)
+        made = c("AveragePool", x, **how, pads=list(padding) * 2, count_include_pad=counts, ceil_mode=ceils)
         return _without_batch(c, made, added)
     zero, one = g.constant(0, dtype), g.constant(1, dtype)
     extra = _ceil_padding(c, x) if c.attr("ceil_mode") else [g.constant(0, "i64")] * 2
