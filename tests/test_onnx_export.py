@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -311,6 +312,17 @@ class Counted(nn.Module):
 def test_state_is_refused(tmp_path: Path) -> None:
     with pytest.raises(scriptc.CompileError, match="changes between calls"):
         scriptc.to_onnx(Counted(), torch.ones(3), path=tmp_path / "no.onnx")
+
+
+def test_to_onnx_tells_which_warnings_the_model_does_not_give(tmp_path: Path) -> None:
+    def f(x: Tensor) -> Tensor:
+        if x.shape[0] > 2:
+            warnings.warn("many rows", stacklevel=1)
+        return x * 2
+
+    with pytest.warns(UserWarning, match="does not give this warning: many rows"):
+        scriptc.to_onnx(f, torch.ones(2), path=tmp_path / "f.onnx")
+    assert not differs(run(session_of(onnx.load(tmp_path / "f.onnx")), [torch.ones(3)])[0], torch.ones(3) * 2)
 
 
 def test_refusals_name_every_place(tmp_path: Path) -> None:

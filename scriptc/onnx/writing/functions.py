@@ -26,7 +26,6 @@ Leaves = tuple[str, ...]
 _HINTS = {
     "try": ("`try` has no ONNX form", "test the condition with `if`"),
     "print": ("`print` has no ONNX form", "return the value, or print it outside of the model"),
-    "warn": ("a warning has no ONNX form", "warn outside of the model"),
     "call": ("a recursive call has no ONNX form", "write the recursion as a loop"),
     "state.set": ("an attribute or an object outside that changes has no ONNX form", "take the state and return it"),
 }
@@ -75,6 +74,7 @@ class FunctionWriter:
         self.params: dict[str, str] = {}
         self.writes = TensorWrites(func)
         self.diagnostics: list[Diagnostic] = []
+        self.left_out: dict[str, Op] = {}  # the warnings of the function by message, which the model does not give
         self.refused: set[Value] = set()  # values of a type that has no ONNX form; they have no leaves
         # 1 where the function has raised, else 0. Every result of the model is taken at this index of one item, so that a
         # runtime stops with an error. Nested graphs return it as they return lists that change, and loops end where it is 1.
@@ -203,6 +203,9 @@ class FunctionWriter:
         if name not in self.params:
             self.params[name] = self.graph.fresh(name)
         self.env[op.result] = (self.params[name],)
+
+    def write_warn(self, op: Op) -> None:
+        self.left_out.setdefault(op.attrs["message"], op)
 
     def write_undef(self, op: Op) -> None:
         self.env[op.result] = tuple(map(self.placeholder, leaf_types(op.result.type)))

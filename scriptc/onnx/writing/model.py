@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -80,6 +81,8 @@ def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: 
     graph.doc_string = f"{target.name}, written from {func.loc.file.replace(chr(92), '/').rpartition('/')[2]}:{func.loc.line}"
     if size < MOST_BYTES:  # a larger model is checked where it is written
         onnx.checker.check_model(model, full_check=True)
+    for message, op in writer.left_out.items():
+        warnings.warn(f"{op.loc.file}:{op.loc.line}: the ONNX model does not give this warning: {message}", stacklevel=3)
     return model, entry
 
 
