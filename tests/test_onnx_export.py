@@ -314,6 +314,53 @@ def test_state_is_refused(tmp_path: Path) -> None:
         scriptc.to_onnx(Counted(), torch.ones(3), path=tmp_path / "no.onnx")
 
 
+class Running(nn.Module):
+    """Keep a running sum and a count, which loops and branches set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+        self.register_buffer("total", torch.zeros(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for row in x:
+            if row.sum() > 0:
+                self.total = self.total + row
+                self.count += 1
+        if self.count > 3:
+            self.count = 0
+        return x + self.total
+
+
+def test_attributes_that_change_are_inputs_and_outputs(tmp_path: Path) -> None:
+    model = Running()
+    scriptc.to_onnx(model, torch.randn(3, 2), path=tmp_path / "running.onnx", stateful=True)
+    session = session_of(onnx.load(tmp_path / "running.onnx"))
+    assert [i.name for i in session.get_inputs()] == ["x"]
+    assert [o.name for o in session.get_outputs()] == ["output", "total_out", "count_out"]
+    state: dict[str, Any] = {}  # the first call takes the defaults
+    for rows in (3, 1, 4):
+        x = torch.randn(rows, 2)
+        made, total, count = session.run(None, {"x": x.numpy(), **state})
+        state = {"total": total, "count": count}
+        assert not differs(made, model(x)) and not differs(total, model.total) and int(count) == model.count
+
+
+def test_an_attribute_that_changes_its_type_is_refused() -> None:
+    class Changing(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.last = torch.zeros(2)
+
+        def forward(self, x: Tensor) -> Tensor:
+            y = x + self.last
+            self.last = x.double()
+            return y
+
+    with pytest.raises(scriptc.CompileError, match="changes its type"):
+        model_of(Changing(), (torch.ones(2),), {}, None, stateful=True)
+
+
 def test_to_onnx_tells_which_warnings_the_model_does_not_give(tmp_path: Path) -> None:
     def f(x: Tensor) -> Tensor:
         if x.shape[0] > 2:

@@ -24,7 +24,7 @@ def export(options: argparse.Namespace) -> int:
     model = located.model(options.init, options.eval)
     args, kwargs = located.arguments(options.args)
     try:
-        scriptc.to_onnx(model, *args, path=options.out, opset=options.opset, **kwargs)
+        scriptc.to_onnx(model, *args, path=options.out, opset=options.opset, stateful=options.stateful, **kwargs)
     except (OSError, TypeError, ValueError) as error:
         raise UserError(f"{options.target}: {error}") from error
     print(f"wrote {options.out}")

@@ -145,7 +145,8 @@ def _add_onnx_commands(subparsers: Any) -> argparse.ArgumentParser:
     export = add("export", onnx_commands.export, "write a function or module as an ONNX file")
     _add_call_options(export, "file.py:Name or package.module:Name")
     export.add_argument("-o", "--out", required=True, type=Path, metavar="FILE", help="file to write")
-    export.add_argument("--opset", type=int, metavar="N", help="version of ONNX's operators, from 18 on (default: 21)")
+    export.add_argument("--opset", type=int, metavar="N", help="version of ONNX's operators, from 17 on (default: 21)")
+    export.add_argument("--stateful", action="store_true", help="make attributes that the call sets inputs and outputs")
     show = add("print", onnx_commands.show, "print the graph of an ONNX file, or what scriptc makes of it")
     show.add_argument("file", metavar="FILE")
     show.add_argument("--form", choices=("graph", "python", "ir"), default="graph",

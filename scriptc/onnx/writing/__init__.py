@@ -8,7 +8,7 @@ from typing import Any
 
 def to_onnx(
     model: Any, /, *args: Any, path: str | os.PathLike[str], opset: int | None = None, external_data: bool | None = None,
-    **kwargs: Any,
+    stateful: bool = False, **kwargs: Any,
 ) -> None:  # fmt: skip
     """Write a function or module, as it is called with these arguments, as an ONNX model.
 
@@ -20,6 +20,8 @@ def to_onnx(
     opset: the version of ONNX's operators, from 17 on; None for one that ONNX Runtime 1.32 runs.
     external_data: write large weights to a file of its own beside the model, which is named `path` with `.data` behind;
         None to do so if one file would be too large for protobuf.
+    stateful: make each attribute that the call sets an input, with the value that it has now as the default, and an output
+        with the new value. Otherwise such calls are refused.
 
     Raises CompileError with each place that has no ONNX form.
     """
@@ -30,7 +32,7 @@ def to_onnx(
     from scriptc.onnx.writing.model import MOST_BYTES, model_of
 
     file = os.fspath(path)
-    made = model_of(model, args, kwargs, opset)[0]
+    made = model_of(model, args, kwargs, opset, stateful=stateful)[0]
     size = sum(len(t.raw_data) for t in made.graph.initializer)
     if not (size >= MOST_BYTES if external_data is None else external_data):
         onnx.save(made, file)

@@ -20,6 +20,7 @@ from scriptc.onnx.writing.operators import ROWS, Call, Row
 from scriptc.onnx.writing.operators.lists import empty_sequence
 from scriptc.onnx.writing.operators.numbers import floor_divide
 from scriptc.onnx.writing.recurrent import Recurrent, recurrent_loop
+from scriptc.onnx.writing.state import SetAttribute, set_to
 from scriptc.onnx.writing.tensor_writes import TensorWrites
 
 Leaves = tuple[str, ...]
@@ -27,7 +28,6 @@ _HINTS = {
     "try": ("`try` has no ONNX form", "test the condition with `if`"),
     "print": ("`print` has no ONNX form", "return the value, or print it outside of the model"),
     "call": ("a recursive call has no ONNX form", "write the recursion as a loop"),
-    "state.set": ("an attribute or an object outside that changes has no ONNX form", "take the state and return it"),
 }
 _FAMILIES = {
     "dict": ("a dict has no ONNX form", "use lists or tensors"), "set": ("a set has no ONNX form", "use lists or tensors"),
@@ -74,6 +74,7 @@ class FunctionWriter:
         self.params: dict[str, str] = {}
         self.writes = TensorWrites(func)
         self.diagnostics: list[Diagnostic] = []
+        self.state: dict[int, SetAttribute] = {}  # by the number of the target of its `state.set` ops
         self.left_out: dict[str, Op] = {}  # the warnings of the function by message, which the model does not give
         self.refused: set[Value] = set()  # values of a type that has no ONNX form; they have no leaves
         # 1 where the function has raised, else 0. Every result of the model is taken at this index of one item, so that a
@@ -204,6 +205,13 @@ class FunctionWriter:
             self.params[name] = self.graph.fresh(name)
         self.env[op.result] = (self.params[name],)
 
+    def write_state_set(self, op: Op) -> None:
+        attribute = self.state.get(op.attrs["target"])
+        new = set_to(attribute, op)
+        assert attribute is not None
+        value = attribute.value
+        self.env[value] = self.leaves(new) if isinstance(new, Value) else (self.graph.constant(new, dtype_of(value.type)),)
+
     def write_warn(self, op: Op) -> None:
         self.left_out.setdefault(op.attrs["message"], op)
 
@@ -297,10 +305,13 @@ class FunctionWriter:
             self.env[v] = tuple(next(rest) for _ in leaf_types(v.type))
 
     def changed(self, op: Op) -> list[Value]:
-        """Return what an op returns beside its results: the lists and tensors of enclosing blocks that its regions change."""
+        """Return what an op returns beside its results: what its regions change of enclosing blocks, and attributes."""
         tensors = [v for v in self.writes.changed(op) if not any(region.encloses(v.block) for region in op.regions)]
-        failed = [self.failed] if any(map(_raises, op.walk())) else []
-        return [v for v in dict.fromkeys([*changed_lists(op), *tensors, *failed]) if v not in self.refused]
+        targets = [inner.attrs["target"] for inner in op.walk() if inner.name == "state.set"]
+        others = [self.state[t].value for t in targets if t in self.state]
+        if any(map(_raises, op.walk())):
+            others.append(self.failed)
+        return [v for v in dict.fromkeys([*changed_lists(op), *tensors, *others]) if v not in self.refused]
 
     def going_on(self, condition: str) -> str:
         """Return the condition for an iteration, which is also that no exception was raised."""

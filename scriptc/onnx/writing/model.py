@@ -7,25 +7,28 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import onnx
+import torch
 from onnx import ModelProto, helper, numpy_helper
 
 from scriptc.driver.target import target_of
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment.results import ArrayMaker, Chooser, DequeMaker
 from scriptc.frontend.environment.specs import PlaceSpec, Spec
-from scriptc.ir.core import Func
+from scriptc.ir.core import Func, Value
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.passes.manager import run_pipeline
-from scriptc.ir.types import NEVER, ListType, TensorType, Type
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, Type
 from scriptc.onnx.writing.builder import ELEMENT_TYPES, Unsupported, type_proto
 from scriptc.onnx.writing.functions import FunctionWriter, aliased_changes, leaf_types
 from scriptc.onnx.writing.leaf_names import leaf_names, output_names
+from scriptc.onnx.writing.state import Outside, SetAttribute, outside_of
 from scriptc.onnx.writing.tidying import tidy
 from scriptc.version import __version__
 
 DEFAULT_OPSET = 21
 OLDEST_OPSET = 17
 MOST_BYTES = 2**31 - 2**24  # of weights in one file: protobuf has 2 GiB for a whole model
+_DTYPES: dict[Type, torch.dtype] = {INT: torch.int64, FLOAT: torch.float64, BOOL: torch.bool}
 _PASSES = "drop_gradient_marks,clean,split_lists,read_lists,clean,forward_writes,clean,single_exit,dce"
 _ALIASED = (
     "a list changes that the caller holds, or that has another name, which ONNX's sequences cannot say",
@@ -33,8 +36,13 @@ _ALIASED = (
 )
 
 
-def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: int | None) -> tuple[ModelProto, Entry]:
-    """Return the model of a call, and what the front end read. Raise CompileError with every place that has no ONNX form."""
+def model_of(
+    obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: int | None, *, stateful: bool = False
+) -> tuple[ModelProto, Entry]:
+    """Return the model of a call, and what the front end read. Raise CompileError with every place that has no ONNX form.
+
+    stateful: attributes that the call sets are inputs and outputs.
+    """
     newest = onnx.defs.onnx_opset_version()
     opset = DEFAULT_OPSET if opset is None else opset
     if not OLDEST_OPSET <= opset <= newest:
@@ -45,7 +53,12 @@ def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: 
     run_pipeline(entry.module, _PASSES)
     (func,) = (entry.module.funcs[name] for name in entry.module.entries)
     writer = FunctionWriter(func, opset)
-    inputs = _inputs(writer, entry, func)
+    arguments_of_func = iter(func.body.args)
+    inputs = _inputs(writer, entry, func, arguments_of_func)
+    outside = outside_of(entry, arguments_of_func)
+    defaults = _state(writer, entry, func, outside, inputs) if stateful else []
+    if not stateful:
+        _refuse_outside(writer, func, outside)
     for op in aliased_changes(func):
         if not op.name.startswith(("dict", "set")):
             writer.diagnostics.append(Diagnostic(op.loc, *_ALIASED))
@@ -56,6 +69,7 @@ def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: 
     if not writer.diagnostics and last is not None and last.name == "return":
         try:
             outputs = _outputs(writer, func, names, writer.passed(last.operands, func.results))
+            outputs += _state_outputs(writer)
         except Unsupported as e:
             writer.diagnostics.append(Diagnostic(func.loc, e.message, e.hint))
     if last is not None and last.name != "return":
@@ -75,6 +89,7 @@ def model_of(obj: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], opset: 
             writer.graph.initializers[name] = _weight(tensor, name)
     graph = writer.graph.graph(target.name, inputs, outputs)
     tidy(graph)
+    graph.initializer.extend(defaults)  # no constants: a call may give other values
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], producer_name="scriptc")
     model.producer_version = __version__
     model.ir_version = helper.find_min_ir_version_for(list(model.opset_import))
@@ -99,31 +114,68 @@ def _without_form(spec: Spec) -> Iterator[tuple[str, str]]:
         yield from _without_form(item)
 
 
-def _inputs(writer: FunctionWriter, entry: Entry, func: Func) -> list[onnx.ValueInfoProto]:
-    made, args = [], iter(func.body.args)
+def _inputs(writer: FunctionWriter, entry: Entry, func: Func, args: Iterator[Value]) -> list[onnx.ValueInfoProto]:
+    made = []
     for arg in entry.args:
         for wanted in leaf_names(arg.spec, arg.name):
-            value = next(args)
-            name = writer.graph.fresh(wanted)
-            dims: list[int | str | None] = []
-            if isinstance(value.type, TensorType) and value.type.dims is not None:
-                dims = [f"{name}_dim{d}" if size is None else size for d, size in enumerate(value.type.dims)]
-            try:
-                (t,) = leaf_types(value.type)
-                made.append(helper.make_value_info(name, type_proto(t, tuple(dims))))
-            except (Unsupported, ValueError):
-                message = f"the argument `{arg.name}` of type {value.type} has no ONNX form"
-                writer.diagnostics.append(Diagnostic(func.loc, message, "pass tensors, numbers or lists of these"))
-                writer.refused.add(value)
-            writer.env[value] = (name,)
-    if outside := list(args):
-        for value in outside:  # stand-ins, so that the places behind are found, too
-            try:
-                writer.env[value] = tuple(map(writer.placeholder, leaf_types(value.type)))
-            except Unsupported:
-                writer.refused.add(value)
+            info = _input(writer, func, next(args), wanted, f"the argument `{arg.name}`")
+            made += [] if info is None else [info]
+    return made
+
+
+def _input(writer: FunctionWriter, func: Func, value: Value, wanted: str, what: str) -> onnx.ValueInfoProto | None:
+    """Return an input of the model for an argument of the function; None for one that has no ONNX form."""
+    name = writer.graph.fresh(wanted)
+    writer.env[value] = (name,)
+    dims: list[int | str | None] = []
+    if isinstance(value.type, TensorType) and value.type.dims is not None:
+        dims = [f"{name}_dim{d}" if size is None else size for d, size in enumerate(value.type.dims)]
+    try:
+        (t,) = leaf_types(value.type)
+        return helper.make_value_info(name, type_proto(t, tuple(dims)))
+    except (Unsupported, ValueError):
+        message = f"{what} of type {value.type} has no ONNX form"
+        writer.diagnostics.append(Diagnostic(func.loc, message, "pass tensors, numbers or lists of these"))
+        writer.refused.add(value)
+        return None
+
+
+def _refuse_outside(writer: FunctionWriter, func: Func, outside: list[Outside]) -> None:
+    for _, value, _, _ in outside:  # stand-ins, so that the places behind are found, too
+        try:
+            writer.env[value] = tuple(map(writer.placeholder, leaf_types(value.type)))
+        except Unsupported:
+            writer.refused.add(value)
+    if outside:
         message = "a value outside that changes between calls has no ONNX form"
-        writer.diagnostics.append(Diagnostic(func.loc, message, "take it as an argument and return it"))
+        writer.diagnostics.append(Diagnostic(func.loc, message, "take it as an argument and return it, or pass stateful=True"))
+
+
+def _state(
+    writer: FunctionWriter, entry: Entry, func: Func, outside: list[Outside], inputs: list[onnx.ValueInfoProto]
+) -> list[onnx.TensorProto]:
+    """Make inputs of values outside, and note the attributes that the function sets. Return the defaults of the inputs."""
+    defaults = []
+    for name, value, at_export, target in outside:
+        info = _input(writer, func, value, name, f"the attribute `{name}`")
+        if info is None or isinstance(value.type, ListType):
+            if info is not None:
+                message = f"the attribute `{name}` of type {value.type} has no ONNX form"
+                writer.diagnostics.append(Diagnostic(func.loc, message, "take it as an argument and return it"))
+            continue
+        inputs.append(info)
+        defaults.append(_weight(torch.as_tensor(at_export, dtype=_DTYPES.get(value.type)), info.name))
+        if target is not None:
+            present = Value(value.type, func.body, name)
+            writer.env[present] = writer.env[value]
+            writer.state[target] = SetAttribute(name, present, entry.write_backs[target].forms)
+    return defaults
+
+
+def _state_outputs(writer: FunctionWriter) -> list[onnx.ValueInfoProto]:
+    made = []
+    for name, value, _ in writer.state.values():
+        made.append(_output(writer, writer.env[value][0], value.type, writer.graph.fresh(f"{name}_out"), sizes_are_known=False))
     return made
 
 
@@ -131,16 +183,25 @@ def _outputs(writer: FunctionWriter, func: Func, wanted: list[str], names: list[
     types = [leaf for t in func.results for leaf in leaf_types(t)]
     made = []
     for i, (n, t) in enumerate(zip(names, types, strict=True)):
-        (failed,) = writer.env[writer.failed]
-        if writer.graph.known(failed) is None:
-            n = _unless(writer, failed, n, t)
         name = wanted[i] if len(wanted) == len(names) else writer.graph.fresh(f"output_{i}")
-        writer.graph.identity(n, name)
-        dims = None
-        if isinstance(t, TensorType) and t.dims is not None:
-            dims = tuple(f"{name}_dim{d}" if not isinstance(size, int) else size for d, size in enumerate(t.dims))
-        made.append(helper.make_value_info(name, type_proto(t, dims)))
+        made.append(_output(writer, n, t, name, sizes_are_known=True))
     return made
+
+
+def _output(writer: FunctionWriter, value: str, t: Type, name: str, *, sizes_are_known: bool) -> onnx.ValueInfoProto:
+    """Return an output of the model, with a node that gives it. The model stops there if it has raised.
+
+    sizes_are_known: numbers among the dims of the type are sizes of the value.
+    """
+    (failed,) = writer.env[writer.failed]
+    if writer.graph.known(failed) is None:
+        value = _unless(writer, failed, value, t)
+    writer.graph.identity(value, name)
+    dims = None
+    if isinstance(t, TensorType) and t.dims is not None:
+        known = [sizes_are_known and isinstance(size, int) for size in t.dims]
+        dims = tuple(size if k else f"{name}_dim{d}" for d, (size, k) in enumerate(zip(t.dims, known, strict=True)))
+    return helper.make_value_info(name, type_proto(t, dims))
 
 
 def _unless(writer: FunctionWriter, failed: str, name: str, t: Type) -> str:
@@ -156,8 +217,6 @@ def _unless(writer: FunctionWriter, failed: str, name: str, t: Type) -> str:
 def _weight(tensor: Any, name: str) -> onnx.TensorProto:
     tensor = tensor.detach().cpu().contiguous()
     if str(tensor.dtype) == "torch.bfloat16":
-        import torch
-
         raw = tensor.view(torch.int16).numpy().tobytes()
         return helper.make_tensor(name, ELEMENT_TYPES["bf16"], list(tensor.shape), raw, raw=True)
     return numpy_helper.from_array(tensor.numpy(), name)
