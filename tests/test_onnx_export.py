@@ -147,6 +147,65 @@ def test_recurrent_layers(tmp_path: Path, layer: Any) -> None:
     check(tmp_path, f, [(torch.randn(n, b, 5),) for n, b in ((4, 3), (2, 2), (9, 4))], reference=False)
 
 
+def beams_of_tuples(x: Tensor, width: int) -> tuple[Tensor, list[tuple[float, Tensor, int]]]:
+    beams = [(0.0, x[0], 0)]
+    for t in range(x.shape[0]):
+        grown = []
+        for score, state, length in beams:
+            for k in range(2):
+                grown.append((score + float(state[k]), x[t] + k, length + k))
+        grown.sort(key=lambda beam: beam[0])
+        beams = grown[:width]
+    return beams[0][1], beams
+
+
+def test_beams_of_tuples_are_sequences_side_by_side(tmp_path: Path) -> None:
+    model = onnx_model(beams_of_tuples, torch.randn(4, 3), 2)
+    assert [o.name for o in model.graph.output] == ["output_0", "beams_0", "beams_1", "beams_2"]
+    session = session_of(model)
+    for steps, width in ((4, 2), (1, 3), (6, 1)):
+        x = torch.randn(steps, 3)
+        best, beams = beams_of_tuples(x, width)
+        assert not any(map(differs, run(session, [x, width]), [best, *map(list, zip(*beams, strict=True))]))
+
+
+def test_a_list_of_tuples_as_an_argument() -> None:
+    def f(pairs: list[tuple[Tensor, int]], more: list[int]) -> Tensor:
+        total = torch.zeros(2)
+        for x, n in pairs:
+            total = total + x * n
+        order = sorted(more, reverse=True)
+        order[1:2] = more
+        for place, n in enumerate(order):
+            total = total + place * n
+        return total
+
+    pairs = [(torch.ones(2), 2), (torch.ones(2), 3), (torch.ones(2), 4)]
+    model = onnx_model(f, pairs, [1])
+    assert [i.name for i in model.graph.input] == ["pairs_0", "pairs_1", "more"]
+    session = session_of(model)
+    for count, more in ((3, [4, 1, 9]), (2, []), (0, [7])):
+        given = pairs[:count]
+        got = run(session, [[x for x, _ in given], [n for _, n in given], more])
+        assert not differs(got[0], f(given, more))
+
+
+def test_a_result_of_several_kinds_has_an_output_for_each() -> None:
+    def f(x: Tensor, n: int) -> Tensor | int | None:
+        if n > 3:
+            return x * n
+        return n if n > 1 else None
+
+    model = onnx_model(f, torch.ones(2), 2)
+    names = [o.name for o in model.graph.output]
+    session = session_of(model)
+    for n in (0, 2, 5):
+        got = dict(zip(names, run(session, [torch.ones(2), n]), strict=True))
+        wanted = f(torch.ones(2), n)
+        made = got.get(f"output_{got['output_kind']}")
+        assert made is None if wanted is None else not differs(made, wanted)
+
+
 def test_greedy_decoding(tmp_path: Path) -> None:
     torch.manual_seed(0)
     net = Greedy()

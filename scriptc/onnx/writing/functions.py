@@ -14,14 +14,14 @@ from onnx import GraphProto, ValueInfoProto, helper
 
 from scriptc.ir.core import Block, Func, Op, Value
 from scriptc.ir.errors import Diagnostic
-from scriptc.ir.types import BOOL, INT, NEVER, NONE, ListType, OptionalType, TensorType, TupleType, Type
+from scriptc.ir.types import BOOL, INT, NEVER, NONE, ListType, OptionalType, TensorType, TupleType, Type, list_of
 from scriptc.onnx.writing.builder import Builder, Unsupported, dtype_of, type_proto
 from scriptc.onnx.writing.operators import ROWS, Call, Row
-from scriptc.onnx.writing.operators.lists import empty_sequence
+from scriptc.onnx.writing.operators.lists import ITEMS, empty_sequence
 from scriptc.onnx.writing.operators.numbers import floor_divide
 from scriptc.onnx.writing.recurrent import Recurrent, recurrent_loop
 from scriptc.onnx.writing.state import SetAttribute, set_to
-from scriptc.onnx.writing.tensor_writes import TensorWrites
+from scriptc.onnx.writing.tensor_writes import TensorWrites, may_follow
 
 Leaves = tuple[str, ...]
 _HINTS = {
@@ -49,7 +49,10 @@ def row_of(name: str) -> Row:
 
 
 def leaf_types(t: Type) -> list[Type]:
-    """Return the types of the leaves of a value: of a tuple those of its items, of an optional value a flag too."""
+    """Return the types of the leaves of a value: of a tuple those of its items, of an optional value a flag too.
+
+    A list is one sequence for each leaf of its items.
+    """
     if t == NONE:
         return []
     if isinstance(t, TupleType):
@@ -57,10 +60,11 @@ def leaf_types(t: Type) -> list[Type]:
     if isinstance(t, OptionalType):
         return [BOOL, *leaf_types(t.item)]
     if isinstance(t, ListType):
-        if t.elem != NEVER:
-            dtype_of(t.elem)
-    else:
-        dtype_of(t)
+        leaves = [t.elem] if t.elem == NEVER else leaf_types(t.elem)
+        if not leaves or any(isinstance(leaf, ListType) for leaf in leaves):
+            raise Unsupported(f"a value of type {t} has no ONNX form", "use lists of tensors or numbers, or of tuples of these")
+        return [t] if leaves == [t.elem] else [list_of(leaf) for leaf in leaves]
+    dtype_of(t)
     return [t]
 
 
@@ -126,7 +130,9 @@ class FunctionWriter:
                 at += count
             return tuple(made)
         if isinstance(given, ListType) and isinstance(wanted, ListType) and given.elem == NEVER != wanted.elem:
-            return (self.placeholder(wanted),)
+            return tuple(map(self.placeholder, leaf_types(wanted)))
+        if len(leaves) != len(leaf_types(wanted)):
+            raise Unsupported(f"a value of type {given} as one of type {wanted} has no ONNX form", "use values of one type")
         return leaves
 
     def passed(self, values: Sequence[Value], wanted: Sequence[Type]) -> list[str]:
@@ -182,17 +188,36 @@ class FunctionWriter:
         function = row_of(name)
         for result in op.results:
             leaf_types(result.type)
+        if name in ITEMS:
+            self.write_list(op, function)
+            return
         if any(isinstance(v.type, ListType) and v.type.elem == NEVER for v in op.operands) and name != "list.len":
             raise Unsupported("a list to which nothing is added has no element type", "leave the list out")
         if len(op.results) == 1 and op.result in self.writes.base_of and op.result not in self.writes.bases:
             self.view(op.result, self.writes.base_of[op.result])
             return
         made = function(Call(op, self.graph, [self.leaves(v) for v in op.operands]))
-        leaves = (made,) if isinstance(made, str) else made
-        if "list" in op.defn.writes:
-            self.env[op.operands[0]] = leaves
-        else:
-            self.env[op.result] = leaves
+        self.env[op.result] = (made,) if isinstance(made, str) else made
+
+    def write_list(self, op: Op, function: Row) -> None:
+        """Write an op of a list for each leaf of the items."""
+        t = next(v.type for v in [*op.results, *op.operands] if isinstance(v.type, ListType))
+        if t.elem == NEVER and op.operands:
+            raise Unsupported("a list to which nothing is added has no element type", "leave the list out")
+        items = ITEMS[op.name]
+        of_leaves: list[Leaves | None] = []  # of the operands that are lists or items
+        for i, v in enumerate(op.operands):
+            wanted = t.elem if items is None or i in items else t if isinstance(v.type, ListType) else None
+            of_leaves.append(None if wanted is None else self.converted(self.leaves(v), v.type, wanted))
+        made = []
+        for j, sequence in enumerate(leaf_types(t)):
+            assert isinstance(sequence, ListType)
+            operands = [self.leaves(v) if own is None else own[j : j + 1]
+                        for v, own in zip(op.operands, of_leaves, strict=True)]  # fmt: skip
+            part = function(Call(op, self.graph, operands, sequence))
+            assert isinstance(part, str)
+            made.append(part)
+        self.env[op.operands[0] if "list" in op.defn.writes else op.result] = tuple(made)
 
     def write_const(self, op: Op) -> None:
         t = op.result.type
@@ -286,7 +311,7 @@ class FunctionWriter:
         names = self.passed(last.operands, wanted) if last is not None and last.name == "yield" else []
         if last is None or last.name != "yield":
             names = [self.placeholder(leaf) for t in wanted for leaf in leaf_types(t)]
-        names += [self.env[v][0] for v in changed]
+        names += [n for v in changed for n in self.env[v]]
         types = [leaf for t in [*wanted, *(v.type for v in changed)] for leaf in leaf_types(t)]
         graph = self.graph.graph(name, [], self.outputs(names, types))
         self.graph, self.env = outer, kept
@@ -332,7 +357,7 @@ class FunctionWriter:
                 made = self.graph.node("Where", condition, *(values if raising is op.regions[0] else values[::-1]))
                 self.bind([*op.results, self.failed], [*self.passed(other.ops[0].operands, wanted), made])
                 return
-        count = sum(len(leaf_types(t)) for t in wanted) + len(changed)
+        count = sum(len(leaf_types(t)) for t in [*wanted, *(v.type for v in changed)])
         graphs = [self.region(n, r.ops, wanted, changed) for n, r in zip(("then", "else"), op.regions, strict=True)]
         if count:
             (condition,) = self.env[op.operands[0]]
@@ -349,7 +374,7 @@ class FunctionWriter:
         carried = body.args[1:] if counted else body.args
         types = [r.type for r in op.results]
         trips, start, step = "", "", ""
-        initial = self.passed(op.operands[3 if counted else 0 :], types) + [self.env[v][0] for v in changed]
+        initial = self.passed(op.operands[3 if counted else 0 :], types) + [n for v in changed for n in self.env[v]]
         if counted:
             start, stop, step = (self.env[v][0] for v in op.operands[:3])
             trips = self.trip_count(start, stop, step)
@@ -432,14 +457,14 @@ class FunctionWriter:
             goes_on = self.graph.node("Not", test) if leaving[0] else test
             break_, last = left.ops[-1], ops[-1]
             if len(left.ops) == 1 and len(ops) == i + 2 and break_.operands == last.operands and len(stays.ops) == 1:
-                return self.going_on(goes_on), [*self.passed(last.operands, types), *(self.env[v][0] for v in changed)]
+                return self.going_on(goes_on), [*self.passed(last.operands, types), *(n for v in changed for n in self.env[v])]
             return self.branches(goes_on, loop, left.ops, [*stays.ops[:-1], *ops[i + 1 :]], types, changed)
         end = self.block(ops)
         if end is not None and end.name in ("yield", "break"):
             going = self.graph.constant(end.name == "yield", "bool")
-            return self.going_on(going), [*self.passed(end.operands, types), *(self.env[v][0] for v in changed)]
+            return self.going_on(going), [*self.passed(end.operands, types), *(n for v in changed for n in self.env[v])]
         leaves = [leaf for t in types for leaf in leaf_types(t)]
-        names = [*map(self.placeholder, leaves), *(self.env[v][0] for v in changed)]
+        names = [*map(self.placeholder, leaves), *(n for v in changed for n in self.env[v])]
         return self.going_on(self.graph.constant(True, "bool")), names
 
     def branches(
@@ -503,18 +528,18 @@ def aliased_changes(func: Func) -> list[Op]:
     """Return the ops that change a list which may have several names, or that the caller holds."""
     refused = []
     for op in func.body.walk():
-        if "list" not in op.defn.writes or not op.operands or op.regions:
+        if "list" not in op.defn.writes or not op.operands or op.regions or not isinstance(op.operands[0].type, ListType):
             continue
         changed = op.operands[0]
-        made_here = changed.op is not None and changed.op.name in ("list.new", "list.slice", "list.repeat")
-        if not made_here or any(_names_again(user, changed) for user in changed.users()):
+        made_here = changed.op is not None and changed.op.name in ("list.new", "list.slice", "list.repeat", "list.argsort")
+        if not made_here or any(_names_again(u, changed) and may_follow(op, u, changed) for u in changed.users()):
             refused.append(op)
     return refused
 
 
 def _names_again(user: Op, changed: Value) -> bool:
     """Return whether an op gives a list another name: it carries the list on, or puts it into a container."""
-    if user.name == "return":
+    if user.name in ("return", "list.splice"):  # a splice copies the items
         return False
     if user.has("TERMINATOR") or user.regions or user.name in ("tuple", "call", "list.new", "tuple.new", "state.set"):
         return True

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from scriptc.frontend.environment.results import DictMaker, Maker, MappingMaker
+from scriptc.frontend.environment.results import Chooser, DictMaker, Maker, MappingMaker
 from scriptc.frontend.environment.specs import DictSpec, ObjectSpec, Spec, TupleSpec, is_leaf
 from scriptc.frontend.source.functions import SourceError, source_of
 
@@ -17,7 +17,7 @@ def output_names(function: Any, result: Spec) -> list[str]:
     """Return a name for each leaf of a result. Parts without names are numbered."""
     returned = _returned(function)
     parts = _parts(result)
-    if parts is None:
+    if parts is None or isinstance(getattr(result, "cls", None), Chooser):
         return list(leaf_names(result, returned if isinstance(returned, str) else "output"))
     names = [name for name, _ in parts]
     if isinstance(result, TupleSpec) and result.cls is tuple and isinstance(returned, list) and len(returned) == len(parts):
@@ -44,6 +44,8 @@ def _parts(spec: Spec) -> list[tuple[str, Spec]] | None:
         elif isinstance(cls, MappingMaker):
             found = dict(zip(cls.places, [*cls.names, *cls.keys], strict=True))
             names = [found[place] for place in sorted(found)]
+        elif isinstance(cls, Chooser):
+            names = ("kind", *cls.tags)
         elif isinstance(cls, DictMaker):
             names = cls.keys or ()
         else:
@@ -59,6 +61,11 @@ def leaf_names(spec: Spec, name: str) -> Iterator[str]:
         yield name
     for part, item in parts or ():
         yield from leaf_names(item, f"{name}_{part}")
+
+
+def numbered(name: str, count: int) -> list[str]:
+    """Return names for the sequences of a list, which is one, or one for each leaf of the items."""
+    return [name] if count == 1 else [f"{name}_{i}" for i in range(count)]
 
 
 def _returned(function: Any) -> str | list[str] | None:

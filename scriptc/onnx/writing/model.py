@@ -12,7 +12,7 @@ from onnx import ModelProto, helper, numpy_helper
 
 from scriptc.driver.target import target_of
 from scriptc.frontend.entry import Entry, read
-from scriptc.frontend.environment.results import ArrayMaker, Chooser, DequeMaker
+from scriptc.frontend.environment.results import ArrayMaker, DequeMaker
 from scriptc.frontend.environment.specs import PlaceSpec, Spec
 from scriptc.ir.core import Func, Value
 from scriptc.ir.errors import CompileError, Diagnostic
@@ -20,7 +20,7 @@ from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, Type
 from scriptc.onnx.writing.builder import ELEMENT_TYPES, Unsupported, type_proto
 from scriptc.onnx.writing.functions import FunctionWriter, aliased_changes, leaf_types
-from scriptc.onnx.writing.leaf_names import leaf_names, output_names
+from scriptc.onnx.writing.leaf_names import leaf_names, numbered, output_names
 from scriptc.onnx.writing.state import Outside, SetAttribute, outside_of
 from scriptc.onnx.writing.tidying import tidy
 from scriptc.version import __version__
@@ -104,9 +104,7 @@ def model_of(
 def _without_form(spec: Spec) -> Iterator[tuple[str, str]]:
     """Yield a message and a hint for each part of a result whose leaves only its maker understands."""
     cls = getattr(spec, "cls", None)
-    if isinstance(cls, Chooser):
-        yield "a result of several kinds has no ONNX form", "return values of one kind"
-    elif isinstance(cls, DequeMaker) or (isinstance(cls, ArrayMaker) and cls.flips):
+    if isinstance(cls, DequeMaker) or (isinstance(cls, ArrayMaker) and cls.flips):
         yield f"a result that is a {cls.__name__} has no ONNX form", "return tensors, numbers or lists"
     elif isinstance(spec, PlaceSpec):
         yield "a list or an object that is an argument has no ONNX form as a result", "leave it out of the result"
@@ -118,26 +116,28 @@ def _inputs(writer: FunctionWriter, entry: Entry, func: Func, args: Iterator[Val
     made = []
     for arg in entry.args:
         for wanted in leaf_names(arg.spec, arg.name):
-            info = _input(writer, func, next(args), wanted, f"the argument `{arg.name}`")
-            made += [] if info is None else [info]
+            made += _input(writer, func, next(args), wanted, f"the argument `{arg.name}`")
     return made
 
 
-def _input(writer: FunctionWriter, func: Func, value: Value, wanted: str, what: str) -> onnx.ValueInfoProto | None:
-    """Return an input of the model for an argument of the function; None for one that has no ONNX form."""
-    name = writer.graph.fresh(wanted)
-    writer.env[value] = (name,)
-    dims: list[int | str | None] = []
-    if isinstance(value.type, TensorType) and value.type.dims is not None:
-        dims = [f"{name}_dim{d}" if size is None else size for d, size in enumerate(value.type.dims)]
+def _input(writer: FunctionWriter, func: Func, value: Value, wanted: str, what: str) -> list[onnx.ValueInfoProto]:
+    """Return the inputs of the model for an argument of the function: several for a list of tuples, none if it has no form."""
     try:
-        (t,) = leaf_types(value.type)
-        return helper.make_value_info(name, type_proto(t, tuple(dims)))
-    except (Unsupported, ValueError):
+        types = leaf_types(value.type)
+        names = [writer.graph.fresh(n) for n in numbered(wanted, len(types))]
+        made = []
+        for name, t in zip(names, types, strict=True):
+            dims: list[int | str | None] = []
+            if isinstance(t, TensorType) and t.dims is not None:
+                dims = [f"{name}_dim{d}" if size is None else size for d, size in enumerate(t.dims)]
+            made.append(helper.make_value_info(name, type_proto(t, tuple(dims))))
+        writer.env[value] = tuple(names)
+        return made
+    except Unsupported:
         message = f"{what} of type {value.type} has no ONNX form"
-        writer.diagnostics.append(Diagnostic(func.loc, message, "pass tensors, numbers or lists of these"))
+        writer.diagnostics.append(Diagnostic(func.loc, message, "pass tensors, numbers, lists of these, or of tuples of these"))
         writer.refused.add(value)
-        return None
+        return []
 
 
 def _refuse_outside(writer: FunctionWriter, func: Func, outside: list[Outside]) -> None:
@@ -157,14 +157,14 @@ def _state(
     """Make inputs of values outside, and note the attributes that the function sets. Return the defaults of the inputs."""
     defaults = []
     for name, value, at_export, target in outside:
-        info = _input(writer, func, value, name, f"the attribute `{name}`")
-        if info is None or isinstance(value.type, ListType):
-            if info is not None:
+        made = _input(writer, func, value, name, f"the attribute `{name}`")
+        if len(made) != 1 or isinstance(value.type, ListType):
+            if made:
                 message = f"the attribute `{name}` of type {value.type} has no ONNX form"
                 writer.diagnostics.append(Diagnostic(func.loc, message, "take it as an argument and return it"))
             continue
-        inputs.append(info)
-        defaults.append(_weight(torch.as_tensor(at_export, dtype=_DTYPES.get(value.type)), info.name))
+        inputs += made
+        defaults.append(_weight(torch.as_tensor(at_export, dtype=_DTYPES.get(value.type)), made[0].name))
         if target is not None:
             present = Value(value.type, func.body, name)
             writer.env[present] = writer.env[value]
@@ -181,6 +181,8 @@ def _state_outputs(writer: FunctionWriter) -> list[onnx.ValueInfoProto]:
 
 def _outputs(writer: FunctionWriter, func: Func, wanted: list[str], names: list[str]) -> list[onnx.ValueInfoProto]:
     types = [leaf for t in func.results for leaf in leaf_types(t)]
+    if len(wanted) == len(func.results):
+        wanted = [name for n, t in zip(wanted, func.results, strict=True) for name in numbered(n, len(leaf_types(t)))]
     made = []
     for i, (n, t) in enumerate(zip(names, types, strict=True)):
         name = wanted[i] if len(wanted) == len(names) else writer.graph.fresh(f"output_{i}")

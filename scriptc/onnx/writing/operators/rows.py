@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from scriptc.ir.core import Op, Value
-from scriptc.ir.types import TensorType, Type
+from scriptc.ir.types import ListType, TensorType, Type
 from scriptc.onnx.writing.builder import Builder, Unsupported, dtype_of
 
 
 @dataclass
 class Call:
-    """One op on its way to ONNX. `operands` holds the names of the leaves of each operand."""
+    """One op on its way to ONNX. `operands` holds the names of the leaves of each operand.
+
+    sequence: the type of the sequence, where the row of an op of lists is called for one leaf of the items.
+    """
 
     op: Op
     graph: Builder
     operands: list[tuple[str, ...]]
+    sequence: ListType | None = None
 
     def __getitem__(self, index: int) -> str:
         """Return the name of an operand that is one leaf, "" for None."""
