@@ -16,7 +16,7 @@ import torch
 from scriptc.frontend.environment.results import Chooser
 from scriptc.frontend.environment.specs import ConstantSpec, Spec, is_leaf, leaves, parts, values_of
 from scriptc.ir.errors import CompileError
-from scriptc.ir.types import ListType, OptionalType, TensorType, TupleType, Type
+from scriptc.ir.types import NEVER, ListType, OptionalType, TensorType, TupleType, Type
 from scriptc.onnx.writing.builder import _NUMPY, dtype_of
 from scriptc.onnx.writing.functions import leaf_types
 from scriptc.onnx.writing.model import model_of
@@ -58,8 +58,9 @@ def flat(t: Type, value: Any) -> list[Any]:
         rest = list(map(Absent, leaf_types(t.item))) if value is None else flat(t.item, value)
         return [value is not None, *rest]
     if isinstance(t, TupleType):
-        return [leaf for item, v in zip(t.items, value, strict=True) for leaf in flat(item, v)]
-    if not isinstance(t, ListType) or len(leaf_types(t)) == 1:
+        values = t.cls.parts(value) if hasattr(t.cls, "parts") else value
+        return [leaf for item, v in zip(t.items, values, strict=True) for leaf in flat(item, v)]
+    if not isinstance(t, ListType) or t.elem == NEVER:
         return [value]
     items = [flat(t.elem, v) for v in value]
     return [[item[i] for item in items] for i in range(len(leaf_types(t)))]

@@ -297,6 +297,45 @@ def test_a_variable_of_the_environment_that_is_not_set(tmp_path: Path) -> None:
     assert [n.op_type for n in model.graph.node] == ["Mul"]
 
 
+def test_a_try_around_raises(tmp_path: Path) -> None:
+    def f(x: Tensor, n: int) -> tuple[Tensor, int]:
+        count = 0
+        for i in range(n):
+            try:
+                count = count + 1
+                if i % 3 == 0:
+                    raise KeyError(i)
+                if i % 3 == 1:
+                    raise ValueError("one")
+                x = x * 2
+                count = count + 10
+            except ValueError:
+                x = x + count
+            except LookupError:
+                x = x - i
+        return x, count
+
+    check(tmp_path, f, [(torch.ones(2), n) for n in (5, 0, 3)], reference=False)
+
+
+def test_a_try_that_lets_an_exception_pass_stops_the_model() -> None:
+    def f(x: Tensor, n: int) -> Tensor:
+        try:
+            if n > 3:
+                raise ValueError("large")
+            if n < 0:
+                raise KeyError("small")
+        except KeyError:
+            return x
+        return x + n
+
+    session = session_of(onnx_model(f, torch.ones(2), 1))
+    for n in (1, -1):
+        assert not differs(run(session, [torch.ones(2), n])[0], f(torch.ones(2), n))
+    with pytest.raises(Exception, match="ONNXRuntimeError"):
+        run(session, [torch.ones(2), 4])
+
+
 def named(x: Tensor, pair: tuple[Tensor, int]) -> dict[str, Any]:
     return {"logits": x * 2, "parts": [x], "n": pair[1] + 1}
 

@@ -119,8 +119,8 @@ class _SingleExit:
         values, loc = terminator.operands, terminator.loc
         terminator.erase()
         builder = Builder(block)
-        undefined = [_undefined(builder, t, loc) for t in normal]
-        builder.op("yield", [*undefined, builder.const(self.code(leaving), loc), *values], loc)
+        nothing = [undefined(builder, t, loc) for t in normal]
+        builder.op("yield", [*nothing, builder.const(self.code(leaving), loc), *values], loc)
         return [leaving]
 
     def guard_rest(
@@ -143,9 +143,9 @@ class _SingleExit:
         self.widen(rest, normal, later, every)
         builder = Builder(skipped)
         values = dict(zip(exits, _grouped(outcome[1:], exits), strict=True))
-        undefined = [_undefined(builder, t, loc) for t in normal]
-        passed = [v for e in every for v in values.get(e) or [_undefined(builder, t, loc) for t in e.types]]
-        builder.op("yield", [*undefined, outcome[0], *passed], loc)
+        nothing = [undefined(builder, t, loc) for t in normal]
+        passed = [v for e in every for v in values.get(e) or [undefined(builder, t, loc) for t in e.types]]
+        builder.op("yield", [*nothing, outcome[0], *passed], loc)
         builder = Builder(block)
         goes_on = builder.build("int.eq", [outcome[0], builder.const(_NO_EXIT, loc)], loc)
         chosen = builder.op("if", [goes_on], loc, regions=[rest, skipped], types=[*normal, *_types(every)])
@@ -162,7 +162,7 @@ class _SingleExit:
         builder = Builder(block, len(block.ops) - 1)
         code = operands[len(normal)] if have else builder.const(_NO_EXIT, loc)
         values = dict(zip(have, _grouped(operands[len(normal) + 1 :], have), strict=True))
-        passed = [v for e in wanted for v in values.get(e) or [_undefined(builder, t, loc) for t in e.types]]
+        passed = [v for e in wanted for v in values.get(e) or [undefined(builder, t, loc) for t in e.types]]
         last.set_operands([*own, code, *passed])
 
     # ---- ops with regions ----
@@ -261,7 +261,7 @@ class _SingleExit:
             return [], []
         before = Builder.before(op)
         types = _types(outer)
-        starts = [before.const(_NO_EXIT, loc), *(_undefined(before, t, loc) for t in types[1:])]
+        starts = [before.const(_NO_EXIT, loc), *(undefined(before, t, loc) for t in types[1:])]
         body.args += [Value(t, body) for t in types]
         new = _rebuilt(op, [*op.operands, *starts], types)
         return outer, new.results[len(normal) :]
@@ -318,7 +318,8 @@ def _grouped(values: Sequence[Value], exits: Sequence[_Exit]) -> list[list[Value
     return groups
 
 
-def _undefined(builder: Builder, t: Type, loc: Loc) -> Value:
+def undefined(builder: Builder, t: Type, loc: Loc) -> Value:
+    """Return a value that is never read."""
     if t == INT:
         return builder.const(0, loc)
     if t == BOOL:

@@ -14,7 +14,19 @@ from onnx import GraphProto, ValueInfoProto, helper
 
 from scriptc.ir.core import Block, Func, Op, Value
 from scriptc.ir.errors import Diagnostic
-from scriptc.ir.types import BOOL, INT, NEVER, NONE, ListType, OptionalType, TensorType, TupleType, Type, list_of
+from scriptc.ir.types import (
+    BOOL,
+    INT,
+    NEVER,
+    NONE,
+    CellType,
+    ListType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+    list_of,
+)
 from scriptc.onnx.writing.builder import Builder, Unsupported, dtype_of, type_proto
 from scriptc.onnx.writing.operators import ROWS, Call, Row
 from scriptc.onnx.writing.operators.lists import ITEMS, empty_sequence
@@ -25,7 +37,7 @@ from scriptc.onnx.writing.tensor_writes import TensorWrites, may_follow
 
 Leaves = tuple[str, ...]
 _HINTS = {
-    "try": ("`try` has no ONNX form", "test the condition with `if`"),
+    "try": ("a `try` around what may fail by itself has no ONNX form", "test the condition with `if`, and raise"),
     "print": ("`print` has no ONNX form", "return the value, or print it outside of the model"),
     "call": ("a recursive call has no ONNX form", "write the recursion as a loop"),
 }
@@ -35,8 +47,8 @@ _FAMILIES = {
     "text": ("a string has no ONNX form", "use ints, and do the text outside of the model"),
     "random": ("random numbers have no ONNX form that repeats torch's", "take the random tensor as an argument"),
     "object": ("an object that exists at run time has no ONNX form", "use tuples, or lists of tensors"),
-    "cell": ("a variable that a `try` shares has no ONNX form", "test the condition with `if`"),
 }  # fmt: skip
+_NAMING = ("tuple", "call", "list.new", "tuple.new", "state.set", "cell.new", "cell.set")  # ops that give a list another name
 _SILENT = ("check", "checkpoint.begin", "checkpoint.end", "unreachable")
 
 
@@ -59,6 +71,8 @@ def leaf_types(t: Type) -> list[Type]:
         return [leaf for item in t.items for leaf in leaf_types(item)]
     if isinstance(t, OptionalType):
         return [BOOL, *leaf_types(t.item)]
+    if isinstance(t, CellType):
+        return leaf_types(t.item)
     if isinstance(t, ListType):
         leaves = [t.elem] if t.elem == NEVER else leaf_types(t.elem)
         if not leaves or any(isinstance(leaf, ListType) for leaf in leaves):
@@ -237,6 +251,20 @@ class FunctionWriter:
         value = attribute.value
         self.env[value] = self.leaves(new) if isinstance(new, Value) else (self.graph.constant(new, dtype_of(value.type)),)
 
+    def write_cell_new(self, op: Op) -> None:
+        self.set_cell(op.result, op.operands[0])
+
+    def write_cell_set(self, op: Op) -> None:
+        self.set_cell(*op.operands)
+
+    def set_cell(self, cell: Value, value: Value) -> None:
+        t = cell.type
+        assert isinstance(t, CellType)
+        self.env[cell] = self.converted(self.leaves(value), value.type, t.item)
+
+    def write_cell_get(self, op: Op) -> None:
+        self.env[op.result] = self.env[op.operands[0]]
+
     def write_warn(self, op: Op) -> None:
         self.left_out.setdefault(op.attrs["message"], op)
 
@@ -334,6 +362,8 @@ class FunctionWriter:
         tensors = [v for v in self.writes.changed(op) if not any(region.encloses(v.block) for region in op.regions)]
         targets = [inner.attrs["target"] for inner in op.walk() if inner.name == "state.set"]
         others = [self.state[t].value for t in targets if t in self.state]
+        cells = [inner.operands[0] for inner in op.walk() if inner.name == "cell.set"]
+        others += [cell for cell in cells if not any(region.encloses(cell.block) for region in op.regions)]
         if any(map(_raises, op.walk())):
             others.append(self.failed)
         return [v for v in dict.fromkeys([*changed_lists(op), *tensors, *others]) if v not in self.refused]
@@ -541,7 +571,7 @@ def _names_again(user: Op, changed: Value) -> bool:
     """Return whether an op gives a list another name: it carries the list on, or puts it into a container."""
     if user.name in ("return", "list.splice"):  # a splice copies the items
         return False
-    if user.has("TERMINATOR") or user.regions or user.name in ("tuple", "call", "list.new", "tuple.new", "state.set"):
+    if user.has("TERMINATOR") or user.regions or user.name in _NAMING:
         return True
     return changed in user.operands[1:] and "list" in user.defn.writes
 

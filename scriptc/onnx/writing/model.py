@@ -29,7 +29,10 @@ DEFAULT_OPSET = 21
 OLDEST_OPSET = 17
 MOST_BYTES = 2**31 - 2**24  # of weights in one file: protobuf has 2 GiB for a whole model
 _DTYPES: dict[Type, torch.dtype] = {INT: torch.int64, FLOAT: torch.float64, BOOL: torch.bool}
-_PASSES = "drop_gradient_marks,clean,split_lists,read_lists,clean,forward_writes,clean,single_exit,dce"
+_PASSES = (
+    "drop_gradient_marks,clean,raises_to_exits{unbounded=1},clean,split_lists,read_lists,clean,forward_writes,clean,"
+    "single_exit,dce"
+)
 _ALIASED = (
     "a list changes that the caller holds, or that has another name, which ONNX's sequences cannot say",
     "copy the list by a loop that appends its items to a new list, and use one variable for it",
