@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import warnings
@@ -334,6 +335,20 @@ def test_a_try_that_lets_an_exception_pass_stops_the_model() -> None:
         assert not differs(run(session, [torch.ones(2), n])[0], f(torch.ones(2), n))
     with pytest.raises(Exception, match="ONNXRuntimeError"):
         run(session, [torch.ones(2), 4])
+
+
+def test_functions_of_floats_are_exact_to_some_units() -> None:
+    """Runtimes lack most of these for doubles."""
+
+    def f(a: float, b: float) -> tuple[float, ...]:
+        inverse = math.asinh(a), math.acosh(b + 1), math.atan(a), math.atan2(a, -b), math.asin(b), math.acos(b), math.atanh(b)
+        return *inverse, math.expm1(a), math.log1p(b), math.sinh(a), math.hypot(a, b)
+
+    session = session_of(onnx_model(f, 0.5, 0.25))
+    for a in (1e-12, -3e-5, 0.7, -2.5, 40.0):
+        for b in (1e-13, 0.3, 0.999999):
+            for made, wanted in zip(run(session, [a, b]), f(a, b), strict=True):
+                assert abs(float(made) - wanted) <= 4 * math.ulp(wanted)
 
 
 def named(x: Tensor, pair: tuple[Tensor, int]) -> dict[str, Any]:

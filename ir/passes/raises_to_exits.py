@@ -87,11 +87,11 @@ class _Lowering:
         op.regions = []
         before = Builder.before(op)
         scope = before.op("scope", [], loc, regions=[self.body], types=[*normal, INT, *self.types], label=self.label)
-        code, values = scope.results[len(normal)], scope.results[len(normal) + 1 :]
-        self.answer(sites, code, values)
+        number, values = scope.results[len(normal)], scope.results[len(normal) + 1 :]
+        self.answer(sites, number, values)
         passed = Block()
         Builder(passed).op("yield", scope.results[: len(normal)], loc)
-        fine = before.build("int.eq", [code, before.const(0, loc)], loc)
+        fine = before.build("int.eq", [number, before.const(0, loc)], loc)
         names = [r.name for r in op.results]
         chosen = before.op("if", [fine], loc, regions=[passed, self.handler], types=normal, names=names)
         op.replace_with(chosen.results)
