@@ -319,6 +319,22 @@ def test_a_try_around_raises(tmp_path: Path) -> None:
     check(tmp_path, f, [(torch.ones(2), n) for n in (5, 0, 3)], reference=False)
 
 
+def test_a_try_around_indices_and_divisions(tmp_path: Path) -> None:
+    def f(x: Tensor, n: int) -> Tensor:
+        parts = []
+        for i in range(3):
+            parts.append(x + i)
+        try:
+            x = parts[n] * (6 // (n - 1))
+        except IndexError:
+            x = x - 1
+        except ZeroDivisionError:
+            x = x - 2
+        return x
+
+    check(tmp_path, f, [(torch.ones(2), n) for n in (2, 0, 1, 3, -3, -4)], reference=False)
+
+
 def test_a_try_that_lets_an_exception_pass_stops_the_model() -> None:
     def f(x: Tensor, n: int) -> Tensor:
         try:

@@ -15,7 +15,8 @@
                                                        }
 
 The code of a `raise` is its number in the body, from 1 on. A loop may raise, since Ctrl-C ends it, and so may sums of ints.
-With `unbounded=1`, nothing interrupts a call, and ints and memory have no bounds.
+With `unbounded=1`, nothing interrupts a call, and ints and memory have no bounds. Divisions of ints and reads of lists in the
+body then get a test with a `raise` in front.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from scriptc.ir.loc import Loc
 from scriptc.ir.passes.single_exit import undefined
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import is_loop, may_raise, target
-from scriptc.ir.types import INT, Type
+from scriptc.ir.types import INT, Type, is_tuple
+
+_DIVISIONS = ("int.floordiv", "int.mod", "int.truediv")
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
@@ -38,6 +41,9 @@ def run(module: Module, options: Mapping[str, int]) -> bool:
         tries = [op for op in func.body.walk() if op.name == "try"]
         for op in reversed(tries):  # inner ones first: what they raise again is a `raise` then
             if _raises_alone(op, bool(options.get("unbounded"))):
+                for inner in list(op.regions[0].walk()):
+                    if inner.name in _DIVISIONS or inner.name == "list.get":
+                        _test_before(inner)
                 _Lowering(module, func, op).run()
                 changed = True
     return changed
@@ -46,7 +52,8 @@ def run(module: Module, options: Mapping[str, int]) -> bool:
 def _raises_alone(op: Op, unbounded: bool) -> bool:
     """Return whether the body of a `try` raises only by `raise`, and the handler asks only for the class."""
     (error,) = op.regions[1].args
-    raising = [inner for inner in op.regions[0].walk() if inner.name != "raise" and may_raise(inner)]
+    tested = ("raise", "list.get", *_DIVISIONS) if unbounded else ("raise",)
+    raising = [inner for inner in op.regions[0].walk() if inner.name not in tested and may_raise(inner)]
     if any(not (unbounded and _needs_bounds(inner)) for inner in raising):
         return False
     return all(user.name in ("exc.is", "reraise") for user in error.users())
@@ -55,9 +62,27 @@ def _raises_alone(op: Op, unbounded: bool) -> bool:
 def _needs_bounds(op: Op) -> bool:
     """Return whether an op raises only by Ctrl-C, or where an int or memory is too large."""
     allowed = {"MemoryError", "OverflowError"} if op.name.startswith("int.") else {"MemoryError"}
-    if op.name in ("int.floordiv", "int.mod") and constant_int(op.operands[1]):
-        allowed.add("ZeroDivisionError")
     return is_loop(op) or bool(op.defn.errors) and all(e.type in allowed for e in op.defn.errors)
+
+
+def _test_before(op: Op) -> None:
+    """Test the operands of a division or of a read of a list, and raise what the op would raise."""
+    b, loc, (of, by) = Builder.before(op), op.loc, op.operands
+    raised = op.defn.errors[0]
+    if op.name == "list.get":
+        n = b.build("list.len", [of], loc)
+        if is_tuple(of.type):
+            raised = next(e for e in op.defn.errors if e.message.startswith("tuple"))
+        below = b.build("int.lt", [by, b.build("int.neg", [n], loc)], loc)
+        fails = b.build("bool.or_", [below, b.build("int.ge", [by, n], loc)], loc)
+    elif constant_int(by):
+        return
+    else:
+        fails = b.build("int.eq", [by, b.const(0, loc)], loc)
+    raising, others = Block(), Block()
+    Builder(raising).op("raise", [], loc, type=raised.type, message=raised.message)
+    Builder(others).op("yield", [], loc)
+    b.op("if", [fails], loc, regions=[raising, others], types=[])
 
 
 class _Lowering:

@@ -37,7 +37,7 @@ from scriptc.onnx.writing.tensor_writes import TensorWrites, may_follow
 
 Leaves = tuple[str, ...]
 _HINTS = {
-    "try": ("a `try` around what may fail by itself has no ONNX form", "test the condition with `if`, and raise"),
+    "try": ("a `try` around ops that may fail has no ONNX form", "test the condition with `if`, and raise"),
     "print": ("`print` has no ONNX form", "return the value, or print it outside of the model"),
     "call": ("a recursive call has no ONNX form", "write the recursion as a loop"),
 }
