@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import sys
@@ -371,6 +372,19 @@ def named(x: Tensor, pair: tuple[Tensor, int]) -> dict[str, Any]:
     return {"logits": x * 2, "parts": [x], "n": pair[1] + 1}
 
 
+def wrapped(f: Any) -> Any:
+    @functools.wraps(f)
+    def call(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return f(x, *args, **kwargs)
+
+    return call
+
+
+@wrapped
+def masked(x: Tensor, mask: Tensor, *, scale: Tensor) -> Tensor:
+    return x * mask * scale
+
+
 def of_variables(x: Tensor) -> tuple[Tensor, Tensor]:
     """Return two variables, one of which has the name of an argument."""
     if x.shape[0] > 2:
@@ -392,6 +406,10 @@ def test_names_of_inputs_and_outputs() -> None:
 
     assert outputs(named, torch.ones(2), (torch.ones(1), 3)) == ["logits", "parts", "n"]
     assert [i.name for i in onnx_model(named, torch.ones(2), (torch.ones(1), 3)).graph.input] == ["x", "pair_0", "pair_1"]
+    given = onnx_model(lambda *args: masked(*args, scale=args[0]), torch.ones(2), torch.ones(2)).graph.input
+    assert [i.name for i in given] == ["args_0", "args_1"]
+    model = model_of(masked, (torch.ones(2), torch.ones(2)), {"scale": torch.ones(2)}, None)[0]
+    assert [i.name for i in model.graph.input] == ["x", "mask", "scale"]
     assert outputs(of_variables, torch.ones(2)) == ["x_out", "y"]
     assert outputs(lambda x: (x * 2, x.shape[0]), torch.ones(2)) == ["output_0", "output_1"]
     assert outputs(lambda x: Outputs(x * 2, (1, x.shape[0])), torch.ones(2)) == ["scores", "rest_1"]

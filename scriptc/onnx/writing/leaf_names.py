@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scriptc.frontend.environment.results import Chooser, DictMaker, Maker, MappingMaker
-from scriptc.frontend.environment.specs import DictSpec, ObjectSpec, Spec, TupleSpec, is_leaf
+from scriptc.frontend.environment.specs import ArgSpec, DictSpec, ObjectSpec, Spec, TupleSpec, is_leaf
 from scriptc.frontend.source.functions import SourceError, source_of
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def input_names(function: Any, args: Sequence[ArgSpec]) -> list[list[str]]:
+    """Return a name for each leaf of each argument. What is in `*args` or `**kwargs` has the name that a wrapped function has."""
+    own = inspect.signature(function, follow_wrapped=False).parameters
+    names = []
+    for arg in args:
+        parts, kind = _parts(arg.spec), own[arg.name].kind if arg.name in own else None
+        if parts is not None and kind == inspect.Parameter.VAR_POSITIONAL:
+            first = sum(p.kind in _POSITIONAL for p in own.values())
+            wrapped = [n for n, p in inspect.signature(function).parameters.items() if p.kind in _POSITIONAL]
+            parts = [(name, item) for name, (_, item) in zip(_named(wrapped[first:], arg.name, len(parts)), parts, strict=True)]
+        if parts is not None and kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            names.append([leaf for name, item in parts for leaf in leaf_names(item, name)])
+        else:
+            names.append(list(leaf_names(arg.spec, arg.name)))
+    return names
 
 
 def output_names(function: Any, result: Spec) -> list[str]:
@@ -61,6 +81,11 @@ def leaf_names(spec: Spec, name: str) -> Iterator[str]:
         yield name
     for part, item in parts or ():
         yield from leaf_names(item, f"{name}_{part}")
+
+
+def _named(names: list[str], rest: str, count: int) -> list[str]:
+    """Return the first `count` names, and numbered ones behind the last name."""
+    return [names[i] if i < len(names) else f"{rest}_{i}" for i in range(count)]
 
 
 def numbered(name: str, count: int) -> list[str]:

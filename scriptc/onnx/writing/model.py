@@ -20,7 +20,7 @@ from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, Type
 from scriptc.onnx.writing.builder import ELEMENT_TYPES, Unsupported, type_proto
 from scriptc.onnx.writing.functions import FunctionWriter, aliased_changes, leaf_types
-from scriptc.onnx.writing.leaf_names import leaf_names, numbered, output_names
+from scriptc.onnx.writing.leaf_names import input_names, numbered, output_names
 from scriptc.onnx.writing.state import Outside, SetAttribute, outside_of
 from scriptc.onnx.writing.tidying import tidy
 from scriptc.version import __version__
@@ -57,7 +57,7 @@ def model_of(
     (func,) = (entry.module.funcs[name] for name in entry.module.entries)
     writer = FunctionWriter(func, opset)
     arguments_of_func = iter(func.body.args)
-    inputs = _inputs(writer, entry, func, arguments_of_func)
+    inputs = _inputs(writer, entry, func, arguments_of_func, input_names(target.func, entry.args))
     outside = outside_of(entry, arguments_of_func)
     defaults = _state(writer, entry, func, outside, inputs) if stateful else []
     if not stateful:
@@ -115,10 +115,12 @@ def _without_form(spec: Spec) -> Iterator[tuple[str, str]]:
         yield from _without_form(item)
 
 
-def _inputs(writer: FunctionWriter, entry: Entry, func: Func, args: Iterator[Value]) -> list[onnx.ValueInfoProto]:
+def _inputs(
+    writer: FunctionWriter, entry: Entry, func: Func, args: Iterator[Value], names: list[list[str]]
+) -> list[onnx.ValueInfoProto]:
     made = []
-    for arg in entry.args:
-        for wanted in leaf_names(arg.spec, arg.name):
+    for arg, of_arg in zip(entry.args, names, strict=True):
+        for wanted in of_arg:
             made += _input(writer, func, next(args), wanted, f"the argument `{arg.name}`")
     return made
 
