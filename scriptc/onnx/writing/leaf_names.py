@@ -16,14 +16,18 @@ from scriptc.frontend.source.functions import SourceError, source_of
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def input_names(function: Any, args: Sequence[ArgSpec]) -> list[list[str]]:
-    """Return a name for each leaf of each argument. What is in `*args` or `**kwargs` has the name that a wrapped function has."""
+def input_names(function: Any, receiver: Any, args: Sequence[ArgSpec]) -> list[list[str]]:
+    """Return a name for each leaf of each argument.
+
+    What is in `*args` or `**kwargs` has its name from the function that `function` wraps. receiver: the object that the first
+    argument is, which is no item of `args`; None for a plain function.
+    """
     own = inspect.signature(function, follow_wrapped=False).parameters
     names = []
     for arg in args:
         parts, kind = _parts(arg.spec), own[arg.name].kind if arg.name in own else None
         if parts is not None and kind == inspect.Parameter.VAR_POSITIONAL:
-            first = sum(p.kind in _POSITIONAL for p in own.values())
+            first = max(sum(p.kind in _POSITIONAL for p in own.values()), int(receiver is not None))
             wrapped = [n for n, p in inspect.signature(function).parameters.items() if p.kind in _POSITIONAL]
             parts = [(name, item) for name, (_, item) in zip(_named(wrapped[first:], arg.name, len(parts)), parts, strict=True)]
         if parts is not None and kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):

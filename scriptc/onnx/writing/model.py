@@ -57,7 +57,7 @@ def model_of(
     (func,) = (entry.module.funcs[name] for name in entry.module.entries)
     writer = FunctionWriter(func, opset)
     arguments_of_func = iter(func.body.args)
-    inputs = _inputs(writer, entry, func, arguments_of_func, input_names(target.func, entry.args))
+    inputs = _inputs(writer, entry, func, arguments_of_func, input_names(target.func, target.receiver, entry.args))
     outside = outside_of(entry, arguments_of_func)
     defaults = _state(writer, entry, func, outside, inputs) if stateful else []
     if not stateful:
