@@ -12,7 +12,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable as Function
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from types import CellType, FunctionType, MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -268,6 +268,45 @@ def _lower_variant(spec: VariantSpec) -> tuple:
     stores = tuple(map(_lower_store, spec.stores))
     flags = spec.random, spec.asks, spec.keeps_bases
     return *head, stores, spec.bind, spec.grad_call, dict(spec.exceptions), *flags, spec.cut, library
+
+
+class PlanSpec(NamedTuple):
+    """How calls run in which one set of arguments requires grad.
+
+    required: for each argument of the entry whether it requires grad.
+    forward: returns a tuple: the result of the call, the outputs that backward takes gradients of, and what it keeps.
+    backward: takes what is kept, the gradients of the outputs, and weights, which are the last late-bound values of `forward`.
+    requires: for each output whether it requires grad. reads: for each weight whether backward reads its elements.
+    kept_inputs: for each kept value the argument that it is, or None for one that forward returns.
+    inputs: the arguments that have gradients. lists: whether these are lists. arrives: whether backward returns a gradient.
+    apply: lets autograd see the outputs. It takes the record of the call, and the tensors that have gradients.
+    rebuild: replaces outputs in the result where `apply` has returned other objects.
+    """
+
+    required: Sequence[bool]
+    forward: VariantSpec
+    backward: VariantSpec
+    requires: Sequence[bool]
+    kept_inputs: Sequence[int | None]
+    reads: Sequence[bool]
+    inputs: Sequence[int]
+    lists: Sequence[bool]
+    arrives: Sequence[bool]
+    apply: Function[..., object]
+    rebuild: Function[[object, tuple, tuple], object]
+
+
+def add_plan(run_nograd: Function, grad_call: Function, plan: PlanSpec) -> Function:
+    """Let the bridge run the calls of a plan in place of `grad_call`, which was given `run_nograd`. Return what runs a call."""
+    lowered = (
+        bytes(plan.required), _lower_variant(plan.forward), _lower_variant(plan.backward), bytes(plan.requires),
+        tuple(-1 if number is None else number for number in plan.kept_inputs), bytes(plan.reads), tuple(plan.inputs),
+        bytes(plan.lists), bytes(plan.arrives), plan.apply, plan.rebuild,
+    )  # fmt: skip
+    bridge: Any = run_nograd
+    bridge.__self__.add_plan(grad_call, lowered)
+    call: Function = bridge.__self__.call
+    return call
 
 
 # ---- calling ----

@@ -5,7 +5,9 @@ import os
 from cffi import FFI
 
 _HERE = os.path.dirname(os.path.relpath(__file__))
-_SOURCES = "bridge execute frame guards host interrupt match openmp profile result spec stable_abi store tensor".split()
+_SOURCES = (
+    "bridge execute frame guards host interrupt match openmp plan profile record result spec stable_abi store tensor".split()
+)
 
 ffibuilder = FFI()
 _DECLARATIONS = """

@@ -216,6 +216,84 @@ def offset_place() -> int:
     return places[0] if len(places) == 1 and usual_keys()[0] else 0
 
 
+@lru_cache(maxsize=1)
+def autograd_places() -> tuple[int, int, int]:
+    """Return where an implementation keeps what autograd knows of a tensor, in bytes; 0 where that is unknown.
+
+    Returns the offset of the address of autograd's data, which is 0 if the tensor does not require grad, the offset of the
+    address of the version counter, and the offset of the version in the counter.
+    """
+    if not usual_keys()[0]:
+        return 0, 0, 0
+    plain = [torch.ones(3), torch.ones(2, 3), torch.ones(2, dtype=torch.float64)]
+    marked = [t.clone().requires_grad_() for t in plain] + [torch.nn.Parameter(t.clone()) for t in plain]
+    marked += [t * 2 for t in marked]
+    words, with_grad = list(map(_words, plain)), list(map(_words, marked))
+    autograd = [k for k in range(_WORDS) if not any(w[k] for w in words) and all(w[k] for w in with_grad)]
+    aliases, others = [_words(t.detach()) for t in plain], [_words(t.data) for t in plain]  # `.data` has a counter of its own
+    counters = [
+        k for k in range(_WORDS)
+        if all(w[k] == a[k] != o[k] and w[k] % 8 == 0 and o[k] for w, a, o in zip(words, aliases, others, strict=True))
+    ]  # fmt: skip
+    versions: set[int] = set()
+    if len(counters) == 1:
+        versions = {8, 12, 16, 20}  # behind the address of the class and the counts of references
+        for times in (3, 1000, 70_000):
+            tensor = torch.ones(())
+            for _ in range(times):
+                increment_version(tensor)
+            address = _words(tensor)[counters[0]]
+            versions = {at for at in versions if ctypes.c_uint32.from_address(address + at).value == tensor._version}
+    place = 8 * autograd[0] if len(autograd) == 1 else 0
+    return (place, 8 * counters[0], versions.pop()) if len(versions) == 1 else (place, 0, 0)
+
+
+def zeros(dtype: int, sizes: tuple[int, ...]) -> torch.Tensor:
+    return torch.zeros((), dtype=_TORCH_DTYPES[dtype]).expand(sizes)
+
+
+def refuse_backward(freed: int) -> NoReturn:
+    """Raise the error of a backward that cannot run. freed: what the call kept is gone."""
+    if torch.is_grad_enabled():
+        raise NotImplementedError(
+            "gradients of gradients of compiled functions are not supported; call backward() or torch.autograd.grad() "
+            "without create_graph=True"
+        )
+    if freed:
+        raise RuntimeError(
+            "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+            "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+            "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+            "saved tensors after calling backward."
+        )
+    raise RuntimeError("backward of a compiled function was given another number of gradients than it has results")
+
+
+def refuse_version(tensor: torch.Tensor, version: int) -> NoReturn:
+    """Raise autograd's error for a tensor that was written since this version."""
+    if torch.is_anomaly_enabled():
+        hint = (
+            "the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
+            "was changed in there or anywhere later. Good luck!"
+        )
+    else:
+        hint = (
+            "enable anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        )
+    output = f", which is output {tensor.output_nr} of {tensor.grad_fn.name()}," if tensor.grad_fn is not None else ""
+    raise RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{tensor.type()} {list(tensor.shape)}]{output} is at version {tensor._version}; expected version {version} instead. "
+        f"Hint: {hint}"
+    )
+
+
+def _keeps_graph() -> bool:
+    """Return True for a version of torch that does not tell whether a backward keeps the graph."""
+    return True
+
+
 def _word(address: int) -> int:
     return ctypes.c_uint64.from_address(address).value
 
@@ -245,6 +323,13 @@ def host(exchange: bool) -> SimpleNamespace:
         forward_ad=vars(forward_ad),
         forward_ad_key="_current_level",
         requires_grad_key="requires_grad",
+        version_key="_version",
+        zeros=zeros,
+        saved_hooks=torch._C._autograd._top_saved_tensors_default_hooks,
+        transforms=torch._C._are_functorch_transforms_active,
+        keeps_graph=getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", _keeps_graph),
+        refuse_backward=refuse_backward,
+        refuse_version=refuse_version,
         why_refused=why_refused,
         leaf_kind=leaf_kind,
         refuse_tensor=refuse_tensor,
@@ -263,5 +348,5 @@ def host(exchange: bool) -> SimpleNamespace:
         warn=errors.warn,
         print=errors.emit,
         api=api,
-        keys=(*usual_keys(), offset_place()),
+        keys=(*usual_keys(), offset_place(), *autograd_places()),
     )

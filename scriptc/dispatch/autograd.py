@@ -16,10 +16,12 @@ from scriptc.dispatch.gradient_calls import (
     is_list_of_tensors,
     leaves_of_result,
 )
+from scriptc.dispatch.recorded_calls import plan_of_calls
 from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.target import Target
 from scriptc.frontend.environment.specs import Contract, PlaceSpec, WriteBack, placed, values_of
 from scriptc.frontend.values.user_classes import container_base, is_plain
+from scriptc.runtime.bridge import add_plan
 
 
 class _Differentiable(torch.autograd.Function):
@@ -149,10 +151,11 @@ def plan_of(target: Target, gradients: Dependencies, calls: GradientCalls, requi
 def call_with_grad(
     target: Target, contract: Contract, gradients: Dependencies, calls: GradientCalls,
     run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+    grad_call: Callable[..., Any] | None = None,
 ) -> Any:  # fmt: skip
-    """Run a call that autograd must see.
+    """Run a call that autograd must see, and that the bridge has no plan for.
 
-    The compiled code runs once, inside of an autograd.Function.
+    The compiled code runs once, inside of an autograd.Function. grad_call: the variant's, to which the bridge adds a plan.
     """
     arguments = target.bind(args, kwargs)
     inputs = inputs_of(contract, arguments)
@@ -163,7 +166,12 @@ def call_with_grad(
     for message, behind in gradients.detached.items():
         if required & behind:
             raise RuntimeError(message)
+    is_first = required not in calls.plans
     plan = plan_of(target, gradients, calls, required, len(inputs))
+    if grad_call is not None and is_first and isinstance(plan.call, GradientCall) and not plan.stores and not plan.lists:
+        recorded = plan_of_calls(plan.call, contract, gradients, plan.differentiable, required, len(inputs), _rebuilt)
+        if recorded is not None:
+            return add_plan(run, grad_call, recorded)(*args, **kwargs)
     if plan.call is None:
         return run(*args, **kwargs)
     changes = _Changes([], [inputs[i] for i in plan.lists])
@@ -256,6 +264,10 @@ def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:
         if id(t) not in given and id(t) not in seen and (t.is_floating_point() or t.is_complex()):
             seen.add(id(t))
             out.append(t)
+
+
+def _rebuilt(value: Any, old: Sequence[torch.Tensor], new: Sequence[torch.Tensor]) -> Any:
+    return _Rebuild(old, new)(value)
 
 
 class _Rebuild:

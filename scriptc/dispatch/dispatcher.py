@@ -232,7 +232,7 @@ def _grad_call(
 
         if not calls:
             calls.append(GradientCalls(variant, spec))
-        return call_with_grad(target, variant.contract, variant.gradients, calls[0], run, args, kwargs)
+        return call_with_grad(target, variant.contract, variant.gradients, calls[0], run, args, kwargs, call)
 
     return call
 

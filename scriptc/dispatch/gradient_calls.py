@@ -120,25 +120,37 @@ class GradientCall:
     def __init__(self, code: GradientCode, spec: VariantSpec, contract: Contract, inputs: Sequence[int]):
         self.code = code
         self.inputs = inputs
-        returned = tuple(s for s, i in zip(code.kept, code.kept_inputs, strict=True) if i is None)
-        both = TupleSpec((contract.result, TupleSpec(code.outputs), TupleSpec(code.fetched), TupleSpec(returned)))
-        cut = spec.cut and spec.cut.ljust(sum(1 for _ in leaves(both)), b"\0")
+        self.contract = contract
+        self.spec = spec
         self.forward = bridge.Callable(_does_not_fit)
-        self.forward.add_variant(
-            spec._replace(library=code.library, entry=code.forward, result=both, guards=(), grad_call=None, cut=cut)
-        )
+        self.forward.add_variant(self.forward_spec())
         weights = [late.spec for late in contract.tensors[len(contract.tensors) - code.params :]]
         groups = {"kept": code.kept, "gradient": code.cotangents, "weight": weights}
         given = [bridge.Param(f"{group}{i}", s) for group, specs in groups.items() for i, s in enumerate(specs)]
-        self.backward = bridge.Callable(_does_not_fit)
-        self.backward.add_variant(
-            VariantSpec(code.library, code.backward, tuple(given), TupleSpec(code.gradients),
-                        exceptions=spec.exceptions, random=code.random)  # fmt: skip
+        self.backward_spec = VariantSpec(
+            code.library, code.backward, tuple(given), TupleSpec(code.gradients), exceptions=spec.exceptions, random=code.random
         )
+        self.backward = bridge.Callable(_does_not_fit)
+        self.backward.add_variant(self.backward_spec)
         self._returned = [i for i, number in enumerate(code.kept_inputs) if number is None]
         self._inputs = [(i, number) for i, number in enumerate(code.kept_inputs) if number is not None]
         self._tensors = [i for i, s in enumerate(code.kept) if isinstance(s, TensorSpec)]
         self._containers = [i for i, s in enumerate(code.kept) if not isinstance(s, TensorSpec) and _may_hold_tensors(s)]
+
+    def forward_spec(self, *, returns_kept: bool = False) -> VariantSpec:
+        """Return the spec of the forward entry.
+
+        The entry returns the result, the outputs, tensors that it took out of containers, and kept values. returns_kept: there
+        are no tensors from containers.
+        """
+        code = self.code
+        kept = tuple(s for s, i in zip(code.kept, code.kept_inputs, strict=True) if i is None)
+        parts = (code.outputs, kept) if returns_kept else (code.outputs, code.fetched, kept)
+        result = TupleSpec((self.contract.result, *map(TupleSpec, parts)))
+        cut = self.spec.cut and self.spec.cut.ljust(sum(1 for _ in leaves(result)), b"\0")
+        return self.spec._replace(
+            library=code.library, entry=code.forward, result=result, guards=(), grad_call=None, cut=cut
+        )
 
     def run_forward(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], differentiable: Sequence[bool], given: Collection[int]

@@ -222,7 +222,7 @@ def _install(case: _Case, code: _Code, library: Path, place: int) -> int:
     target, contract, gradients = case.dispatcher.target, code.entry, code.variant.gradients
 
     def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return call_with_grad(target, contract, gradients, calls, run, args, kwargs)
+        return call_with_grad(target, contract, gradients, calls, run, args, kwargs, call)
 
     case.dispatcher.callable.add_variant(spec._replace(grad_call=call if gradients.any() else None))
     return place

@@ -56,22 +56,18 @@ static int miss(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObject *kw
 /* Return whether a tensor of the call requires grad. */
 static bool requires_grad(const frame *f, const held *h)
 {
-    if (h->tensor->dtype < SC_F16)
-        return false;
-    PyObject *requires = PyObject_GetAttr(h->object, f->owner->host.requires_grad_key);
-    Py_XDECREF(requires);
-    return requires == Py_True;
+    return h->tensor->dtype >= SC_F16 && tensor_requires_grad(&f->owner->host, h->object);
 }
 
-/* Return whether eager autograd would record this call. */
+/* Return whether eager autograd would record this call, and note which tensors require grad. */
 static bool needs_grad(const frame *f, const variant *v)
 {
+    bool needs = false;
     if (!v->grad_call || !host_grad_enabled(&f->owner->host))
         return false;
     for (int i = 0; i < f->n_held; i++)
-        if (requires_grad(f, &f->held[i]))
-            return true;
-    return false;
+        needs |= f->held[i].requires_grad = requires_grad(f, &f->held[i]);
+    return needs;
 }
 
 /* Mark the tensors that require grad, for an entry that asks, in a call that autograd does not record. */
@@ -123,6 +119,9 @@ static PyObject *run(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObjec
             PyErr_SetString(PyExc_RuntimeError, "internal scriptc error: what was compiled for this call does not fit it");
     }
     if (r > 0 && with_grad && needs_grad(f, v)) {
+        const plan *p = plan_for(f, v);
+        if (p)
+            return record_call(f, v, p);
         frame_release(f);
         return call_with_grad(b, v, args, nargs, kwnames);
     }
@@ -169,6 +168,26 @@ static PyObject *bridge_add_variant(PyObject *self, PyObject *source)
         return NULL;
     b->variants[b->n_variants++] = v;
     move_to_front(b, b->n_variants - 1); /* the next call is the one that missed */
+    Py_RETURN_NONE;
+}
+
+/* Add a plan to the variant with this grad_call. */
+static PyObject *bridge_add_plan(PyObject *self, PyObject *args)
+{
+    bridge *b = (bridge *)self;
+    PyObject *grad_call, *source;
+    if (!PyArg_ParseTuple(args, "OO!", &grad_call, &PyTuple_Type, &source))
+        return NULL;
+    for (int k = 0; k < b->n_variants; k++) {
+        variant *v = b->variants[k];
+        if (v->grad_call != grad_call)
+            continue;
+        plan *p = plan_new(source);
+        if (!p)
+            return NULL;
+        p->next = v->plans, v->plans = p;
+        break;
+    }
     Py_RETURN_NONE;
 }
 
@@ -243,6 +262,9 @@ static int bridge_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(b->on_miss);
     for (int i = 0; i < b->n_variants; i++)
         Py_VISIT(b->variants[i]->source);
+    for (int i = 0; i < b->n_variants; i++)
+        for (const plan *p = b->variants[i]->plans; p; p = p->next)
+            Py_VISIT(p->source);
     return host_traverse(&b->host, visit, arg);
 }
 
@@ -277,6 +299,7 @@ static PyMethodDef methods[] = {
     {"run_nograd", (PyCFunction)(void (*)(void))bridge_run_nograd, FAST, "Run it without asking for autograd."},
     {"fits", (PyCFunction)(void (*)(void))bridge_fits, FAST, "Whether a variant takes such a call."},
     {"add_variant", bridge_add_variant, METH_O, "Add a lowered variant; it is tried first."},
+    {"add_plan", bridge_add_plan, METH_VARARGS, "Add a plan for calls that autograd records; it is tried first."},
     {"count_allocations", bridge_count_allocations, METH_O, "Count allocations, and fail the n-th."},
     {"counts", bridge_counts, METH_NOARGS, "What is alive, allocated and handed out."},
     {"profile_start", bridge_profile_start, METH_VARARGS, "Count in the sites of instrumented code, and note events."},
@@ -315,7 +338,7 @@ size_t sc_bridge_stack_left(void)
 void *sc_bridge_type(void)
 {
     PyGILState_STATE gil = PyGILState_Ensure(); /* cffi released it */
-    PyObject *type = python_inspect() < 0 ? NULL : PyType_FromSpec(&spec);
+    PyObject *type = python_inspect() < 0 || record_type_init() < 0 ? NULL : PyType_FromSpec(&spec);
     if (!type)
         PyErr_Clear();
     PyGILState_Release(gil);

@@ -114,7 +114,26 @@ typedef struct variant {
     PyObject *cut;              /* bytes: for each leaf of the result, whether it requires no grad; NULL if none is so */
     PyObject *exceptions;       /* dict: exception name -> class */
     double seconds;             /* time of the last run inside the entry; before the first run, longer than any run */
+    struct plan *plans;         /* of calls that autograd records; the newest first */
 } variant;
+
+/* How calls run in which one set of arguments requires grad. */
+typedef struct plan {
+    struct plan *next;
+    PyObject *source;                       /* tuple that owns every Python object below */
+    PyObject *required;                     /* bytes: for each argument of the entry, whether it requires grad */
+    PyObject *requires, *reads, *arrives;   /* bytes: of outputs, whether they require grad; of weights, whether backward
+                                             * reads them; of inputs, whether a gradient arrives */
+    PyObject *apply, *rebuild;
+    variant *forward, *backward;
+    const node *outputs, *kept;             /* parts of forward's result behind that of the call */
+    int first_output, first_kept;           /* among forward's results */
+    int n_kept, n_inputs, n_weights;
+    int *kept_inputs;                       /* of kept values: the argument that a value is, or -1 */
+    int *inputs;                            /* the arguments that have gradients */
+    const char *lists;                      /* of inputs: whether they are lists */
+} plan;
+enum { MOST_ARGUMENTS = 4096 };             /* of calls with a plan */
 
 /* Counters that a bridge shares with the tensors that it returned. Tensors may outlive the bridge and be freed without
  * the GIL. */
@@ -131,6 +150,8 @@ typedef struct held { /* a tensor taken from Python for the duration of a call *
     sc_dl_managed *managed; /* NULL: the tensor is lent */
     sc_dl_tensor given;
     sc_tensor *tensor;
+    int argument;          /* the number of the entry's argument that has it */
+    bool requires_grad;    /* found by needs_grad */
 } held;
 
 typedef struct seen { /* a marshalled list, dict or set; passed twice, it becomes one object in C */
@@ -160,6 +181,8 @@ typedef struct frame {
     int depth;                     /* the depth of the instance that is being made for a result */
     int deepest;                   /* the greatest depth that fits the stack of this thread; 0: not measured */
     bool lent;                     /* tensors may be lent: the GIL is kept */
+    bool has_aliases;              /* a list was passed twice */
+    struct record *record;         /* of the call that runs, or NULL */
     PyThreadState *saved;          /* not NULL while the GIL is released */
     bool in_main;                  /* the call runs in the main thread */
     int *around;                   /* in the main thread: the flag of the enclosing call, or NULL */
@@ -175,11 +198,14 @@ typedef struct host { /* objects of torch and of bridge.py that the bridge uses;
     PyObject *function_modes, *dispatch_modes, *grad_enabled, *num_threads, *default_dtype;
     PyObject *forward_ad, *forward_ad_key, *requires_grad_key, *leaf_kind;
     PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *place_exception, *warn, *print;
+    PyObject *zeros, *saved_hooks, *transforms, *keeps_graph, *refuse_backward, *refuse_version, *version_key;
     PyObject *random_begin, *random_end, *python_word, *numpy_begin, *numpy_end;
     const sc_dl_exchange *api;      /* NULL: go through describe and new_flat */
     Py_ssize_t impl_at, keys_at;    /* offsets of the implementation in a tensor object, and of the dispatch keys in an implementation */
     uint64_t usual_keys;            /* the keys of plain tensors; 0: unknown */
     Py_ssize_t offset_at;           /* offset of the storage offset in an implementation; 0: unknown */
+    Py_ssize_t autograd_at;         /* offset of what autograd knows of a tensor, NULL if it does not require grad; 0: unknown */
+    Py_ssize_t counter_at, version_at; /* offset of the version counter's address, and of the version in it; 0: unknown */
     PyObject *why_refused;
 } host;
 
@@ -207,6 +233,8 @@ int host_traverse(host *h, visitproc visit, void *arg);
 void host_clear(host *h);
 int host_refuses_mode(const host *h); /* -1 if a mode is active that compiled code does not support */
 bool host_grad_enabled(const host *h);
+bool host_saves_plainly(const host *h); /* no hooks of saved tensors, no torch.func transforms */
+bool host_keeps_graph(const host *h);   /* the backward that runs keeps the graph */
 
 /* guards.c */
 bool same_value(PyObject *a, PyObject *b); /* the same constant: identical, or equal and of one type; a NaN is a NaN, 0.0 is not -0.0 */
@@ -220,8 +248,22 @@ int match_call(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nar
 int tensor_take(frame *f, PyObject *o, const node *spec, sc_value *out);
 void tensor_let_go(held *h);
 PyObject *tensor_give(frame *f, sc_tensor *t);
+bool tensor_requires_grad(const host *h, PyObject *o);
+int64_t tensor_version(const host *h, PyObject *o); /* NO_VERSION for one without */
+PyObject *sizes_of(int n, const int64_t *sizes);    /* a tuple */
 void tensor_note(sc_tensor *t); /* called for every result before tensor_give is called for the first */
 int frame_keep(frame *f, PyObject *o); /* takes the reference */
+
+/* plan.c */
+plan *plan_new(PyObject *source);
+void plan_free(plan *p);
+const plan *plan_for(const frame *f, const variant *v); /* NULL: Python runs the call */
+
+/* record.c */
+enum { NO_VERSION = -1 };
+PyObject *record_call(frame *f, variant *v, const plan *p); /* releases the frame */
+void record_note(frame *f); /* called when all results are noted, before the first is given */
+int record_type_init(void);
 
 /* store.c */
 void stores_note(frame *f, const variant *v);

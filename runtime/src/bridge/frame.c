@@ -83,6 +83,7 @@ void frame_reset(frame *f, bool keep_taken)
     sc_ctx_unwind(f->cx);
     f->n_args = f->n_held = f->n_places = 0;
     f->deepest = 0;
+    f->has_aliases = false;
     for (int i = 0; i < f->n_lists; i++)
         Py_DECREF(f->lists[i].object);
     if (f->n_lists)

@@ -10,7 +10,8 @@ static const struct { const char *name; size_t at; } fields[] = {
     FIELD(requires_grad_key), FIELD(refuse_tensor), FIELD(refuse_mode), FIELD(view), FIELD(new_flat), FIELD(describe),
     FIELD(bump), FIELD(make_exception), FIELD(place_exception), FIELD(warn), FIELD(print), FIELD(why_refused),
     FIELD(random_begin), FIELD(random_end), FIELD(python_word), FIELD(leaf_kind),
-    FIELD(numpy_begin), FIELD(numpy_end),
+    FIELD(numpy_begin), FIELD(numpy_end), FIELD(zeros), FIELD(saved_hooks), FIELD(transforms), FIELD(keeps_graph),
+    FIELD(refuse_backward), FIELD(refuse_version), FIELD(version_key),
 #undef FIELD
 };
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
@@ -24,7 +25,8 @@ int host_load(host *h, PyObject *namespace)
             return -1;
     PyObject *api = PyObject_GetAttrString(namespace, "api"), *keys = PyObject_GetAttrString(namespace, "keys");
     unsigned long long usual = 0;
-    int ok = api && keys && PyArg_ParseTuple(keys, "nnKn", &h->impl_at, &h->keys_at, &usual, &h->offset_at);
+    int ok = api && keys && PyArg_ParseTuple(keys, "nnKnnnn", &h->impl_at, &h->keys_at, &usual, &h->offset_at,
+                                             &h->autograd_at, &h->counter_at, &h->version_at);
     h->usual_keys = usual;
     if (ok && api != Py_None)
         ok = (h->api = PyCapsule_GetPointer(api, "dlpack_exchange_api")) != NULL;
@@ -76,3 +78,19 @@ int host_refuses_mode(const host *h)
 }
 
 bool host_grad_enabled(const host *h) { return ask(h->grad_enabled) == 1; }
+
+bool host_saves_plainly(const host *h)
+{
+    PyObject *hooks = call_one(h->saved_hooks, Py_False);
+    Py_XDECREF(hooks);
+    bool plain = hooks == Py_None && ask(h->transforms) == 0;
+    PyErr_Clear();
+    return plain;
+}
+
+bool host_keeps_graph(const host *h)
+{
+    bool keeps = ask(h->keeps_graph) != 0; /* also if torch cannot tell */
+    PyErr_Clear();
+    return keeps;
+}

@@ -160,6 +160,7 @@ static int taken_before(frame *f, const node *n, PyObject *o, sc_value *out, see
     }
     const seen *s = &f->lists[*bucket - 1];
     *out = s->made;
+    f->has_aliases = true;
     return 1;
 }
 
@@ -433,9 +434,9 @@ static int take_queue(frame *f, const node *n, PyObject *o)
     if (r > 0)
         r = place_add(f, o);
     if (r > 0) {
-        sc_value *out = &f->args[f->n_args++];
-        *out = (sc_value){0};
-        r = take_sequence(f, n->child, o, items, out);
+        sc_value v = {0};
+        r = take_sequence(f, n->child, o, items, &v);
+        f->args[f->n_args++] = v;
     }
     Py_XDECREF(items);
     Py_XDECREF(maxlen);

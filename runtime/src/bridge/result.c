@@ -351,6 +351,8 @@ int changes_write_back(frame *f, bool with_results, const variant *v)
     stores_note(f, v);
     if (with_results)
         note_tree(f, &v->result, &next);
+    if (with_results && f->record)
+        record_note(f);
     for (int i = 0; i < f->n_lists; i++) {
         const seen *s = &f->lists[i];
         if (is_written(s) && (s->spec->kind == N_LIST ? list_back(f, s) : table_back(f, s)) < 0)

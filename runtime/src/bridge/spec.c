@@ -231,6 +231,8 @@ void variant_free(variant *v)
             node_free(&v->stores[i].forms[k]);
         PyMem_Free(v->stores[i].forms);
     }
+    for (plan *p = v->plans, *next; p; p = next)
+        next = p->next, plan_free(p);
     node_free(&v->result);
     PyMem_Free(v->params);
     PyMem_Free(v->lives);

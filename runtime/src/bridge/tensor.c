@@ -48,6 +48,15 @@ done:
     return m ? 0 : -1;
 }
 
+/* Return a word of a tensor's implementation. */
+static uint64_t word_of(const host *h, PyObject *o, Py_ssize_t at)
+{
+    const char *impl = *(const char *const *)((const char *)o + h->impl_at);
+    uint64_t word;
+    memcpy(&word, impl + at, sizeof word);
+    return word;
+}
+
 /* Return whether a tensor has only the dispatch keys of plain tensors. DLPack loses marks that change the meaning of a
  * tensor (a lazily negated view, names of dimensions), and to ask torch for one of them costs more than the whole
  * exchange. So the keys are read at the offset that tensors.py found, and torch is asked only about tensors with
@@ -56,10 +65,7 @@ static bool has_usual_keys(const host *h, PyObject *o)
 {
     if (!h->usual_keys)
         return false;
-    const char *impl = *(const char *const *)((const char *)o + h->impl_at);
-    uint64_t keys;
-    memcpy(&keys, impl + h->keys_at, sizeof keys);
-    return !(keys & ~h->usual_keys);
+    return !(word_of(h, o, h->keys_at) & ~h->usual_keys);
 }
 
 static bool is_usual(const host *h, PyObject *o)
@@ -76,10 +82,29 @@ static bool starts_inside(const host *h, PyObject *o)
 {
     if (!h->offset_at)
         return true; /* unknown, so assume it */
-    const char *impl = *(const char *const *)((const char *)o + h->impl_at);
-    int64_t offset;
-    memcpy(&offset, impl + h->offset_at, sizeof offset);
-    return offset != 0;
+    return word_of(h, o, h->offset_at) != 0;
+}
+
+bool tensor_requires_grad(const host *h, PyObject *o)
+{
+    if (h->autograd_at && !word_of(h, o, h->autograd_at))
+        return false;
+    PyObject *requires = PyObject_GetAttr(o, h->requires_grad_key);
+    Py_XDECREF(requires);
+    return requires == Py_True;
+}
+
+int64_t tensor_version(const host *h, PyObject *o)
+{
+    if (h->counter_at) {
+        uintptr_t counter = (uintptr_t)word_of(h, o, h->counter_at);
+        return counter ? (int64_t) * (const uint32_t *)(counter + (uintptr_t)h->version_at) : NO_VERSION;
+    }
+    PyObject *version = PyObject_GetAttr(o, h->version_key);
+    int64_t found = version ? PyLong_AsLongLong(version) : NO_VERSION;
+    Py_XDECREF(version);
+    PyErr_Clear(); /* inference tensors have no version */
+    return found;
 }
 
 static int refuse(const frame *f, PyObject *o)
@@ -118,7 +143,7 @@ static held *hold(frame *f, PyObject *o)
     if (status < 0)
         return refuse(f, o), NULL;
     held *row = &f->held[f->n_held++];
-    *row = (held){Py_NewRef(o), m, m ? m->tensor : lent, NULL};
+    *row = (held){Py_NewRef(o), m, m ? m->tensor : lent, NULL, 0, false};
     f->n_taken = f->n_held;
     return row;
 }
@@ -154,6 +179,7 @@ int tensor_take(frame *f, PyObject *o, const node *spec, sc_value *out)
     held *row = hold(f, o);
     if (!row)
         return -1;
+    row->argument = f->n_args;
     const sc_dl_tensor *d = &row->given;
     int dtype = dtype_of(d->dtype);
     if (dtype < 0 || d->device.type != SC_DL_CPU || d->ndim > SC_MAX_RANK || !is_usual(h, o))
@@ -265,7 +291,7 @@ static PyObject *flat_base(frame *f, sc_storage *s, int dtype)
     return base;
 }
 
-static PyObject *tuple_of(int n, const int64_t *values)
+PyObject *sizes_of(int n, const int64_t *values)
 {
     PyObject *tuple = PyTuple_New(n);
     for (int i = 0; tuple && i < n; i++) {
@@ -281,7 +307,7 @@ static PyObject *tuple_of(int n, const int64_t *values)
 static PyObject *view_of(frame *f, PyObject *base, const sc_tensor *t)
 {
     long long offset = ((char *)t->data - (char *)t->storage->data) / (long long)sc_dtype_size(t->dtype);
-    PyObject *size = tuple_of(t->rank, t->size), *stride = tuple_of(t->rank, t->stride), *view = NULL;
+    PyObject *size = sizes_of(t->rank, t->size), *stride = sizes_of(t->rank, t->stride), *view = NULL;
     if (size && stride)
         view = PyObject_CallFunction(f->owner->host.view, "OiOOL", base, (int)t->dtype, size, stride, offset);
     Py_XDECREF(size);

@@ -1,0 +1,566 @@
+/* record.c - records: calls that autograd records, between forward and backward. What forward kept stays in C, and the
+ * tensors that Python may write are watched by their versions, as torch's saved tensors are. */
+#include "bridge.h"
+#include "sc_ops.h"
+
+#include <sched.h>
+
+enum { MARKED = 255 }; /* sc_tensor.leaf of a result that already is an output of the record */
+
+typedef struct watched { /* a tensor that backward reads; version: the one that it must still have, or NO_VERSION */
+    PyObject *tensor;
+    int64_t version;
+} watched;
+
+typedef struct slot { /* where backward finds the gradient of an output: its number, or -1 and the sizes of zeros */
+    int number, dtype;
+    PyObject *sizes;
+} slot;
+
+typedef struct record {
+    PyObject_HEAD
+    bridge *owner;
+    const plan *plan;
+    sc_obj kept;            /* sentinel of the list of objects that forward kept, while no context has them */
+    size_t bytes, asked;    /* of the storages among them */
+    sc_value *values;       /* for each kept value of C: the value */
+    int *at, *count;        /* for each kept value and weight: its first watched tensor, and their number; at -1: in `values` */
+    int *lengths;           /* for each gradient that backward takes: the number of items of a list, or -1 */
+    int *sources;           /* for each input: the number of its tensors */
+    watched *watched;
+    slot *slots;
+    PyObject *outputs;      /* tuple, until autograd has it */
+    int n_watched, cap_watched, n_slots, cap_slots, n_outputs;
+    bool freed, running;
+} record;
+
+static PyTypeObject *record_type;
+
+/* ---- what a record keeps ---- */
+
+static record *record_new(bridge *b, const plan *p)
+{
+    record *r = (record *)PyType_GenericAlloc(record_type, 0);
+    size_t kept = (size_t)p->n_kept, n = 2 * (kept + (size_t)p->n_weights) + (size_t)p->outputs->n + (size_t)p->n_inputs;
+    if (!r)
+        return NULL;
+    r->kept.prev = r->kept.next = &r->kept;
+    r->owner = (bridge *)Py_NewRef((PyObject *)b);
+    r->plan = p;
+    r->values = PyMem_Calloc(1, kept * sizeof *r->values + n * sizeof(int) + 1);
+    if (!r->values) {
+        Py_DECREF((PyObject *)r);
+        return (record *)PyErr_NoMemory();
+    }
+    r->at = (int *)(r->values + kept);
+    r->count = r->at + kept + p->n_weights;
+    r->lengths = r->count + kept + p->n_weights;
+    r->sources = r->lengths + p->outputs->n;
+    return r;
+}
+
+/* Let a context have what the record keeps, to free it or to lend it to an entry. */
+static void give_back(record *r, sc_ctx *cx, bool lends)
+{
+    for (sc_obj *o = r->kept.next; lends && o != &r->kept; o = o->next)
+        if (o->kind == SC_STORAGE)
+            ((sc_storage *)o)->flags |= SC_EXTERNAL; /* so that the entry writes to none, and copies what it returns */
+    if (r->kept.next == &r->kept)
+        return;
+    sc_obj *first = r->kept.next, *last = r->kept.prev;
+    first->prev = cx->live.prev, cx->live.prev->next = first;
+    last->next = &cx->live, cx->live.prev = last;
+    r->kept.prev = r->kept.next = &r->kept;
+    cx->bytes_live += r->bytes, cx->asked_live += r->asked;
+    r->bytes = r->asked = 0;
+}
+
+/* Take an object and what it refers to out of its context, as it was before Python saw it. */
+static void take_object(record *r, sc_obj *o)
+{
+    if (!o)
+        return;
+    o->prev->next = o->next, o->next->prev = o->prev;
+    o->prev = r->kept.prev, o->next = &r->kept;
+    r->kept.prev->next = o, r->kept.prev = o;
+    if (o->kind == SC_STORAGE) {
+        sc_storage *s = (sc_storage *)o;
+        s->flags &= ~(uint32_t)SC_EXTERNAL, s->index = -1, s->owner = NULL;
+    } else if (o->kind == SC_TENSOR) {
+        ((sc_tensor *)o)->owner = NULL;
+        take_object(r, &((sc_tensor *)o)->storage->obj);
+    } else if (o->kind == SC_LIST) {
+        const sc_list *l = (sc_list *)o;
+        for (int64_t i = 0; l->holds == SC_OBJECTS && i < l->len; i++)
+            take_object(r, l->items[i].o);
+        take_object(r, l->storage ? &l->storage->obj : NULL);
+    }
+}
+
+/* Take the kept values out of a context, which may then free all else. */
+static void take_kept(record *r, sc_ctx *cx)
+{
+    const plan *p = r->plan;
+    for (int i = 0, k = 0; i < p->n_kept; i++)
+        if (p->kept_inputs[i] < 0 && is_object(&p->kept->child[k++]) && r->at[i] < 0)
+            take_object(r, r->values[i].o);
+    for (const sc_obj *o = r->kept.next; o != &r->kept; o = o->next)
+        if (o->kind == SC_STORAGE)
+            r->bytes += ((const sc_storage *)o)->capacity, r->asked += ((const sc_storage *)o)->nbytes;
+    cx->bytes_live -= r->bytes, cx->asked_live -= r->asked;
+}
+
+static void unwatch(record *r)
+{
+    while (r->n_watched)
+        Py_DECREF(r->watched[--r->n_watched].tensor);
+}
+
+/* Takes the reference. checked: backward raises if the tensor has been written. */
+static int watch(record *r, PyObject *tensor, bool checked)
+{
+    if (!tensor || grow(&r->watched, &r->cap_watched, r->n_watched + 1, sizeof *r->watched) < 0)
+        return Py_XDECREF(tensor), -1;
+    r->watched[r->n_watched++] = (watched){tensor, checked ? tensor_version(&r->owner->host, tensor) : NO_VERSION};
+    return 0;
+}
+
+static void free_all(record *r)
+{
+    unwatch(r);
+    Py_CLEAR(r->outputs);
+    if (r->kept.next && r->kept.next != &r->kept) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        frame *f = frame_acquire(r->owner);
+        if (f)
+            give_back(r, f->cx, false), frame_release(f);
+        PyErr_Restore(type, value, traceback);
+    }
+    r->freed = true;
+}
+
+/* ---- forward ---- */
+
+/* Return whether only the call has an object of C: its memory does not become that of a Python object. */
+static bool is_private(const sc_obj *o)
+{
+    if (!o)
+        return true;
+    if (o->kind == SC_TENSOR) {
+        const sc_storage *s = ((const sc_tensor *)o)->storage;
+        return !((const sc_tensor *)o)->owner && !(s->flags & SC_EXTERNAL) && s->index == -1 && s->obj.refs != SC_IMMORTAL;
+    }
+    const sc_list *l = (const sc_list *)o;
+    if (o->kind != SC_LIST || l->owner || l->mask)
+        return false;
+    for (int64_t i = 0; l->holds == SC_OBJECTS && i < l->len; i++)
+        if (!is_private(l->items[i].o))
+            return false;
+    return true;
+}
+
+/* Decide which kept values stay in C, when all results are noted. To note one kept value may expose the memory of another. */
+void record_note(frame *f)
+{
+    record *r = f->record;
+    const plan *p = r->plan;
+    for (int i = 0; i < p->n_kept; i++)
+        r->at[i] = -1;
+    for (bool changes = true; changes;) {
+        const sc_value *value = f->results + p->first_kept;
+        changes = false;
+        for (int i = 0, k = 0; i < p->n_kept; i++) {
+            if (p->kept_inputs[i] >= 0)
+                continue;
+            const node *n = &p->kept->child[k++];
+            const sc_value *next = value++;
+            if (r->at[i] < 0 && is_object(n) && (f->cx->n_kept || !is_private(next->o))) {
+                note_tree(f, n, &next);
+                r->at[i] = 0, changes = true;
+            }
+        }
+    }
+}
+
+/* Return whether a tensor is one of the call's arguments, or outside. */
+static bool is_argument(const frame *f, const sc_tensor *t)
+{
+    const sc_storage *s = t->storage;
+    return s->flags & SC_EXTERNAL && s->index >= 0 && s->index < f->n_held && f->held[s->index].tensor == t;
+}
+
+static PyObject *item_at(PyObject *sequence, Py_ssize_t i)
+{
+    return PyList_Check(sequence) ? list_item(sequence, i) : tuple_item(sequence, i);
+}
+
+/* Watch a kept tensor. An alias without a grad_fn refers to no record, so the two form no cycle. */
+static int watch_made(frame *f, record *r, const sc_tensor *t, PyObject *tensor)
+{
+    return watch(r, is_argument(f, t) ? Py_NewRef(tensor) : PyObject_CallMethod(tensor, "detach", NULL), true);
+}
+
+/* Watch the tensors of an argument. */
+static int watch_argument(frame *f, record *r, int argument, bool checked)
+{
+    for (int i = 0; i < f->n_held; i++)
+        if (f->held[i].argument == argument && watch(r, Py_NewRef(f->held[i].object), checked) < 0)
+            return -1;
+    return 0;
+}
+
+static int keep(frame *f, record *r)
+{
+    const plan *p = r->plan;
+    const sc_value *value = f->results + p->first_kept;
+    for (int i = 0, k = 0; i < p->n_kept; i++) {
+        int before = r->n_watched;
+        if (p->kept_inputs[i] < 0) {
+            const node *n = &p->kept->child[k++];
+            const sc_value *next = value++;
+            r->values[i] = *next;
+            if (r->at[i] < 0)
+                continue;
+            PyObject *made = give_tree(f, n, &next);
+            if (!made)
+                return -1;
+            int status = n->kind == N_TENSOR ? watch_made(f, r, r->values[i].t, made) : 0;
+            for (int64_t item = 0; n->kind == N_LIST && status == 0 && item < r->values[i].l->len; item++)
+                status = watch_made(f, r, r->values[i].l->items[item].t, item_at(made, item));
+            Py_DECREF(made);
+            if (status < 0)
+                return -1;
+        } else if (watch_argument(f, r, p->kept_inputs[i], true) < 0) {
+            return -1;
+        }
+        r->at[i] = before, r->count[i] = r->n_watched - before;
+    }
+    for (int i = 0; i < p->n_weights; i++) {
+        r->at[p->n_kept + i] = r->n_watched;
+        if (watch_argument(f, r, f->n_args - p->n_weights + i, PyBytes_AsString(p->reads)[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Find where the gradient of a result will be. requires: the result requires grad. Return whether it is a new output. */
+static int add_slot(frame *f, record *r, sc_tensor *t, const node *n, bool requires)
+{
+    if (grow(&r->slots, &r->cap_slots, r->n_slots + 1, sizeof *r->slots) < 0)
+        return -1;
+    bool is_new = t && requires && t->leaf != MARKED && !is_argument(f, t);
+    slot *made = &r->slots[r->n_slots++];
+    *made = (slot){is_new ? r->n_outputs++ : -1, n->dtype, NULL};
+    if (is_new)
+        t->leaf = MARKED;
+    else if (!(made->sizes = t ? sizes_of(t->rank, t->size) : sizes_of(n->rank, (int64_t[SC_MAX_RANK]){0})))
+        return -1;
+    return is_new;
+}
+
+/* List the tensors that autograd shall see, in r->outputs. made: the results that they are among, as Python objects. */
+static int find_outputs(frame *f, record *r, PyObject *made)
+{
+    const plan *p = r->plan;
+    const char *requires = PyBytes_AsString(p->requires);
+    PyObject *found = PyList_New(0);
+    int status = found ? 0 : -1;
+    for (int i = 0; status >= 0 && i < p->outputs->n; i++) {
+        const node *n = &p->outputs->child[i];
+        sc_value v = f->results[p->first_output + i];
+        PyObject *object = tuple_item(made, i);
+        r->lengths[i] = -1;
+        if (n->kind == N_TENSOR) {
+            status = add_slot(f, r, v.t, n, requires[i]);
+            if (status > 0)
+                status = PyList_Append(found, object);
+            continue;
+        }
+        r->lengths[i] = v.l ? (int)v.l->len : 0;
+        for (int k = 0; status >= 0 && k < r->lengths[i]; k++) {
+            status = add_slot(f, r, v.l->items[k].t, n->child, requires[i]);
+            if (status > 0)
+                status = PyList_Append(found, item_at(object, k));
+        }
+    }
+    r->outputs = status < 0 ? NULL : PyList_AsTuple(found);
+    Py_XDECREF(found);
+    return r->outputs ? 0 : -1;
+}
+
+/* Return the arguments of autograd's function: the record, and the tensors that get gradients. Owns them, by *n. */
+static PyObject **sources_of(frame *f, record *r, Py_ssize_t *n)
+{
+    const plan *p = r->plan;
+    PyObject **args = PyMem_Calloc((size_t)f->n_held + 1, sizeof *args);
+    if (!args)
+        return (PyObject **)PyErr_NoMemory();
+    args[(*n)++] = Py_NewRef((PyObject *)r);
+    for (int i = 0; i < p->n_inputs; i++)
+        for (int k = 0; k < f->n_held; k++)
+            if (f->held[k].argument == p->inputs[i])
+                r->sources[i]++, args[(*n)++] = Py_NewRef(f->held[k].object);
+    return args;
+}
+
+static int note_leaves(frame *f)
+{
+    for (int i = 0; i < f->n_held; i++) {
+        PyObject *kind = f->held[i].requires_grad ? call_one(f->owner->host.leaf_kind, f->held[i].object) : NULL;
+        if (f->held[i].requires_grad && !kind)
+            return -1;
+        f->held[i].tensor->leaf = kind ? (uint8_t)PyLong_AsLong(kind) : SC_NO_LEAF;
+        Py_XDECREF(kind);
+    }
+    return 0;
+}
+
+/* Let autograd see the outputs. Return what the call returns. */
+static PyObject *attach(const plan *p, record *r, PyObject *value, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *outputs = Py_NewRef(r->outputs), *result = NULL, *seen = call_vector(p->apply, args, n, NULL);
+    bool same = seen && PyTuple_CheckExact(seen) && tuple_length(seen) == tuple_length(outputs);
+    for (Py_ssize_t i = 0; same && i < tuple_length(outputs); i++)
+        same = tuple_item(seen, i) == tuple_item(outputs, i);
+    if (seen)
+        result = same ? Py_NewRef(value) : PyObject_CallFunctionObjArgs(p->rebuild, value, outputs, seen, NULL);
+    Py_XDECREF(seen);
+    Py_DECREF(outputs);
+    return result;
+}
+
+PyObject *record_call(frame *f, variant *v, const plan *p)
+{
+    PyObject *made = NULL, *result = NULL, **args = NULL;
+    Py_ssize_t n = 0;
+    record *r = note_leaves(f) < 0 || frame_fit(f, p->forward) < 0 ? NULL : record_new(f->owner, p);
+    if (r) {
+        f->record = r;
+        made = execute(f, p->forward);
+        f->record = NULL;
+        v->seconds = p->forward->seconds;
+    }
+    bool kept = made && find_outputs(f, r, tuple_item(made, 1)) == 0 && keep(f, r) == 0;
+    if (kept)
+        take_kept(r, f->cx), args = sources_of(f, r, &n);
+    frame_release(f);
+    if (args)
+        result = r->n_outputs ? attach(p, r, tuple_item(made, 0), args, n) : Py_NewRef(tuple_item(made, 0));
+    while (n)
+        Py_DECREF(args[--n]);
+    PyMem_Free(args);
+    Py_XDECREF(made);
+    Py_XDECREF((PyObject *)r);
+    return result;
+}
+
+/* ---- backward ---- */
+
+static int take_tensor(frame *f, const node *n, PyObject *tensor, sc_value *out)
+{
+    int fits = tensor_take(f, tensor, n, out);
+    if (fits == 0)
+        PyErr_SetString(PyExc_AssertionError, "the arguments of a gradient entry do not fit it");
+    return fits > 0 ? 0 : -1;
+}
+
+/* Marshal tensors as a list. get: returns item `i` of `from`, borrowed or kept by the frame. */
+static int take_tensors(frame *f, const node *n, int count, PyObject *(*get)(frame *, void *, int), void *from, sc_value *out)
+{
+    sc_list *l = sc_list_new(f->cx, SC_OBJECTS, count);
+    if (!l)
+        return PyErr_NoMemory(), -1;
+    for (int i = 0; i < count; i++) {
+        sc_value item = {0};
+        PyObject *tensor = get(f, from, i);
+        if (!tensor || take_tensor(f, n->child, tensor, &item) < 0)
+            return -1;
+        if (sc_list_append(f->cx, l, l->holds, item) < 0)
+            return PyErr_NoMemory(), -1;
+    }
+    l->written = false;
+    out->l = l;
+    return 0;
+}
+
+static PyObject *watched_at(frame *f, void *from, int i)
+{
+    (void)f;
+    return ((const watched *)from)[i].tensor;
+}
+
+typedef struct arrived { const slot *slots; PyObject *const *grads; } arrived;
+
+static PyObject *gradient_at(frame *f, void *from, int i)
+{
+    const arrived *a = from;
+    const slot *s = &a->slots[i];
+    if (s->number >= 0)
+        return a->grads[s->number];
+    PyObject *zeros = PyObject_CallFunction(f->owner->host.zeros, "iO", s->dtype, s->sizes);
+    return frame_keep(f, zeros) < 0 ? NULL : zeros;
+}
+
+/* Marshal the arguments of the backward entry: kept values, gradients, weights. */
+static int take_arguments(frame *f, record *r, PyObject *const *grads)
+{
+    const plan *p = r->plan;
+    const variant *v = p->backward;
+    arrived from = {r->slots, grads};
+    for (int i = 0; i < v->n_params; i++, f->n_args++) {
+        const node *n = &v->params[i].spec;
+        sc_value *out = &f->args[f->n_args];
+        int gradient = i - p->n_kept, weight = gradient < p->outputs->n ? -1 : gradient - p->outputs->n;
+        int kept = gradient < 0 ? i : weight >= 0 ? p->n_kept + weight : -1, status;
+        f->naming = v->params[i].name;
+        *out = (sc_value){0};
+        if (kept >= 0 && r->at[kept] < 0)
+            *out = r->values[kept], status = 0;
+        else if (kept >= 0)
+            status = n->kind == N_TENSOR ? take_tensor(f, n, r->watched[r->at[kept]].tensor, out)
+                                         : take_tensors(f, n, r->count[kept], watched_at, &r->watched[r->at[kept]], out);
+        else if (r->lengths[gradient] < 0)
+            status = take_tensor(f, n, gradient_at(f, &from, 0), out), from.slots++;
+        else
+            status = take_tensors(f, n, r->lengths[gradient], gradient_at, &from, out), from.slots += r->lengths[gradient];
+        if (status < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Return the gradients as autograd wants them: None for the record, then one for each source, None where none arrives. */
+static PyObject *by_source(const record *r, PyObject *made)
+{
+    const plan *p = r->plan;
+    const char *arrives = PyBytes_AsString(p->arrives);
+    Py_ssize_t n = 1, next = 0;
+    for (int i = 0; i < p->n_inputs; i++)
+        n += r->sources[i];
+    PyObject *all = PyTuple_New(n);
+    if (!all)
+        return NULL;
+    tuple_fill(all, 0, Py_NewRef(Py_None));
+    n = 1;
+    for (int i = 0; i < p->n_inputs; i++) {
+        PyObject *gradient = arrives[i] ? tuple_item(made, next++) : Py_None;
+        bool in_list = p->lists[i] && gradient != Py_None;
+        for (int k = 0; k < r->sources[i]; k++)
+            tuple_fill(all, n++, Py_NewRef(in_list ? item_at(gradient, k) : gradient));
+    }
+    return all;
+}
+
+static int refuse_backward(record *r, Py_ssize_t n)
+{
+    const host *h = &r->owner->host;
+    while (r->running) {
+        Py_BEGIN_ALLOW_THREADS
+        sched_yield();
+        Py_END_ALLOW_THREADS
+    }
+    if (host_grad_enabled(h) || r->freed || n != r->n_outputs) {
+        PyObject *never = PyObject_CallFunction(h->refuse_backward, "i", (int)r->freed);
+        Py_XDECREF(never);
+        return -1;
+    }
+    for (int i = 0; i < r->n_watched; i++) {
+        const watched *w = &r->watched[i];
+        if (w->version != NO_VERSION && tensor_version(h, w->tensor) != w->version) {
+            PyObject *never = PyObject_CallFunction(h->refuse_version, "OL", w->tensor, (long long)w->version);
+            Py_XDECREF(never);
+            return -1;
+        }
+    }
+    return host_refuses_mode(h);
+}
+
+static PyObject *record_backward(PyObject *self, PyObject *const *grads, Py_ssize_t n)
+{
+    record *r = (record *)self;
+    const plan *p = r->plan;
+    if (refuse_backward(r, n) < 0)
+        return NULL;
+    frame *f = frame_acquire(r->owner);
+    if (!f)
+        return NULL;
+    f->lent = f->owner->host.api && f->owner->host.api->borrow_from_object && p->backward->seconds <= WORTH_RELEASING;
+    f->n_slots = p->backward->n_params;
+    r->running = true;
+    give_back(r, f->cx, true);
+    PyObject *made = frame_fit(f, p->backward) == 0 && take_arguments(f, r, grads) == 0 ? execute(f, p->backward) : NULL;
+    take_kept(r, f->cx);
+    r->freed = made && !host_keeps_graph(&r->owner->host);
+    if (r->freed)
+        give_back(r, f->cx, false);
+    frame_release(f);
+    r->running = false;
+    if (r->freed)
+        unwatch(r);
+    PyObject *all = made ? by_source(r, made) : NULL;
+    Py_XDECREF(made);
+    return all;
+}
+
+static PyObject *record_outputs(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    record *r = (record *)self;
+    PyObject *outputs = r->outputs;
+    r->outputs = NULL; /* autograd's outputs refer to the record */
+    return outputs ? outputs : PyTuple_New(0);
+}
+
+/* ---- the type ---- */
+
+static int record_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    record *r = (record *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT((PyObject *)r->owner);
+    Py_VISIT(r->outputs);
+    for (int i = 0; i < r->n_watched; i++)
+        Py_VISIT(r->watched[i].tensor);
+    return 0;
+}
+
+static int record_clear(PyObject *self)
+{
+    unwatch((record *)self);
+    Py_CLEAR(((record *)self)->outputs);
+    ((record *)self)->freed = true;
+    return 0;
+}
+
+static void record_dealloc(PyObject *self)
+{
+    record *r = (record *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    free_all(r);
+    for (int i = 0; i < r->n_slots; i++)
+        Py_XDECREF(r->slots[i].sizes);
+    PyMem_Free(r->values);
+    PyMem_Free(r->watched);
+    PyMem_Free(r->slots);
+    Py_XDECREF((PyObject *)r->owner);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef methods[] = {
+    {"outputs", record_outputs, METH_NOARGS, "The tensors that autograd shall see; once."},
+    {"backward", (PyCFunction)(void (*)(void))record_backward, METH_FASTCALL, "The gradients of the inputs."},
+    {NULL, NULL, 0, NULL}};
+__extension__ static PyType_Slot slots[] = { /* a PyType_Slot holds functions as void * */
+    {Py_tp_dealloc, record_dealloc}, {Py_tp_traverse, record_traverse}, {Py_tp_clear, record_clear},
+    {Py_tp_methods, methods},        {0, NULL}};
+static PyType_Spec spec = {"scriptc.runtime._bridge.Record", sizeof(record), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+                           slots};
+
+int record_type_init(void)
+{
+    if (!record_type)
+        record_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return record_type ? 0 : -1;
+}
