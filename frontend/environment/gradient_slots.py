@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import torch
 
-from scriptc.frontend.environment.dependencies import record_this_process
 from scriptc.frontend.environment.lookup import late_binding_of
 from scriptc.frontend.environment.slots import Slot
 from scriptc.frontend.environment.state import set_slot, slot_value
@@ -60,7 +59,6 @@ def slot_of(reader: Reader, found: TensorOutside) -> Slot | None:
     slot = reader.state.slots.get((id(tensor), "grad"))
     if slot is None:
         reader.environment.keep.append(tensor)
-        record_this_process()
         location = StateLocation(tensor, "grad", reader.position.loc, name=f"{found.name}.grad")
         reader.speculation.add_slot(tensor, location, "the gradient of a tensor is read or set")
     return slot

@@ -6,6 +6,7 @@ description. Two objects have equal descriptions if compiled code cannot tell th
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import hashlib
@@ -33,11 +34,12 @@ import torch
 
 from scriptc.driver.target import Target
 from scriptc.frontend.environment.host_objects import is_instance, is_library
+from scriptc.frontend.environment.specs import Attributes
 from scriptc.frontend.source.providers import is_source_file
 
 Step = tuple[Any, ...]
 Steps = tuple[Step, ...]
-STEPS = ("item", "vars", "class", "base", "cell", "contents", "attribute")
+STEPS = ("item", "vars", "class", "base", "cell", "contents", "attribute", "attributes")
 MOST_OBJECTS = 50_000  # the most objects that one walk visits
 
 _CONSTANTS = (
@@ -47,6 +49,7 @@ _CONSTANTS = (
 OF_C = (BuiltinFunctionType, GetSetDescriptorType, MethodDescriptorType, WrapperDescriptorType)
 
 
+_CONTEXTS = (torch.no_grad, torch.enable_grad, torch.set_grad_enabled, torch.inference_mode)
 _GUARDED_BY_CONTENT = (list, dict, set, deque, bytearray, array, memoryview, torch.Tensor)
 
 
@@ -97,7 +100,7 @@ def step(obj: Any, edge: Step) -> Any:
     """
     match edge:
         case ("item", key) if isinstance(obj, (dict, list, tuple, MappingProxyType)):
-            return obj[key]
+            return item(obj, key)
         case ("vars",):
             return vars(obj)
         case ("class",):
@@ -108,6 +111,8 @@ def step(obj: Any, edge: Step) -> Any:
             return (obj.__closure__ or ())[i]
         case ("contents",) if isinstance(obj, CellType):
             return obj.cell_contents
+        case ("attributes",) if isinstance(obj, torch.Tensor) or has_state(obj):
+            return Attributes(obj)
         case ("attribute", name) if isinstance(obj, _ATTRIBUTES.get(name, ())):
             return getattr(obj, name)
         case ("attribute", name) if isinstance(obj, type):
@@ -116,10 +121,17 @@ def step(obj: Any, edge: Step) -> Any:
     raise ValueError(edge)
 
 
+def item(container: Any, key: Any) -> Any:
+    """Return an item. Raises KeyError for an absent one, also of a dict that makes items when they are read."""
+    if isinstance(container, dict) and key not in container:
+        raise KeyError(key)
+    return container[key]
+
+
 def _parts(obj: Any) -> Iterator[tuple[Step, Any]]:
     """Yield the objects that an object refers to, each with the step to it."""
     if isinstance(obj, dict):
-        yield from ((("item", k), v) for k, v in obj.items() if isinstance(k, (str, int)))
+        yield from ((("item", k), v) for k, v in obj.items() if isinstance(k, (str, int, torch.Tensor)))
     elif isinstance(obj, (list, tuple)):
         yield from ((("item", i), v) for i, v in enumerate(obj))
     elif isinstance(obj, FunctionType):
@@ -142,6 +154,8 @@ def _parts(obj: Any) -> Iterator[tuple[Step, Any]]:
         if not is_library(obj.__module__):
             yield ("vars",), dict(vars(obj))
             yield from ((("base", i), base) for i, base in enumerate(obj.__mro__) if i)
+        elif _is_optimizer(obj):  # torch decorates the `step` of each class anew
+            yield from ((("attribute", name), f) for name, f in vars(obj).items() if isinstance(f, FunctionType))
     elif has_state(obj):
         yield ("vars",), vars(obj)
         yield ("class",), type(obj)
@@ -152,13 +166,19 @@ def _parts(obj: Any) -> Iterator[tuple[Step, Any]]:
 def has_state(obj: Any) -> bool:
     """Return whether compiled code may depend on attributes of an object.
 
-    It may if the object is an nn.Module, or an instance of a user's class.
+    It may if the object is an nn.Module, an optimizer or schedule of torch, or an instance of a user's class.
     """
     if isinstance(obj, (ModuleType, type, torch.Tensor, *_CONSTANTS)):
         return False
     if not isinstance(getattr(obj, "__dict__", None), dict):
         return False
-    return isinstance(obj, torch.nn.Module) or not is_library(type(obj).__module__)
+    cls = type(obj)
+    return isinstance(obj, torch.nn.Module) or _is_optimizer(cls) or not is_library(cls.__module__)
+
+
+def _is_optimizer(cls: type) -> bool:
+    """Return whether a class is an optimizer or schedule of torch."""
+    return cls.__module__.startswith("torch.optim.")
 
 
 def path_by_name(obj: Any) -> Steps:
@@ -171,7 +191,11 @@ def path_by_name(obj: Any) -> Steps:
     first, *rest = obj.__qualname__.split(".")
     path = (("module", obj.__module__), ("item", first), *(("attribute", name) for name in rest))
     try:
-        if resolve(path, None) is obj:
+        found = resolve(path, None)
+        while found is not obj and isinstance(found, FunctionType):  # obj may be what a decorator has wrapped
+            path = (*path, ("attribute", "__wrapped__"))
+            found = found.__wrapped__  # type: ignore[attr-defined]
+        if found is obj:
             return path
     except (LookupError, AttributeError, ValueError):  # ValueError: a function within a function
         pass
@@ -204,8 +228,18 @@ class Paths:
             self._keep.append(obj)
             todo.extend((part, (*path, step)) for step, part in _parts(obj))
 
+    def walk_functions(self, objects: Iterable[Any]) -> None:
+        """Record the paths of functions of libraries, such as decorated ones, whose cells are read, and of what they hold."""
+        for obj in objects:
+            if isinstance(obj, FunctionType) and is_library(obj.__module__) and obj.__closure__:
+                with contextlib.suppress(Nameless):
+                    self.walk(obj, path_by_name(obj))
+
     def of(self, obj: Any) -> Steps | None:
         """Return the path of an object, or None."""
+        if isinstance(obj, Attributes):
+            owner = self.of(obj.owner)
+            return None if owner is None else (*owner, ("attributes",))
         found = self._paths.get(id(obj))
         if found is None and isinstance(obj, dict) and obj.get("__name__") in sys.modules:
             name = obj["__name__"]
@@ -272,6 +306,8 @@ def description(obj: Any) -> Any:
         return "weak", description(obj())
     if isinstance(obj, OF_C):
         return "builtin", getattr(obj, "__module__", None), obj.__qualname__
+    if isinstance(obj, _CONTEXTS):
+        return "context", description(type(obj)), getattr(obj, "mode", None)
     if is_instance(obj, "numpy", "generic"):
         return "number", str(obj.dtype), repr(obj.item())
     if isinstance(obj, _GUARDED_BY_CONTENT) or is_instance(obj, "numpy", "ndarray") or has_state(obj):

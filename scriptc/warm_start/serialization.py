@@ -100,7 +100,7 @@ def _is_dict_maker(value: Any) -> bool:
 
 _name, _number = _is(str), lambda value: type(value) is int
 _names, _numbers = _each(_name, tuple), _each(_number, tuple)
-_places = _is(dict, list, CellType)
+_places = _is(dict, list, CellType, specs.Attributes)
 _some_specs = _each(_is_spec, tuple)
 _inputs = _each(_number, frozenset)
 
@@ -306,7 +306,7 @@ class _Writer:
                     return self.node("library", module, obj.__name__)
             except UNREADABLE:
                 continue
-        raise Nameless(obj.__qualname__)
+        return self.path(self.paths.of(obj) or object_paths.path_by_name(obj))
 
 
 # ---- reading ----

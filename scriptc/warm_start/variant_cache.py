@@ -27,7 +27,7 @@ from scriptc.driver.options import Options
 from scriptc.driver.target import Target
 from scriptc.driver.variant import Variant
 from scriptc.frontend.environment.host_objects import is_library
-from scriptc.frontend.environment.specs import Contract, Guard, PlaceSpec, Raised
+from scriptc.frontend.environment.specs import Attributes, Contract, Guard, PlaceSpec, Raised
 from scriptc.warm_start import object_paths, serialization
 from scriptc.warm_start.library_guards import is_library_guard, restore, summarize
 from scriptc.warm_start.object_paths import Nameless, description
@@ -45,6 +45,10 @@ _IDENTITY_GUARDS = (
 
 class RecordRefused(Exception):
     """The bridge does not accept a record."""
+
+
+class RecordUnfit(Exception):
+    """A record is of another state of the program, such as that before or after the first training step."""
 
 
 class VariantCache:
@@ -68,12 +72,14 @@ class VariantCache:
         A record that is damaged, or that the bridge refuses, is ignored and later overwritten.
         """
         for number in range(VARIANTS_PER_KEY) if self.key else ():
-            variant = self._read(number)
             try:
+                variant = self._read(number)
                 if variant is not None and fits(variant):
                     return variant
             except RecordRefused:
                 variant = None
+            except RecordUnfit:
+                continue
             if variant is None:
                 self.free.append(number)
         return None
@@ -165,7 +171,7 @@ def _current(guard: Guard) -> Any:
     """Return the value that a guard of identity compares now."""
     match guard.kind:
         case "DICT_IS":
-            return guard.container[guard.key]
+            return object_paths.item(guard.container, guard.key)
         case "CELL_IS":
             return guard.container.cell_contents
         case "TYPE_ATTR_IS":
@@ -191,7 +197,7 @@ def _description(guard: Guard, current: Any) -> Any:
 
 
 def _keys(watched: dict[Any, Any]) -> tuple[str, ...]:
-    return tuple(map(repr, watched))
+    return tuple(type(key).__qualname__ if isinstance(key, torch.Tensor) else repr(key) for key in watched)
 
 
 def _watched_dicts(variant: Variant) -> Iterator[Any]:
@@ -213,8 +219,9 @@ def _sharing(contract: Contract, found: list[Any]) -> list[int]:
     Compiled code may rely on two of them being the same object.
     """
     objects = [item for obj in found for item in _listed(obj)]
-    objects += [tensor.container[tensor.key] for tensor in contract.tensors]
-    objects += [value.container[value.key] for value in contract.values]
+    objects += [object_paths.item(late.container, late.key) for late in (*contract.tensors, *contract.values)]
+    objects += [late.container.owner for late in contract.values if isinstance(late.container, Attributes)]
+    objects += [store.owner for store in contract.write_backs]
     first: dict[int, int] = {}
     stateful = (o for o in objects if isinstance(o, (torch.Tensor, list, dict, set)) or object_paths.has_state(o))
     return [first.setdefault(id(o), len(first)) for o in stateful]
@@ -231,6 +238,7 @@ def _serialized(target: Target, variant: Variant) -> bytes:
     dependencies = variant.translated.entry.dependencies
     paths = object_paths.Paths(target)
     paths.follow((g.container, g.key, g.expected) for g in variant.contract.guards)
+    paths.walk_functions(dependencies)
     library_guards = summarize(filter(is_library_guard, variant.contract.guards), paths)
     own = [g for g in variant.contract.guards if not is_library_guard(g)]
     contract = Contract(**variant.contract.parts() | {"guards": own})
@@ -289,21 +297,21 @@ def _listed(expected: Any) -> tuple[Any, ...]:
 def _variant(record: Record, target: Target, options: Options) -> Variant:
     """Return the variant of a record.
 
-    Raises Nameless where a dependency differs from the record.
+    Raises Nameless where a file or the library differs from the record, and RecordUnfit where the state of the program does.
     """
     for name, digest in record.files.items():
         _require(object_paths.digest_of_file(name) == digest, name)
     for watched, keys in record.keys:
-        _require(_keys(watched) == keys, "keys")
+        _require_state(_keys(watched) == keys)
     guards, found = [], []
     for guard in record.contract.guards:
         if guard.kind in _IDENTITY_GUARDS:
             current_value = _current(guard)
-            _require(_description(guard, current_value) == guard.expected, guard.kind)
+            _require_state(_description(guard, current_value) == guard.expected)
             found.append(current_value)
             guard = guard._replace(expected=current_value)
         guards.append(guard)
-    _require(_sharing(record.contract, found) == record.sharing, "sharing")
+    _require_state(_sharing(record.contract, found) == record.sharing)
     contract = replace(record.contract, guards=[*guards, *restore(record.library_guards, target)])
     entry, name = record.library
     library = current().find(entry)
@@ -314,3 +322,8 @@ def _variant(record: Record, target: Target, options: Options) -> Variant:
 def _require(holds: bool, what: str) -> None:
     if not holds:
         raise Nameless(what)
+
+
+def _require_state(holds: bool) -> None:
+    if not holds:
+        raise RecordUnfit
