@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from scriptc.ir.analysis import escapes, is_fresh, is_reference, may_be_undefined, roots
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.levels import Level, insert_at_end, is_keepable, loc_of
 from scriptc.ir.gradients.rules import not_differentiable
-from scriptc.ir.loc import Loc
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import RegionArgument, region_arguments, runs_to_its_end
-from scriptc.ir.types import BOOL, INT, Container, ListType, ScalarType, TensorType, Type, list_of
+from scriptc.ir.types import Container, ListType, ScalarType, TensorType, list_of
 
 
 class KeptOfFunction:
@@ -39,21 +36,20 @@ class KeptInPlace:
 class KeptOfLoop:
     """Values of the body of a loop of the function: tensors and lists with an item for each iteration.
 
-    index: the iteration that backward code runs through. label: gives fresh labels to the loops that are built.
+    index: the iteration that backward code runs through.
     lists: the lists of values of all iterations, by these values. extended: the values whose lists have one item more.
-    stacked: the tensors of the items of lists, in backward code, where these have the same sizes. found: what hands the items
-    of other lists of tensors over.
+    stacked: the tensors of the items of lists, in backward code, where these have the same sizes. separate: other lists, which
+    hold copies of what the user may hold.
     """
 
-    def __init__(self, loop: Op, outer: Level, index: Value, label: Callable[[], str]):
+    def __init__(self, loop: Op, outer: Level, index: Value):
         self.loop = loop
         self.outer = outer
         self.index = index
-        self.label = label
         self.lists: dict[Value, Value] = {}
         self.extended: set[Value] = set()
         self.stacked: dict[Value, Value] = {}
-        self.found: dict[Value, Stacked] = {}
+        self.separate: set[Value] = set()
 
     def keep(self, value: Value, builder: Builder) -> Value:
         value, loc = _kept(value), loc_of(value)
@@ -69,9 +65,8 @@ class KeptOfLoop:
             if kept not in self.stacked:
                 self.stacked[kept] = self.outer.get(self.stack(kept, value))
             return builder.op("select", [self.stacked[kept], index], loc, dim=0, types=[value.type], proved=True).result
-        if kept not in self.found:
-            self.found[kept] = Stacked(kept, Builder.after(self._last_append(kept)), self.outer, self.label)
-        return self.found[kept].item(builder, index, value.type, loc)
+        self._separate(kept)
+        return builder.op("list.at", [self.outer.get(kept), index], loc, types=[value.type]).result
 
     def _is_seen(self, value: Value, carried: RegionArgument | None) -> bool:
         """Return whether the user may hold tensors that a value is, other than its first and last one.
@@ -91,6 +86,27 @@ class KeptOfLoop:
                 self.outer.get(root)
         if carried is not None and carried.result is not None and escapes(carried.result):
             self.outer.get(carried.result)
+
+    def _separate(self, kept: Value) -> None:
+        """Put copies in the place of the first and the last item of a list, which may be tensors that the user holds.
+
+        The other items are then tensors of the call alone, which the caller of the functions keeps without objects.
+        """
+        if kept in self.separate:
+            return
+        self.separate.add(kept)
+        loc, builder = loc_of(kept), Builder.after(self._last_append(kept))
+        assert isinstance(kept.type, ListType)
+        length = builder.build("list.len", [kept], loc)
+        some = builder.build("int.gt", [length, builder.const(0, loc)], loc)
+        then, orelse = Block(), Block()
+        inner = Builder(then)
+        for index in (inner.const(0, loc), inner.build("int.sub", [length, inner.const(1, loc)], loc)):
+            item = inner.op("list.at", [kept, index], loc, types=[kept.type.elem]).result
+            inner.op("list.put", [kept, index, inner.build("clone", [item], loc)], loc)
+        inner.op("yield", [], loc)
+        Builder(orelse).op("yield", [], loc)
+        builder.op("if", [some], loc, regions=[then, orelse], types=[])
 
     def _listed(self, value: Value) -> Value:
         """Return the list of what a value is in each iteration."""
@@ -147,62 +163,6 @@ class KeptOfLoop:
         empty = inner.op("full", [shape, inner.const(0.0, loc)], loc, dtype=t.dtype, types=[t]).result
         inner.op("yield", [empty], loc)
         return builder.op("if", [some], loc, regions=[then, orelse], names=[kept.name], types=[t]).result
-
-
-class Stacked:
-    """The tensors of a list, handed over as one stacked tensor if they have the same sizes, and else as the list.
-
-    The caller of the functions holds one object for a tensor, in place of one for each item.
-    """
-
-    def __init__(self, kept: Value, builder: Builder, outer: Level, label: Callable[[], str]):
-        """builder: builds forward code, where the list has all of its items. outer: the level of the function."""
-        assert isinstance(kept.type, ListType) and isinstance(kept.type.elem, TensorType) and kept.type.elem.dims is not None
-        loc, elem, dims = loc_of(kept), kept.type.elem, kept.type.elem.dims
-        stacked = TensorType(elem.dtype, (None, *dims))
-        then, orelse = Block(), Block()
-        inner = Builder(then)
-        whole = inner.op("stack", [kept], loc, dim=0, types=[stacked]).result
-        inner.op("yield", [whole, inner.op("list.new", [], loc, types=[kept.type]).result], loc)
-        inner = Builder(orelse)
-        shape = inner.build("tuple", [inner.const(0, loc)] * (1 + len(dims)), loc)
-        nothing = inner.op("full", [shape, inner.const(0, loc)], loc, dtype=elem.dtype, types=[stacked]).result
-        inner.op("yield", [nothing, kept], loc)
-        names = [f"{kept.name}_stacked", f"{kept.name}_listed"]
-        condition = _have_same_sizes(kept, builder, label)
-        made = builder.op("if", [condition], loc, regions=[then, orelse], names=names, types=[stacked, kept.type])
-        self.whole, self.items = map(outer.get, made.results)
-        length = outer.builder.build("list.len", [self.items], loc)
-        self.is_listed = outer.builder.build("int.gt", [length, outer.builder.const(0, loc)], loc)
-
-    def item(self, builder: Builder, index: Value, t: Type, loc: Loc) -> Value:
-        """Return an item in backward code."""
-        then, orelse = Block(), Block()
-        Builder(then).op("yield", [Builder(then, 0).op("list.at", [self.items, index], loc, types=[t]).result], loc)
-        item = Builder(orelse).op("select", [self.whole, index], loc, dim=0, types=[t], proved=True).result
-        Builder(orelse).op("yield", [item], loc)
-        return builder.op("if", [self.is_listed], loc, regions=[then, orelse], types=[t]).result
-
-
-def _have_same_sizes(items: Value, builder: Builder, label: Callable[[], str]) -> Value:
-    """Build whether a list of tensors has items, all of the same sizes."""
-    assert isinstance(items.type, ListType) and isinstance(items.type.elem, TensorType) and items.type.elem.dims is not None
-    loc, elem = loc_of(items), items.type.elem
-    unknown = [d for d, n in enumerate(elem.dims or ()) if n is None]
-    then, orelse, body = Block(), Block(), Block([(INT, "k"), (BOOL, "same")])
-    inner, each, (k, same) = Builder(then), Builder(body), body.args
-    first = inner.op("list.at", [items, inner.const(0, loc)], loc, types=[elem]).result
-    item = each.op("list.at", [items, k], loc, types=[elem]).result
-    for d in unknown:
-        sizes = [inner.build("size", [first], loc, dim=d), each.build("size", [item], loc, dim=d)]
-        same = each.build("bool.and_", [same, each.build("int.eq", sizes, loc)], loc)
-    each.op("yield", [same], loc)
-    length = builder.build("list.len", [items], loc)
-    bounds = [inner.const(1, loc), length, inner.const(1, loc), inner.const(True, loc)]
-    inner.op("yield", inner.op("loop", bounds, loc, regions=[body], types=[BOOL], label=label(), counted=True).results, loc)
-    Builder(orelse).op("yield", [Builder(orelse, 0).const(False, loc)], loc)
-    condition = builder.build("int.gt", [length, builder.const(0, loc)], loc)
-    return builder.op("if", [condition], loc, regions=[then, orelse], types=[BOOL]).result
 
 
 class KeptOnStack:

@@ -330,7 +330,7 @@ class Blocks:
         builder = Builder(block)
         last = builder.build("int.sub", [count, builder.const(1, loc)], loc)
         index = builder.build("int.sub", [last, block.args[0]], loc)
-        keeper = KeptOfLoop(op, level, index, self.reversal.label) if op.parent is self.top.forward else KeptOnStack(self.top)
+        keeper = KeptOfLoop(op, level, index) if op.parent is self.top.forward else KeptOnStack(self.top)
         child = Level(region, builder, level, keeper, self.adjoints.written)
         child.index = index
         if (number := counter(op)) is not None:

@@ -219,8 +219,9 @@ def _sharing(contract: Contract, found: list[Any]) -> list[int]:
     Compiled code may rely on two of them being the same object.
     """
     objects = [item for obj in found for item in _listed(obj)]
-    objects += [object_paths.item(late.container, late.key) for late in (*contract.tensors, *contract.values)]
-    objects += [late.container.owner for late in contract.values if isinstance(late.container, Attributes)]
+    objects += [object_paths.item(tensor.container, tensor.key) for tensor in contract.tensors]
+    objects += [object_paths.item(value.container, value.key) for value in contract.values]
+    objects += [value.container.owner for value in contract.values if isinstance(value.container, Attributes)]
     objects += [store.owner for store in contract.write_backs]
     first: dict[int, int] = {}
     stateful = (o for o in objects if isinstance(o, (torch.Tensor, list, dict, set)) or object_paths.has_state(o))
