@@ -331,6 +331,14 @@ def a_dict(x, n=3):
     return found[n - 1] + x
 
 
+def places_in_a_dict(x, n=3):
+    places, values = {}, []
+    for i in range(n):
+        places[i] = len(values)
+        values.append(x * i)
+    return values[places[n - 1]] + x
+
+
 class Box:
     def __init__(self, value):
         self.value = value
@@ -341,6 +349,14 @@ def objects(x, n=3):
     for i in range(n):
         boxes.append(Box(x * i))
     return boxes[n - 1].value + x
+
+
+def values_beside_objects(x, n=3):
+    boxes, values = [], []
+    for i in range(n):
+        boxes.append(Box(i))
+        values.append(x * i)
+    return values[boxes[n - 1].value] + x
 
 
 def a_variable_of_a_try(x, text="1"):
@@ -357,8 +373,8 @@ def a_variable_of_a_try(x, text="1"):
 @pytest.mark.parametrize(
     ("function", "args", "message"),
     [
-        (a_dict, (4,), "dict.at"),
-        (objects, (4,), "object.get"),
+        (a_dict, (4,), "hint: keep the tensors in a list, and in the dict their places"),
+        (objects, (4,), "hint: keep the tensors of all objects in a list beside it"),
         (a_variable_of_a_try, (4,), "a variable that a `try` sets before it may raise"),
         (an_older_view, (4,), "a write to a tensor of which `unfold` made a view"),
         (recursion, (4,), "a function that calls itself"),
@@ -370,6 +386,13 @@ def test_gradients_that_would_be_wrong_are_refused(function, args, message):
     result = scriptc.compile(function, optimize=OPTIMIZE)(torch.rand(*args, requires_grad=True), *rest)
     with pytest.raises(NotImplementedError, match=message):
         result.sum().backward()
+
+
+@pytest.mark.parametrize("rewritten", [places_in_a_dict, values_beside_objects])
+def test_the_rewrites_that_messages_name_have_gradients(rewritten):
+    x = torch.rand(4, requires_grad=True)
+    scriptc.compile(rewritten, optimize=OPTIMIZE)(x, 3).sum().backward()
+    assert x.grad.tolist() == [3] * 4
 
 
 def test_a_list_of_one_of_several_kinds_requires_grad_though_its_gradient_is_refused():

@@ -37,6 +37,13 @@ def reverse_op(reversal: Reversal, level: Level, op: Op) -> None:
             adjoints.accumulate(level, operand, _operand_gradient(reversal, level, op, i, gradients))
 
 
+# What an op of a container reads, and how the program is written instead.
+_REWRITES = {
+    "dict": ("what a dict with run-time keys holds", "keep the tensors in a list, and in the dict their places in the list"),
+    "object": ("an attribute of an object in a list that grows", "keep the tensors of all objects in a list beside it"),
+}
+
+
 def _operand_gradient(
     reversal: Reversal, level: Level, op: Op, index: int, gradients: list[Value | None]
 ) -> Value:
@@ -46,6 +53,9 @@ def _operand_gradient(
     name = op.defn.operand_args[index].name
     wanted = reversal.derivatives.parameters(op.name, name)
     if wanted is None:
+        container, _, member = op.name.partition(".")
+        if member and container in _REWRITES:
+            raise not_differentiable(op, *_REWRITES[container])
         raise not_differentiable(op, f"`{op.name}` with respect to `{name}`")
     arguments = _Arguments(level, op, gradients)
     for key in wanted:
