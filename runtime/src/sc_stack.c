@@ -17,7 +17,7 @@ typedef struct bounds {
     bool measured;
 } bounds;
 
-static bounds measure(void) {
+static bounds bounds_of_thread(void) {
 #if defined(__APPLE__)
     uintptr_t high = (uintptr_t)pthread_get_stackaddr_np(pthread_self());
     return (bounds){high - pthread_get_stacksize_np(pthread_self()), high, true};
@@ -39,7 +39,7 @@ static bounds measure(void) {
 uintptr_t sc_stack_end(uintptr_t here, size_t room) {
     static _Thread_local bounds own; /* measuring the main thread's reads /proc/self/maps */
     if (room) return here > room ? here - room : 0;
-    if (!own.measured) own = measure();
+    if (!own.measured) own = bounds_of_thread();
     if (here <= own.low || here > own.high) return here > FOREIGN_ROOM ? here - FOREIGN_ROOM : 0;
     uintptr_t reserve = (own.high - own.low) / RESERVE_PART;
     return own.low + (reserve < RESERVE_MOST ? reserve : RESERVE_MOST);

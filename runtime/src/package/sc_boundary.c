@@ -34,7 +34,7 @@ static int check_kind(sc_ctx *cx, const sc_param *p, const DLTensor *t) {
 }
 
 /* Compute the strides in elements, and the bytes from the first element to the end of the last. */
-static int measure(sc_ctx *cx, const sc_param *p, const DLTensor *t, int64_t *stride, size_t *bytes) {
+static int measure_argument(sc_ctx *cx, const sc_param *p, const DLTensor *t, int64_t *stride, size_t *bytes) {
     int64_t count = 1, extent = 1, step, next;
     bool empty = false;
     for (int d = t->ndim; d-- > 0;) {
@@ -60,7 +60,7 @@ static sc_tensor *take(sc_caller *c, const sc_param *p, const DLTensor *t) {
     static const char nothing[SC_ALIGN] __attribute__((aligned(SC_ALIGN))) = {0}; /* the data of empty tensors */
     int64_t stride[SC_MAX_RANK];
     size_t bytes = 0;
-    if (check_kind(c->cx, p, t) || measure(c->cx, p, t, stride, &bytes)) return NULL;
+    if (check_kind(c->cx, p, t) || measure_argument(c->cx, p, t, stride, &bytes)) return NULL;
     void *data = bytes ? t->data : (void *)(uintptr_t)nothing;
     if (!data) {
         bad(c->cx, p, "ValueError", "the data is NULL");

@@ -179,7 +179,7 @@ static int64_t all_pieces(const sc_state *s, piece *out) {
     return n;
 }
 
-static void measure(piece *p) {
+static void measure_piece(piece *p) {
     p->bytes = sc_dtype_size(p->leaf->dtype);
     for (int d = 0; d < rank_of(p); d++) p->bytes *= size_of(p, d);
 }
@@ -190,7 +190,7 @@ static size_t arrange(piece *pieces, int64_t n) {
     for (size_t item = 16; item; item /= 2)
         for (int64_t i = 0; i < n; i++)
             if (sc_dtype_size(pieces[i].leaf->dtype) == item) {
-                measure(&pieces[i]);
+                measure_piece(&pieces[i]);
                 pieces[i].begin = end;
                 end += pieces[i].bytes;
             }
@@ -292,7 +292,7 @@ typedef struct loader {
     char sum[16]; /* the checksum, or "" */
 } loader;
 
-static int metadata(void *user, const char *key, const char *value, sc_text error) {
+static int state_metadata(void *user, const char *key, const char *value, sc_text error) {
     if (!strcmp(key, CHECKSUM)) snprintf(((loader *)user)->sum, sizeof ((loader *)user)->sum, "%s", value);
     return (void)error, 0;
 }
@@ -381,7 +381,7 @@ static sc_cell *item_cell(sc_cell *list, int64_t item) {
     return &list->items[item];
 }
 
-static int one_tensor(void *user, const char *name, const sc_row *row, sc_text error) {
+static int state_tensor(void *user, const char *name, const sc_row *row, sc_text error) {
     loader *l = user;
     int64_t item;
     int i = leaf_named(l->package, name, &item), failed;
@@ -477,7 +477,7 @@ int sc_state_load(sc_state *s, const char *path, sc_text error) {
     if (!file) return -1;
     size_t leaves = (size_t)p->n_leaves + 1;
     loader l = {.package = p, .made = calloc(leaves, sizeof *l.made), .found = calloc(leaves, 1)};
-    const sc_reader to = {&l, metadata, one_tensor};
+    const sc_reader to = {&l, state_metadata, state_tensor};
     int failed = !l.made || !l.found ? sc_tell(inner, "out of memory") : sc_read_safetensors(file, n, &to, &l.span, inner);
     failed = failed || check_sum(&l, file + n, inner) || check_complete(&l, inner) ? -1 : 0;
     sc_state_replace(s, l.made, failed);

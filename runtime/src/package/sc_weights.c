@@ -17,7 +17,7 @@ typedef struct reader {
     sc_weights *weights;
 } reader;
 
-static int metadata(void *user, const char *key, const char *value, sc_text error) {
+static int weights_metadata(void *user, const char *key, const char *value, sc_text error) {
     char expected[16];
     snprintf(expected, sizeof expected, "%08x", (unsigned)((reader *)user)->package->checksum);
     if (!strcmp(key, "scriptc_crc32") && strcmp(value, expected))
@@ -52,7 +52,7 @@ static int place(reader *r, int i, uint64_t begin, uint64_t end, sc_text error) 
     return 0;
 }
 
-static int one_tensor(void *user, const char *name, const sc_row *found, sc_text error) {
+static int weights_tensor(void *user, const char *name, const sc_row *found, sc_text error) {
     reader *r = user;
     for (int i = 0; i < r->package->n_weights; i++) {
         if (strcmp(r->package->weights[i].name, name)) continue;
@@ -68,7 +68,7 @@ int sc_weights_read(sc_weights *w, const sc_package *package, const void *file, 
     w->copied = calloc((size_t)w->n + 1, 1);
     if (!w->data || !w->copied) return sc_tell(error, "out of memory");
     reader r = {.package = package, .weights = w};
-    const sc_reader to = {&r, metadata, one_tensor};
+    const sc_reader to = {&r, weights_metadata, weights_tensor};
     if (sc_read_safetensors(file, bytes, &to, &r.span, error)) return -1;
     for (int i = 0; i < w->n; i++)
         if (!w->data[i]) return sc_tell(error, "tensor '%s' is missing", package->weights[i].name);
