@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scriptc.backend_c.literals import c_const, c_str_object, c_string
-from scriptc.backend_c.package import weights
+from scriptc.backend_c.package import runtime_files, weights
 from scriptc.backend_c.package.interface import MEMBERS, EntryInterface, Leaf, Package
 from scriptc.backend_c.package.templates import fill
 from scriptc.backend_c.writer import wrap
@@ -51,7 +51,8 @@ def api(package: Package, build_id: str) -> str:
 
 
 def level(package: Package) -> str:
-    return fill("name_level.c", name=package.name)
+    included = "\n".join(f'#include "{name}.c"' for name in runtime_files.kernel_sources(package.program.kernels))
+    return fill("name_level.c", name=package.name, kernels=included)
 
 
 def _exception_note(package: Package) -> str:

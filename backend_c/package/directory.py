@@ -42,6 +42,7 @@ def _files(package: Package) -> dict[str, str | bytes]:
     files: dict[str, str | bytes] = {
         f"src/{name}.c": package.program.source,
         f"src/{name}_level.c": c_api.level(package),
+        f"src/{name}_kernels.h": runtime_files.kernels_header(package.program.kernels),
         f"include/{name}.h": c_api.header(package),
         f"include/{name}.hpp": cpp_api.wrapper(package),
         f"include/{runtime_files.PUBLIC_HEADER}": runtime_files.public_header(),
@@ -82,7 +83,7 @@ def _cmake(package: Package) -> str:
         march=package.march,
         optimize=package.opt_level,
         debug_flags=_debug_flags(package),
-        common_sources=" ".join(runtime_files.common_sources()),
+        common_units=" ".join(runtime_files.common_units()),
         bindings=fill("pybind11.cmake", name=package.name, debug_flags=_debug_flags(package)) if package.bindings else "",
         extensions=extensions.cmake(package),
     )

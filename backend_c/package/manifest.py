@@ -110,5 +110,5 @@ def _recipe(package: Package) -> dict[str, Any]:
         "include": ["include", "runtime/include", "runtime/src", "runtime/src/package"],
         "level": f"src/{package.name}_level.c",
         "levels": native if package.march else X86_LEVELS,
-        "sources": [f"src/{package.name}_api.c", *runtime_files.common_sources()],
+        "sources": [f"src/{package.name}_api.c", *runtime_files.common_units()],
     }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from scriptc import runtime
-from scriptc.runtime.kernels import COMMON
+from scriptc.runtime.kernels import COMMON, DECLARED, UNITY, sources_of
 
 _FOLDERS = (runtime.INCLUDE_DIR, runtime.SOURCE_DIR, runtime.SOURCE_DIR / "package")
 NAMES_HEADER = "runtime/include/sc_names.h"
@@ -16,17 +17,40 @@ _DEFINITION = re.compile(
     r"^(?!static\b|typedef\b|extern\b)(?:[a-z][\w *]*[ *]|[A-Z]\w*\()(sc_\w+)(?=[(\[;,]| =)", re.MULTILINE
 )
 PUBLIC_HEADER = "scriptc_api.h"
-_ELSEWHERE = {PUBLIC_HEADER, "sc_dlpack.h"}  # in the package's include/, and the bridge's
+# In the package's include/, the bridge's, and the kernels of all programs.
+_ELSEWHERE = {PUBLIC_HEADER, "sc_dlpack.h", "sc_all.c"}
+_IN_HEADERS = [k.name for s in UNITY for k in s.kernels if k.header != DECLARED]  # inline functions call them
+# Translation units of files that do not depend on the ISA level: two, which two compilers make at a time.
+COMMON_UNIT, PACKAGE_UNIT = "runtime/sc_common.c", "runtime/sc_package.c"
 
 
 def _place(path: Path) -> str:
     return os.path.normpath(f"runtime/{path.relative_to(runtime.INCLUDE_DIR.parent).as_posix()}")
 
 
-def common_sources() -> list[str]:
-    """Return the C files that do not depend on the ISA level, by their place in a package."""
-    kernels = [runtime.SOURCE_DIR / f"{source.name}.c" for source in COMMON]
-    return list(map(_place, [*kernels, *sorted(_FOLDERS[-1].glob("*.c"))]))
+def common_units() -> list[str]:
+    """Return the translation units that do not depend on the ISA level, by their place in a package."""
+    return [COMMON_UNIT, PACKAGE_UNIT]
+
+
+def kernel_sources(kernels: Iterable[str]) -> list[str]:
+    """Return the files of the runtime that a program which calls `kernels` includes for each ISA level, without `.c`."""
+    needed = set(sources_of([*kernels, *_IN_HEADERS]))
+    return [source.name for source in UNITY if source.name in needed]
+
+
+def kernels_header(kernels: Iterable[str]) -> str:
+    """Return sc_kernels.h for a program that calls `kernels`.
+
+    Compilers warn of static functions that a unit does not define, so kernels of other files are declared extern.
+    """
+    included = set(kernel_sources(kernels))
+    text = (runtime.INCLUDE_DIR / DECLARED).read_text(encoding="utf-8")
+    first, *sections = re.split(r"(?m)^(?=/\* ---- sc_\w+\.c)", text)
+    return first + "".join(
+        section if re.match(r"/\* ---- (\w+)", section)[1] in included else section.replace("SC_KERNEL ", "extern ")
+        for section in sections
+    )
 
 
 def files(package: str) -> dict[str, str]:
@@ -40,7 +64,25 @@ def files(package: str) -> dict[str, str]:
         for path, source in _sources().items()
         for text in [source.read_text(encoding="utf-8")]
     }
+    found[COMMON_UNIT] = _unit(COMMON_UNIT, "the files of the runtime", _common_sources())
+    found[PACKAGE_UNIT] = _unit(PACKAGE_UNIT, "the files that packages alone have", _package_sources())
     return {**found, NAMES_HEADER: _names_header(package)}
+
+
+def _common_sources() -> list[Path]:
+    return [runtime.SOURCE_DIR / f"{source.name}.c" for source in COMMON]
+
+
+def _package_sources() -> list[Path]:
+    return sorted(_FOLDERS[-1].glob("*.c"))
+
+
+def _unit(place: str, held: str, sources: Sequence[Path]) -> str:
+    return "\n".join([
+        f"/* {Path(place).name} - {held} that do not depend on the ISA level, as one translation unit. Made by scriptc. */",
+        "#ifndef _GNU_SOURCE", "#define _GNU_SOURCE /* which some of them ask for */", "#endif",
+        *(f'#include "{path.name}"' for path in sources), "",
+    ])  # fmt: skip
 
 
 def _names_header(package: str) -> str:
@@ -53,8 +95,7 @@ def _names_header(package: str) -> str:
 
 def symbols() -> list[str]:
     """Return the names of the functions and objects that C files of the runtime define for one another."""
-    sources = _sources()
-    texts = [sources[path].read_text(encoding="utf-8") for path in common_sources()]
+    texts = [path.read_text(encoding="utf-8") for path in (*_common_sources(), *_package_sources())]
     return sorted({name for text in texts for name in _DEFINITION.findall(text)})
 
 

@@ -1,4 +1,4 @@
-/* @{name}_level.c - kernels and program in one translation unit, compiled once per ISA level with the level's -m flags and
+/* @{name}_level.c - the program and the kernels that it needs in one translation unit, compiled once per ISA level with the level's -m flags and
  * -DSC_LEVEL_NAME=level. Made by scriptc. */
 #include "sc_names.h"
 
@@ -12,7 +12,8 @@
 #define SC_LEVEL SC_TEXT(SC_LEVEL_NAME)
 
 #define SC_UNITY 1
-#include "sc_all.c"
+#include "@{name}_kernels.h"
+@{kernels}
 
 #define sc_program_get SC_JOIN(@{name}_program_, SC_LEVEL_NAME)
 #include "@{name}.c"
