@@ -5,12 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fresh_python
 import numpy as np
 import pytest
 import torch
@@ -126,7 +126,7 @@ def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(command: list[Any], **options: Any) -> str:
-    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, check=False, **options)
+    done = fresh_python.run(command, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -297,7 +297,7 @@ my_lib.my_lib_add_backward.meta(lambda grad_output, grad_input: {"grad_input": g
 from modules.add import MyAddModule
 from functions.add import MyAddFunction
 module, x = MyAddModule(), torch.randn(5, 5)
-assert torch.equal(scriptc.compile(module)(x, x * 4), module(x, x * 4))
+assert torch.equal(scriptc.compile(module, optimize=0)(x, x * 4), module(x, x * 4))
 class Both(MyAddFunction):
     def backward(self, grad_output):
         return super().backward(grad_output), super().backward(grad_output)
@@ -305,7 +305,7 @@ def f(a, b):
     return (Both()(a * 2, b) * a).sum()
 a, b = torch.randn(4, requires_grad=True), torch.randn(4, requires_grad=True)
 expected = torch.autograd.grad(f(a, b), (a, b))
-assert all(map(torch.equal, torch.autograd.grad(scriptc.compile(f)(a, b), (a, b)), expected))
+assert all(map(torch.equal, torch.autograd.grad(scriptc.compile(f, optimize=0)(a, b), (a, b)), expected))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "script", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("compiles_once")
 
 RUNTIME_TESTS = Path(__file__).parent / "runtime"
 TESTS = ("test_gemm", "test_integers", "test_signs", "test_team")
-FLAGS = ("-std=gnu11", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-O1", "-pthread")
+FLAGS = ("-std=gnu11", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-Og", "-pthread")
 AVX2 = ("-mavx2", "-mfma", "-mf16c")
 AVX512 = (*AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mprefer-vector-width=512")
 ARM_COMPILER, ARM_EMULATOR, ARM_LIBRARIES = "aarch64-linux-gnu-gcc", "qemu-aarch64", "/usr/aarch64-linux-gnu"
