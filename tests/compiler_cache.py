@@ -1,6 +1,6 @@
 """A compiler that compiles each text once: tests that build the same C again take the object file from an earlier build.
 
-`wrapper` writes a command that stands for a C compiler. It runs this file, which looks for an object file that the same
+`wrapper` writes a command that stands for a C or C++ compiler. It runs this file, which looks for an object file that the same
 compiler made, with the same flags, from the same texts of the source and of all headers. Precompiled headers are
 kept like object files. Everything that is no plain compilation of one file, and everything that fails or warns, goes to the
 compiler itself. A build starts this file for each source, so that it imports little: json alone would double its time.
@@ -98,8 +98,8 @@ def _plain(arguments: list[str]) -> tuple[str, str, list[str], list[str], list[s
             flags.append(argument)
         else:
             sources.append(argument)
-    suffix = ".h" if "-xc-header" in flags else ".c"
-    if "-c" not in flags or len(sources) != 1 or not sources[0].endswith(suffix) or not out:
+    suffixes = ".h" if "-xc-header" in flags else (".c", ".cpp")
+    if "-c" not in flags or len(sources) != 1 or not sources[0].endswith(suffixes) or not out:
         return None
     return sources[0], out, folders, flags, dependencies
 

@@ -21,20 +21,25 @@ settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session")
-def compiler_once(pytestconfig: pytest.Config) -> str:
-    """A command that does what CC or cc does, but takes object files from earlier builds (see compiler_cache.py)."""
+def compilers_once(pytestconfig: pytest.Config) -> dict[str, str]:
+    """Commands that do what CC and CXX do, but take object files from earlier builds (see compiler_cache.py)."""
     folder = pytestconfig.cache.mkdir("compiler")
-    real = shutil.which(os.environ.get("CC") or "cc") or pytest.skip("no C compiler")
-    command = folder / f"cc-{os.getpid()}"
-    wrapper(real, command, folder / "objects")
-    return os.fspath(command.replace(folder / "cc"))  # two workers write the same
+    found = {}
+    for variable, name in (("CC", "cc"), ("CXX", "c++")):
+        real = shutil.which(os.environ.get(variable) or name)
+        if real is not None:
+            command = folder / f"{name}-{os.getpid()}"
+            wrapper(real, command, folder / "objects")
+            found[variable] = os.fspath(command.replace(folder / name))  # two workers write the same
+    return found if "CC" in found else pytest.skip("no C compiler")
 
 
 @pytest.fixture(scope="module")
-def compiles_once(compiler_once: str) -> Iterator[None]:
-    """What is built by CC, as the library of a package is, is built by `compiler_once`."""
+def compiles_once(compilers_once: dict[str, str]) -> Iterator[None]:
+    """What is built by CC and CXX, as the library of a package is, is built by `compilers_once`."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CC", compiler_once)
+        for variable, command in compilers_once.items():
+            patch.setenv(variable, command)
         yield
 
 

@@ -64,7 +64,7 @@ def environment(tmp_path: Path, **more: str) -> dict[str, str]:
     if not tools.exists():
         tools.mkdir()
         for name in ("cc", "gcc", "g++", "c++", "make", "as", "ld", "ar", "ranlib", "nm", "strip", "sh", "uname"):
-            if path := shutil.which(os.environ.get("CC", name) if name == "cc" else name):
+            if path := shutil.which(os.environ.get({"cc": "CC", "c++": "CXX"}.get(name, ""), name)):
                 (tools / name).symlink_to(path)
     return {"PATH": str(tools), "LC_ALL": "C", **more}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -112,7 +113,9 @@ def output_of_cpp(program: str, folder: Path, tmp_path: Path) -> str:
     library = next((folder / "build").glob("lib*-*.so"))
     (tmp_path / "program.cpp").write_text(program)
     flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", folder / "include"]
-    subprocess.run(["c++", *flags, tmp_path / "program.cpp", library, "-o", tmp_path / "program"], check=True)
+    compiler, compiled = os.environ.get("CXX", "c++"), tmp_path / "program.o"
+    subprocess.run([compiler, *flags, "-c", tmp_path / "program.cpp", "-o", compiled], check=True)
+    subprocess.run([compiler, compiled, library, "-o", tmp_path / "program"], check=True)
     return subprocess.run([tmp_path / "program"], capture_output=True, text=True).stdout
 
 

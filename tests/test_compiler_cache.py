@@ -31,10 +31,12 @@ class Cached:
         (made / "one.c").write_text(f'#include "value.h"\nint one(void) {{ {body} }}\n')
         return made
 
-    def compile(self, project: Path, *flags: str) -> tuple[bool, subprocess.CompletedProcess[str]]:
+    def compile(
+        self, project: Path, *flags: str, source: str = "one.c"
+    ) -> tuple[bool, subprocess.CompletedProcess[str]]:
         """Compile, and return whether the real compiler ran."""
         before = self.log.read_text()
-        out = ["-c", str(project / "one.c"), "-o", str(project / "one.o")]
+        out = ["-c", str(project / source), "-o", str(project / "one.o")]
         command = [self.command, *flags, f"-I{project / 'with space'}", *out]
         done = subprocess.run(command, capture_output=True, text=True)
         return self.log.read_text() != before, done
@@ -51,6 +53,13 @@ def test_equal_texts_are_compiled_once_in_whatever_folder(cached: Cached) -> Non
     assert not cached.compile(first, "-O1")[0]
     assert not cached.compile(second, "-O1")[0]
     assert (second / "one.o").read_bytes() == (first / "one.o").read_bytes()
+
+
+def test_cpp_is_compiled_once(cached: Cached) -> None:
+    projects = [cached.project(name) for name in ("first", "second")]
+    for project in projects:
+        (project / "one.cpp").write_text('#include "value.h"\nint one() { return VALUE; }\n')
+    assert [cached.compile(project, "-O1", source="one.cpp")[0] for project in projects] == [True, False]
 
 
 def test_other_flags_texts_and_headers_are_compiled(cached: Cached) -> None:
