@@ -28,7 +28,7 @@ from scriptc.frontend.reader.paths import (
 )
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
-from scriptc.frontend.source.nodes import all_nodes
+from scriptc.frontend.source.nodes import all_nodes, returns
 from scriptc.frontend.source.scope import assigned, declared, shared_names
 from scriptc.frontend.source.stack_room import require_room
 from scriptc.frontend.values.abstract import (
@@ -390,14 +390,14 @@ def unpacked(reader: Reader, value: AbstractValue, count: int | None) -> list[Ab
 def _returns_inside(body: Sequence[ast.stmt]) -> bool:
     """Return whether the last statement of a function is a compound one that returns."""
     last = body[-1:]
-    return any(isinstance(n, ast.Return) for stmt in last for n in all_nodes(stmt)) and not isinstance(last[0], ast.Return)
+    return any(map(returns, last)) and not isinstance(last[0], ast.Return)
 
 
 def inline(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AbstractValue:
     """Read the body of an inlined function; return its result."""
     frame.label = reader.emit.fresh_label()
     mark, before = Ident().serial, dict(reader.heap.contents)
-    if not any(isinstance(n, ast.Return) for stmt in body[:-1] for n in all_nodes(stmt)) and not _returns_inside(body):
+    if not any(map(returns, body[:-1])) and not _returns_inside(body):
         frame.block, frame.called_in = Block(), reader.emit.builder.block
     with reader.emit.builder.at(frame.block or Block()) as block:
         reader.position.frames.append(frame)

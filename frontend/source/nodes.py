@@ -21,6 +21,15 @@ def child_nodes(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def returns(statement: ast.stmt) -> bool:
+    """Return whether a statement is or holds a `return`. The tree notes the answer: functions are inlined many times."""
+    found: bool | None = statement.__dict__.get("_scriptc_returns")
+    if found is None:
+        found = any(isinstance(n, ast.Return) for n in all_nodes(statement))
+        statement.__dict__["_scriptc_returns"] = found
+    return found
+
+
 def all_nodes(root: ast.AST) -> list[ast.AST]:
     """Return a node and all nodes inside it, in the order of `ast.walk`, without contexts and operators."""
     found = [root]
