@@ -58,7 +58,11 @@ MADE_BY_PASSES = {
 
 
 def test_generator_reaches_every_row() -> None:
-    made = {op.name for seed in range(900) for op in random_module(seed, 60).walk()}
     never = {"unreachable", "user_gradient", "extern.call"}  # never reached; name a function
     checkpoints = {"checkpoint", "checkpoint.begin", "checkpoint.end"}  # of code that is differentiated
-    assert TENSOR_ROWS.keys() - made <= MADE_BY_PASSES | NEED_SAMPLES | never | checkpoints
+    missing = TENSOR_ROWS.keys() - (MADE_BY_PASSES | NEED_SAMPLES | never | checkpoints)
+    for seed in range(900):
+        if not missing:
+            break
+        missing -= {op.name for op in random_module(seed, 60).walk()}
+    assert not missing
