@@ -12,6 +12,7 @@ import pytest
 from scriptc import runtime
 from scriptc.backend_c import build, toolchain
 from scriptc.backend_c.emit import include_lines
+from scriptc.backend_c.package import runtime_files
 from scriptc.ir.dtypes import C_ENUM, C_TYPES, SIZES
 from scriptc.runtime import tensors
 from scriptc.runtime.kernels import FILES, KERNELS, SOURCES, UNITY, sources_of, written
@@ -107,3 +108,11 @@ def test_an_inline_function_needs_the_files_that_it_calls(kernel, tmp_path: Path
     undefined = subprocess.run(["nm", "-u", str(made)], capture_output=True, text=True, check=True).stdout.split()
     homes = {symbol: other for other in SOURCES for symbol in symbols(other)[0]}
     assert {homes[symbol] for symbol in undefined if symbol in homes} <= set(FILES[kernel.name])
+
+
+def test_a_package_includes_what_its_program_needs() -> None:
+    """Other kernels are extern, so that no compiler warns of static functions without a definition."""
+    included, header = runtime_files.kernel_sources({"sc_linear"}), runtime_files.kernels_header({"sc_linear"})
+    assert "sc_gemm" in included and "sc_sort" not in included
+    assert re.search(r"^SC_KERNEL .*\bsc_linear\(", header, re.MULTILINE)
+    assert re.search(r"^extern .*\bsc_argsort\(", header, re.MULTILINE)

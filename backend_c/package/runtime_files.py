@@ -46,11 +46,11 @@ def kernels_header(kernels: Iterable[str]) -> str:
     """
     included = set(kernel_sources(kernels))
     text = (runtime.INCLUDE_DIR / DECLARED).read_text(encoding="utf-8")
-    first, *sections = re.split(r"(?m)^(?=/\* ---- sc_\w+\.c)", text)
-    return first + "".join(
-        section if re.match(r"/\* ---- (\w+)", section)[1] in included else section.replace("SC_KERNEL ", "extern ")
-        for section in sections
-    )
+    first, *sections = text.split("\n/* ---- ")  # each begins with the name of a file
+    for i, section in enumerate(sections):
+        if section.partition(".c")[0] not in included:
+            sections[i] = section.replace("SC_KERNEL ", "extern ")
+    return "\n/* ---- ".join([first, *sections])
 
 
 def files(package: str) -> dict[str, str]:
