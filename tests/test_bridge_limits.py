@@ -357,6 +357,7 @@ def test_failing_allocations(make):
 
 
 @without_asan
+@pytest.mark.usefixtures("default_collector")
 def test_memory_stays_flat(make):
     f = make("work", [VEC], List(VEC)).call
     bad = make("fail", [VEC], NONE).call

@@ -398,6 +398,7 @@ def test_a_tensor_that_is_written_after_a_loop_has_stored_it_is_refused() -> Non
         found.sum().backward()
 
 
+@pytest.mark.usefixtures("default_collector")
 def test_training_leaves_memory_flat() -> None:
     class Trained(Net):
         def forward(self, x: Tensor, n: int) -> Any:
