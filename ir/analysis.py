@@ -100,9 +100,6 @@ class Origin:
     roots: set[Value] = field(default_factory=set)
 
 
-Origins = dict[Value, Origin]
-
-
 def roots(value: Value) -> set[Value]:
     """Return the values that may have made an object, and the arguments that may be or contain it."""
     found, seen, todo = set[Value](), set[Value](), [value]
@@ -177,6 +174,24 @@ def origin(value: Value) -> Origin:
     return found
 
 
+class Origins:
+    """The origins of values, and the objects that are captured, each found once while a function stays as it is."""
+
+    def __init__(self) -> None:
+        self._found: dict[Value, Origin] = {}
+        self._captured: dict[Value, bool] = {}
+
+    def of(self, value: Value) -> Origin:
+        if value not in self._found:
+            self._found[value] = origin(value)
+        return self._found[value]
+
+    def captured(self, value: Value) -> bool:
+        if value not in self._captured:
+            self._captured[value] = captured(value)
+        return self._captured[value]
+
+
 def may_be_leaf(value: Value) -> bool:
     """Return whether a tensor may be a leaf of autograd, or a view of one, since it may come from outside."""
     return origin(value).unknown
@@ -234,18 +249,16 @@ def escapes(value: Value) -> bool:
 def _memory_of(value: Value, memory: str, known: Origins) -> Origin | None:
     """Return the origin of the memory of one class that a value refers to. Items of containers are not followed."""
     if isinstance(value.type, _CLASS[memory]):
-        if value not in known:
-            known[value] = origin(value)
-        return known[value]
+        return known.of(value)
     return Origin(unknown=True) if holds(value.type, memory) else None
 
 
-def _overlap(target: Origin, read: Origin) -> bool:
+def _overlap(target: Origin, read: Origin, known: Origins) -> bool:
     if (target.unknown and read.unknown) or target.fresh & read.fresh:
         return True
-    if target.unknown and any(map(captured, read.fresh)):
+    if target.unknown and any(map(known.captured, read.fresh)):
         return True
-    return read.unknown and any(captured(made) and not _are_older(read.roots, made) for made in target.fresh)
+    return read.unknown and any(known.captured(made) and not _are_older(read.roots, made) for made in target.fresh)
 
 
 def _are_older(roots: Collection[Value], made: Value) -> bool:
@@ -276,9 +289,9 @@ def may_write(writer: Op, value: Value, known: Origins | None = None) -> bool:
     """Return whether `writer` may write memory that `value` refers to. A call may write all memory, another op its
     first operand.
 
-    known: origins that were found since the function last changed. New ones are added.
+    known: what was found since the function last changed. New origins are added.
     """
-    known = {} if known is None else known
+    known = Origins() if known is None else known
     for memory in writer.defn.writes & _CLASS.keys():
         read = _memory_of(value, memory, known)
         if read is None:
@@ -288,20 +301,23 @@ def may_write(writer: Op, value: Value, known: Origins | None = None) -> bool:
         targets = [_memory_of(v, memory, known) for v in (writer.operands if calls(writer) else writer.operands[:1])]
         if calls(writer):
             targets.append(Origin(unknown=True))
-        if any(t is not None and _overlap(t, read) for t in targets):
+        if any(t is not None and _overlap(t, read, known) for t in targets):
             return True
     return False
 
 
-def interferes(writer: Op, reader: Op) -> bool:
-    """Return whether `reader` may observe a difference when it moves across `writer`."""
+def interferes(writer: Op, reader: Op, known: Origins | None = None) -> bool:
+    """Return whether `reader` may observe a difference when it moves across `writer`. known: as of `may_write`."""
     shared = writer.defn.writes & reader.defn.reads
-    return bool(shared - _CLASS.keys()) or (bool(shared) and any(may_write(writer, v) for v in reader.operands))
+    if not shared:
+        return False
+    known = Origins() if known is None else known
+    return bool(shared - _CLASS.keys()) or any(may_write(writer, v, known) for v in reader.operands)
 
 
 def is_written(value: Value, where: Block | Op, known: Origins | None = None) -> bool:
     """Return whether any op in `where` may write memory that `value` refers to."""
-    known = {} if known is None else known
+    known = Origins() if known is None else known
     return any(may_write(writer, value, known) for writer in writers(where))
 
 

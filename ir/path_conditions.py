@@ -56,7 +56,7 @@ class PathConditions:
         self._changes: list[Op] = []
         self._steady: dict[tuple[Value, bool], bool] = {}
         self._users: dict[Value, list[Op]] = {}
-        self._origins: Origins = {}
+        self._origins = Origins()
         self._read(body)
 
     def _read(self, block: Block) -> None:

@@ -19,7 +19,7 @@ def refuse_aliases(forward: Block, active: Collection[Value]) -> None:
     lists = [v for v in active if isinstance(v.type, ListType)]
     if not lists:
         return
-    known: Origins = {}
+    known = Origins()
     for op in forward.walk():
         if "list" in op.defn.writes and op.operands and isinstance(op.operands[0].type, ListType):
             _refuse_other_name(op, lists, active, known)

@@ -54,6 +54,7 @@ class _Merger:
     def __init__(self, body: Block) -> None:
         self.writers = list(writers(body))  # of the function; no merged op is one
         self.written: list[Op] = []  # writers, in an order in which they may have run
+        self.known = Origins()
         self.changed = False
 
     def block(self, block: Block, seen: ChainMap[Hashable, tuple[Op, int]]) -> None:
@@ -71,9 +72,11 @@ class _Merger:
         key = _key(op)
         if key in seen:
             first, since = seen[key]
-            stale = any(interferes(writer, op) for writer in self.written[since:])
+            stale = any(interferes(writer, op, self.known) for writer in self.written[since:])
             pairs = list(zip(first.results, op.results, strict=True))
             if not stale and all(fits(a, b) and self.same_object(a, b) for a, b in pairs):
+                if any(is_reference(r.type) for r in op.results):  # other objects' origins and uses stay
+                    self.known = Origins()
                 op.replace_with(first.results)
                 self.changed = True
                 return
@@ -86,8 +89,9 @@ class _Merger:
             return True
         if escapes(first) and escapes(second):
             return False
-        known = Origins()
-        return shares_memory(second) or not any(may_write(w, v, known) for w in self.writers for v in (first, second))
+        if shares_memory(second):
+            return True
+        return not any(may_write(w, v, self.known) for w in self.writers for v in (first, second))
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:

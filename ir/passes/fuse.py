@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from scriptc.ir.analysis import interferes, writers
+from scriptc.ir.analysis import Origins, interferes, writers
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.regions import ancestor_in
@@ -42,6 +42,7 @@ class _Fuser:
         self.block = block
         self.max_tensors = max_tensors
         self.shapes = Shapes()
+        self.known = Origins()
         self.index = {op: i for i, op in enumerate(block.ops)}
         self.writers = [(i, writer) for op, i in self.index.items() for writer in writers(op)]
         self.group_of: dict[Op, list[Op]] = {}
@@ -91,7 +92,7 @@ class _Fuser:
             at = ancestor_in(self.block, user)
             if at is None or (user not in group and self.index[at] < last):
                 return False
-        return not any(first < i < last and interferes(writer, member) for i, writer in self.writers)
+        return not any(first < i < last and interferes(writer, member, self.known) for i, writer in self.writers)
 
 
 def outputs_of(group: list[Op]) -> list[Value]:
