@@ -155,8 +155,8 @@ def _item(member: str, entry: Attr) -> str:
     return f"{{{{.{member} = {spelled(entry)}}}}}"
 
 
-def call_template(op: Op, loc: int = -1) -> Template:
-    """Return the arguments of a call or view, without pointers to results; `loc` is the row of the call's location."""
+def call_template(op: Op, row: str = "") -> Template:
+    """Return the arguments of a call or view, without pointers to results; `row` is that of the call's location."""
     kernel = KERNELS[op.attrs["kernel"]]
     texts = [*(["cx"] if kernel.takes_context else []), *map(spelled, op.attrs["args"])]
-    return read_template(", ".join(texts), loc=str(loc), reuse="true" if op.attrs.get("reuse") else "false")
+    return read_template(", ".join(texts), loc=row, reuse="true" if op.attrs.get("reuse") else "false")

@@ -198,9 +198,9 @@ def print_return(printer: FunctionPrinter, op: Op) -> None:
 
 
 def _leading_stop(loop: Op) -> list[Op]:
-    """Return the c.stop at the start of a loop's body with its c.unwind, where the c.stop is sparse; else nothing."""
+    """Return the c.stop at the start of a loop's body with what belongs to it, where the c.stop is sparse; else nothing."""
     ops = loop.regions[0].ops
-    at = 1 if ops[0].name == "c.unwind" else 0
+    at = next(i for i, op in enumerate(ops) if op.name not in ("c.at", "c.unwind"))
     return list(ops[: at + 1]) if ops[at].name == "c.stop" and ops[at].attrs["sparse"] else []
 
 

@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from scriptc.backend_c.c_types import declare, list_member
-from scriptc.backend_c.function import FunctionPrinter
+from scriptc.backend_c.function import FunctionPrinter, has_many_loops
 from scriptc.backend_c.instrument import Site, instrument
 from scriptc.backend_c.interrupts import insert_stops
 from scriptc.backend_c.literals import c_str_object, c_string
 from scriptc.backend_c.locations import LocTable
 from scriptc.backend_c.loop_verifier import verify_loops
 from scriptc.backend_c.lower import lower
+from scriptc.backend_c.outline import outline
 from scriptc.backend_c.ownership import insert_counts
 from scriptc.backend_c.program_names import ProgramNames, signature
 from scriptc.backend_c.writer import comment, wrap
-from scriptc.ir.core import Func, Module
+from scriptc.ir.core import Func, Module, Op
 from scriptc.ir.extern import trampoline_name
 from scriptc.ir.loc import Loc
 
@@ -86,15 +87,26 @@ def emit_program(
     loops = lower_to_loops(module)
     _keep_reachable(loops)
     sites = tuple(instrument(loops)) if profile else ()
-    names, locs = ProgramNames(loops), LocTable(path)
-    functions = {name: FunctionPrinter(loops, f, names, locs, debug=debug) for name, f in loops.funcs.items()}
-    bodies = [printer.print(_heading(module.funcs[name])) for name, printer in functions.items()]
+    splits = {name: has_many_loops(func) for name, func in loops.funcs.items()}
+    outlined = {} if debug else outline(loops)  # a debugger shows the place of each line
+    if outlined:
+        verify_loops(loops)
+    names, locs, once = ProgramNames(loops), LocTable(path), _run_once(loops)
+    functions = {
+        name: FunctionPrinter(
+            loops, func, names, locs, debug=debug, part=name in outlined, once=name in once,
+            splits=name in once or splits[outlined.get(name, name)],
+        )
+        for name, func in loops.funcs.items()
+    }  # fmt: skip
+    bodies = [printer.print(_heading(module.funcs.get(name, printer.func))) for name, printer in functions.items()]
     kernels = frozenset(name for printer in functions.values() for name in printer.kernels)
     called = {op.attrs["func"] for op in loops.walk() if op.name == "call"}
     prototypes = [
-        "\n".join(wrap(signature(f, names, [declare(a.type, functions[n].variables[a]) for a in f.body.args]) + ";"))
+        "\n".join(wrap(inlining + signature(f, names, [declare(a.type, functions[n].variables[a]) for a in f.body.args]) + ";"))
         for n, f in loops.funcs.items()
         if n in called
+        for inlining in ["SC_NOINLINE " if n in outlined else ""]
     ]
     entries = tuple(
         CEntry(e, len(loops.funcs[e].body.args) + len(loops.params), len(loops.funcs[e].results)) for e in loops.entries
@@ -132,6 +144,22 @@ def _keep_reachable(module: Module) -> None:
     module.funcs = {name: func for name, func in module.funcs.items() if name in reached}
 
 
+def _run_once(module: Module) -> set[str]:
+    """Return the functions whose results are kept, so that they run once in the life of a context."""
+    calls = [op for op in module.walk() if op.name == "call"]
+    return {op.attrs["func"] for op in calls} - {op.attrs["func"] for op in calls if not _fills_a_slot(op)} - {*module.entries}
+
+
+def _fills_a_slot(op: Op) -> bool:
+    """Return whether an op stands in a branch for a value that is not kept yet."""
+    assert op.parent is not None
+    choice = op.parent.parent
+    asked = choice.operands[0].op if choice is not None and choice.name == "if" else None
+    if choice is None or asked is None or asked.attrs.get("kernel") != "sc_has_kept":
+        return False
+    return choice.regions[1] is op.parent
+
+
 def _heading(func: Func) -> str:
     """Return the comment above a function: its signature in the types of the IR, and its source."""
     args = ", ".join(f"{a.name or '_'}: {a.type}" for a in func.body.args)
@@ -139,7 +167,7 @@ def _heading(func: Func) -> str:
     if not func.source:
         return "\n".join(wrap(comment(head)))
     lines = [line.replace("*/", "* /").replace("/*", "/ *").rstrip() for line in func.source]
-    return "\n".join([f"/* {head}", " *", *(f" *     {line}".rstrip() for line in lines), " */"])
+    return "\n".join([*wrap(f"/* {head}"), " *", *(f" *     {line}".rstrip() for line in lines), " */"])
 
 
 def _weights(module: Module, names: ProgramNames) -> str:

@@ -18,7 +18,7 @@ from scriptc.ir.types import ElemType, ScalarType, is_counted
 
 MAX_LENGTH = 64
 _DIFFERENCE = read_template("({0} - {1})")
-_LITERALS = frozenset({"const", "undef", "c.weight"})
+_LITERALS = frozenset({"const", "undef", "c.weight", "c.line", "c.lines"})
 
 
 def _reads_object(op: Op) -> bool:

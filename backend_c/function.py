@@ -33,8 +33,15 @@ MAX_STRAIGHT = 200
 
 
 class FunctionPrinter:
-    """Prints one function. The functions of statements.py and control_flow.py print its ops."""
-    def __init__(self, module: Module, func: Func, names: ProgramNames, locs: LocTable, *, debug: bool):
+    """Prints one function. The functions of statements.py and control_flow.py print its ops.
+
+    part: the function was outlined. once: it runs once in the life of a context. splits: its loops over elements are
+    functions of their own.
+    """
+    def __init__(
+        self, module: Module, func: Func, names: ProgramNames, locs: LocTable, *, debug: bool, part: bool = False,
+        once: bool = False, splits: bool | None = None,
+    ) -> None:  # fmt: skip
         self.module = module
         self.func = func
         self.program = names
@@ -50,8 +57,11 @@ class FunctionPrinter:
         self.read: dict[Value, None] = {}  # variables whose value some line reads
         self.copies: dict[Value, str] = {}  # names of copies of old values, during a parallel assignment
         self.unwound: Sequence[Value] = ()  # objects that are released where the next op fails
+        self.row: Value | None = None  # the row at which the next op fails, if not at that of its location
         self.targets: dict[Op, dict[str, str]] = {}  # labels that some goto needs, by the op that they belong to
-        self.splits = sum(is_element_loop(op) for op in func.body.walk()) > MAX_LOOPS
+        self.part = part
+        self.once = once
+        self.splits = has_many_loops(func) if splits is None else splits
         self.strips: set[Op] = set()  # loops that are printed as two: over strips, and over the iterations of a strip
         self.loops: list[str] = []  # lines of the C functions made from loops
         self.fixed: set[str] = set()  # those of the names cx, w, it, result0, ... that lines use
@@ -71,10 +81,10 @@ class FunctionPrinter:
         return "\n".join([*self.loops, *([heading] if heading else []), *lines]) + "\n"
 
     def _is_straight(self) -> bool:
-        """Return whether the function is long, and repeats nothing itself."""
+        """Return whether the function is long, a part of such a one or runs once, and repeats nothing itself."""
         ops = list(self.func.body.walk())
         loops = any(is_loop(op) or (not self.splits and is_element_loop(op)) for op in ops)
-        return len(ops) > MAX_STRAIGHT and not loops
+        return (self.part or self.once or len(ops) > MAX_STRAIGHT) and not loops
 
     def unused_parameters(self) -> list[str]:
         """Return the parameters that no line reads, in their order."""
@@ -130,6 +140,10 @@ class FunctionPrinter:
                 return Expression(f"{self.record_name('w')}->{self.program.members[op.attrs['name']]}")
             case "c.load":
                 return self.spell_load(op)
+            case "c.line":
+                return Expression(str(self.locs.row(op.loc)))
+            case "c.lines":
+                return Expression(str(self.locs.run([v.op.loc for v in op.operands if v.op is not None])))
         return self.spell_expression(op)
 
     def spell_constant(self, op: Op) -> Expression:
@@ -149,8 +163,12 @@ class FunctionPrinter:
         self.kernels.add(kernel)
         if KERNELS[kernel].takes_context:
             self.record_name("cx")
-        loc = self.locs.row(op.loc) if LOC in op.attrs["args"] else -1
-        return call_template(op, loc).fill(lambda i: self.spell(op.operands[i])).text
+        row = self.spell_row(op) if LOC in op.attrs["args"] else ""
+        return call_template(op, row).fill(lambda i: self.spell(op.operands[i])).text
+
+    def spell_row(self, op: Op) -> str:
+        """Return the C of the row of the table of locations at which an op fails."""
+        return str(self.locs.row(op.loc)) if self.row is None else self.spell(self.row).text
 
     def spell_list(self, op: Op, entries: Sequence[Attr]) -> list[str]:
         """Return the C of some arguments of an op."""
@@ -177,16 +195,18 @@ class FunctionPrinter:
         if op.name != "yield" or op.operands:
             self.writer.source(op.loc)
         PRINTERS.get(op.name, FunctionPrinter.print_expression)(self, op)  # an expression is printed from its template
+        if op.name not in ("c.at", "c.unwind"):
+            self.row = None
 
     def print_failure(self, op: Op, condition: str = "") -> None:
         """Print the jump to the handler that catches the error of an op, or the return where no handler does.
 
         condition: the C of a test; the jump is taken only where the test holds. "" always jumps.
         """
-        row, handler = self.locs.row(op.loc), try_around(op)
+        row, handler = self.spell_row(op), try_around(op)
         head = f"if ({condition}) " if condition else ""
         if handler is None and not self.unwound:
-            self.line(f"{head}return {self.invoke('sc_fail_at', str(row))};")
+            self.line(f"{head}return {self.invoke('sc_fail_at', row)};")
             return
         if condition:
             self.writer.open(f"{head}{{")
@@ -194,9 +214,9 @@ class FunctionPrinter:
             self.line(f"{self.invoke('sc_release', self.spell(value).text)};")
         self.unwound = ()
         if handler is None:
-            self.line(f"return {self.invoke('sc_fail_at', str(row))};")
+            self.line(f"return {self.invoke('sc_fail_at', row)};")
         else:
-            self.line(f"{self.invoke('sc_fail_at', str(row))};")
+            self.line(f"{self.invoke('sc_fail_at', row)};")
             self.print_goto(handler, "except")
         if condition:
             self.writer.close()
@@ -254,6 +274,11 @@ class FunctionPrinter:
         if kind not in labels:
             labels[kind] = self.local.unseen(f"{kind}_{op.attrs.get('label', 'try')}")
         self.line(f"goto {labels[kind]};")
+
+
+def has_many_loops(func: Func) -> bool:
+    """Return whether the loops over elements of a function are functions of their own."""
+    return sum(is_element_loop(op) for op in func.body.walk()) > MAX_LOOPS
 
 
 def _is_stored(pointer: Value) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from scriptc.backend_c.literals import c_path, c_string
 from scriptc.ir.loc import Loc
@@ -16,16 +16,36 @@ class LocTable:
 
     def __init__(self, path: Callable[[str], str] = str) -> None:
         self.path = path
-        self.rows: dict[Loc, int] = {}
+        self.rows: list[Loc] = []
+        self._index: dict[Loc, int] = {}
+        self._runs: dict[tuple[Loc, ...], int] = {}
 
     def row(self, loc: Loc) -> int:
         """Return the row of a location, by the line and the calls that the line was inlined through."""
         key = whole_lines(loc)
-        if key not in self.rows:
-            if key.inlined_at is not None:
-                self.row(key.inlined_at)
-            self.rows[key] = len(self.rows)
-        return self.rows[key]
+        if key not in self._index:
+            self._add(key)
+        return self._index[key]
+
+    def run(self, locs: Sequence[Loc]) -> int:
+        """Return the first of consecutive rows of several locations."""
+        keys = tuple(map(whole_lines, locs))
+        if len(keys) == 1:
+            return self.row(keys[0])
+        if keys not in self._runs:
+            for key in keys:
+                if key.inlined_at is not None:
+                    self.row(key.inlined_at)
+            self._runs[keys] = len(self.rows)
+            for key in keys:
+                self._add(key)
+        return self._runs[keys]
+
+    def _add(self, key: Loc) -> None:
+        if key.inlined_at is not None:
+            self.row(key.inlined_at)
+        self._index.setdefault(key, len(self.rows))
+        self.rows.append(key)
 
     def text(self) -> str:
         if not self.rows:
@@ -33,7 +53,7 @@ class LocTable:
         lines = ["static const sc_loc locs[] = {"]
         for loc in self.rows:
             parts = [c_path(self.path(loc.file)), c_string(loc.func), c_string(loc.text.strip())]
-            outer = -1 if loc.inlined_at is None else self.rows[loc.inlined_at]
+            outer = -1 if loc.inlined_at is None else self._index[loc.inlined_at]
             lines.append(f"    {{{', '.join(parts)}, {loc.line}, {outer}}},")
         return "\n".join([*lines, "};", ""])
 

@@ -167,9 +167,17 @@ def _new(op: Op) -> Iterator[str]:
         yield "what is taken is one of `over`"
 
 
-@checks("c.unwind")
-def _unwind(op: Op) -> Iterator[str]:
+@checks("c.lines")
+def _lines(op: Op) -> Iterator[str]:
+    if not op.operands or any(v.op is None or v.op.name != "c.line" for v in op.operands):
+        yield "the operands of c.lines are c.line"
+
+
+@checks("c.unwind", "c.at")
+def _before_failure(op: Op) -> Iterator[str]:
     assert op.parent is not None
     at = op.parent.ops.index(op) + 1
+    if op.name == "c.at" and at < len(op.parent.ops) and op.parent.ops[at].name == "c.unwind":
+        at += 1
     if at == len(op.parent.ops) or not op.parent.ops[at].defn.raises:
-        yield "an op that may fail follows c.unwind"
+        yield f"an op that may fail follows {op.name}"

@@ -27,6 +27,11 @@ def print_unwind(printer: FunctionPrinter, op: Op) -> None:
     printer.unwound = op.operands
 
 
+@prints("c.at")
+def print_at(printer: FunctionPrinter, op: Op) -> None:
+    printer.row = op.operands[0]
+
+
 @prints("const", "undef")
 def print_constant(printer: FunctionPrinter, op: Op) -> None:
     printer.assign(op.result, printer.spell_constant(op))

@@ -1,5 +1,5 @@
 """Kinds of data files about the C back end: IR text to loop IR text (`lower-`), to the C of its functions (`c-`); loop IR
-text to the messages of its verifier, or to C (`loops-`).
+text to the messages of its verifier, or to C (`loops-`), or to loop IR of which parts are functions (`outline-`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from scriptc.backend_c.emit import lower_to_loops
 from scriptc.backend_c.function import FunctionPrinter
 from scriptc.backend_c.locations import LocTable
 from scriptc.backend_c.loop_verifier import verify_loops
+from scriptc.backend_c.outline import Limits, outline
 from scriptc.backend_c.program_names import ProgramNames
 from scriptc.ir.core import Module
 from scriptc.ir.parser import parse_module
@@ -48,10 +49,19 @@ def loops_case(case: Case) -> list[str]:
     return _functions(module, debug="debug" in case.options)
 
 
+def outline_case(case: Case) -> list[str]:
+    """The loop IR after outlining, as if its functions were long."""
+    module = parse_module(HEADER + case.text)
+    verify_loops(module)
+    outline(module, Limits(long=0, size=2, saved=1))
+    verify_loops(module)
+    return [line for line in print_module(module).splitlines()[1:] if line.strip()]
+
+
 def _functions(loops: Module, *, debug: bool) -> list[str]:
     names, locs = ProgramNames(loops), LocTable()
     texts = [FunctionPrinter(loops, f, names, locs, debug=debug).print() for f in loops.funcs.values()]
     return "\n".join(texts).rstrip().splitlines()
 
 
-C_KINDS: dict[str, Kind] = {"lower-": lower_case, "c-": c_case, "loops-": loops_case}
+C_KINDS: dict[str, Kind] = {"lower-": lower_case, "c-": c_case, "loops-": loops_case, "outline-": outline_case}

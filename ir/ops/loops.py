@@ -84,6 +84,11 @@ READS = [
     # For an iteration over rows: the length of a row, and a pointer to an operand's row. Results precede operands.
     OpDef("c.row_len", "(Value self) -> SymInt", fixed(INT), _EXPRESSION, reads=_MEMORY, c="{0}->n"),
     OpDef("c.row", "(Value self, *, int operand) -> Value", given, _EXPRESSION, reads=_MEMORY, c="{0}->p[{operand}]"),
+    # The row of the op's location in the table of locations; the first of consecutive rows with the locations of several
+    # `c.line`; the row that comes `offset` rows behind another.
+    OpDef("c.line", "() -> SymInt", fixed(INT), _EXPRESSION, c=""),
+    OpDef("c.lines", "(SymInt[] lines) -> SymInt", fixed(INT), _EXPRESSION, c=""),
+    OpDef("c.line_behind", "(SymInt row, *, int offset) -> SymInt", fixed(INT), _EXPRESSION, c="({0} + {offset})"),
     # The depth of Python calls on the stack.
     OpDef("c.depth", "() -> SymInt", fixed(INT), _EXPRESSION, reads=_MEMORY, c="cx->depth"),
     OpDef("c.load", "(Value pointer, SymInt index) -> Value", _element, _EXPRESSION, reads=_MEMORY),
@@ -111,6 +116,8 @@ STATEMENTS = [
     OpDef("c.cell", "(Value initial) -> Value", given, frozenset({"ALLOCATES"})),
     OpDef("c.get", "(Value cell) -> Value", given, _PURE, reads=frozenset({"cell"})),
     OpDef("c.set", "(Value cell, Value value) -> ()", fixed(), writes=frozenset({"cell"})),
+    # The next op fails at this row of the table of locations, not at its own location.
+    OpDef("c.at", "(SymInt row) -> ()", fixed(), writes=_MEMORY),
     # Raises if the call is to end. If `sparse`, the loop that begins with the op may skip the test in most iterations.
     OpDef("c.stop", "(*, bool sparse) -> ()", fixed(), raises=True),
     # If the next op fails, releases the objects, then jumps to the handler of the innermost `try` around it, or leaves
