@@ -121,6 +121,7 @@ class Layouts:
         """
         self.shapes = Shapes()
         self.ignored = ignored
+        self._spread: dict[tuple[Value, Value], list[bool | None]] | None = {}  # while layouts are searched
         ops = [op for op in body.walk() if op.parent is not None and not _is_inside_fuse(op)]
         # By result or argument of a region op: the values that it may be.
         self.passed_on: dict[Value, list[Value]] = {}
@@ -133,6 +134,7 @@ class Layouts:
         self.plain.update(v for v in arguments if _has_rank(v))
         while wrong := {v for v in self.plain.difference(arguments) if not self._may_be_plain(v)}:
             self.plain -= wrong
+        self._spread = None
 
     def _may_be_plain(self, value: Value) -> bool:
         if value in self.passed_on:
@@ -209,6 +211,13 @@ class Layouts:
 
     def spread_dims(self, value: Value, over: Value) -> list[bool | None]:
         """Return for each dim of `over` whether `value` is repeated along it, None if this is not known."""
+        if self._spread is None:
+            return self._spread_dims(value, over)
+        if (value, over) not in self._spread:
+            self._spread[value, over] = self._spread_dims(value, over)
+        return self._spread[value, over]
+
+    def _spread_dims(self, value: Value, over: Value) -> list[bool | None]:
         own, full = self.shapes.of(value), self.shapes.of(over)
         assert own is not None and full is not None, "both have a known rank"
         missing = len(full) - len(own)

@@ -49,7 +49,8 @@ def test_the_order_of_the_passes_names_each_pass() -> None:
 def test_clean_runs_until_nothing_changes() -> None:
     ran: list[str] = []
     assert run_pipeline(parse_module(TEXT), "clean", after=lambda name, module: ran.append(name))
-    assert ran == [*CLEANING, *CLEANING]
+    last = CLEANING.index("character_codes")
+    assert ran == [*CLEANING, *CLEANING[:last]], "passes behind the last one that changed something have seen what it left"
     assert not run_pipeline(parse_module(TEXT), "clean{rounds=0}")
 
 

@@ -58,17 +58,23 @@ class _Merger:
         self.changed = False
 
     def block(self, block: Block, seen: ChainMap[Hashable, tuple[Op, int]]) -> None:
+        merged = set[Op]()
         for op in list(block.ops):
             if _can_merge(op):
-                self.merge(op, seen)
+                if self.merge(op, seen):
+                    merged.add(op)
                 continue
             if is_loop(op):  # an earlier iteration may write the memory that a later one reads
                 self.written += writers(op)
             for region in op.regions:
                 self.block(region, seen.new_child())
             self.written += writers(op)
+        if merged:
+            block.ops[:] = [op for op in block.ops if op not in merged]
+            self.changed = True
 
-    def merge(self, op: Op, seen: ChainMap[Hashable, tuple[Op, int]]) -> None:
+    def merge(self, op: Op, seen: ChainMap[Hashable, tuple[Op, int]]) -> bool:
+        """Let the results of an earlier op take the place of those of `op`, which is left without operands; or do nothing."""
         key = _key(op)
         if key in seen:
             first, since = seen[key]
@@ -77,10 +83,13 @@ class _Merger:
             if not stale and all(fits(a, b) and self.same_object(a, b) for a, b in pairs):
                 if any(is_reference(r.type) for r in op.results):  # other objects' origins and uses stay
                     self.known = Origins()
-                op.replace_with(first.results)
-                self.changed = True
-                return
+                for new, old in pairs:
+                    old.replace_all_uses(new)
+                    new.name = new.name or old.name
+                op.drop()
+                return True
         seen[key] = op, len(self.written)
+        return False
 
     def same_object(self, first: Value, second: Value) -> bool:
         """Return whether two new objects may be one, since no op can observe the difference."""

@@ -168,18 +168,19 @@ def _refined(known: Type, found: Type) -> Type:
         return known
     if known.dims is None or found.dims is None or len(known.dims) != len(found.dims):
         return known
-    return TensorType(known.dtype, tuple(f if k is None else k for k, f in zip(known.dims, found.dims, strict=True)))
+    dims = tuple(f if k is None else k for k, f in zip(known.dims, found.dims, strict=True))
+    return known if dims == known.dims else TensorType(known.dtype, dims)
 
 
 def refine_types(op: Op, rw: Rewriter) -> bool:
     """Refine the sizes of results by the row's type rule, and those of region results by their exits."""
-    if not any(isinstance(r.type, TensorType) for r in op.results):
+    if not any(isinstance(r.type, TensorType) and r.type.dims is not None and None in r.type.dims for r in op.results):
         return False
     found = _exit_types(op) if op.regions else _rule_types(op)
     changed = False
     for result, t in zip(op.results, found, strict=False):
         better = _refined(result.type, t)
-        if better != result.type:
+        if better is not result.type:
             rw.retype(result, better)
             changed = True
     return changed

@@ -16,7 +16,9 @@ from scriptc.ir.phases import OPTIMIZED
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import verify as verify_module
 
-CLEAN = "clean"  # in a pipeline: the cleaning passes, again and again until none changes anything
+# In a pipeline: the cleaning passes, again and again until none changes anything. A pass is left out while the module is as
+# the pass found it.
+CLEAN = "clean"
 MAX_ROUNDS = 10
 
 Step = tuple[str, Mapping[str, int]]  # a pass and its options
@@ -73,13 +75,18 @@ def run_pipeline(
             after(name, module)
         return changed
 
-    changed = False
+    changes = 0  # passes that changed the module
+    cleaned: dict[str, int] = {}  # by cleaning pass: the changes before its last run
     for name, options in parse_pipeline(pipeline) if isinstance(pipeline, str) else pipeline:
         if name != CLEAN:
-            changed |= run(name, options)
+            changes += run(name, options)
             continue
         for _ in range(options.get("rounds", MAX_ROUNDS)):
-            if not any([run(cleaner, {}) for cleaner in CLEANING]):
+            before = changes
+            for cleaner in CLEANING:
+                if cleaned.get(cleaner) != changes:  # otherwise the pass would find what it left
+                    cleaned[cleaner] = changes
+                    changes += run(cleaner, {})
+            if changes == before:
                 break
-            changed = True
-    return changed
+    return changes > 0
