@@ -75,9 +75,17 @@ class KeptOfLoop:
         """
         if any(isinstance(root.type, Container) and not is_fresh(root) for root in roots(value)):
             return True
-        names = [value] if carried is None or carried.inner is None else [value, carried.inner]
-        holders = [_holder(user, i) for v in names for (_, i), user in v.uses.items()]
+        holders = [_holder(user, i) for v in self._listed_with(value, carried) for (_, i), user in v.uses.items()]
         return any(h is not None and h not in self.lists.values() and not _is_only_joined(h) for h in holders)
+
+    def _listed_with(self, value: Value, carried: RegionArgument | None) -> set[Value]:
+        """Return the values whose tensors are items of one list: a value, and what it is in the next or the last iteration."""
+        inner = value if carried is None else carried.inner
+        found = {value}
+        for argument in region_arguments(self.loop):
+            if argument.inner is not None and argument.inner is inner:
+                found |= {inner, *(op.operands[i] for op, i in argument.into_inner if op is not self.loop)}
+        return found
 
     def _hold(self, value: Value, carried: RegionArgument | None) -> None:
         """Keep two objects that the user may hold beside copies of a value: one from outside, and the last one."""
