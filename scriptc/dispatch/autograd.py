@@ -13,6 +13,7 @@ from scriptc.dispatch.gradient_calls import (
     GradientCalls,
     Plan,
     Saved,
+    assigned_data,
     is_list_of_tensors,
     leaves_of_result,
 )
@@ -179,7 +180,7 @@ def call_with_grad(
         owners = [v for a in contract.args for v in placed(a.spec, arguments[a.name])]
         changes.stores.extend(_with_owner(contract.write_backs[i], owners) for i in plan.stores)
     if isinstance(plan.call, GradientCall):
-        data = [s.owner for s in contract.write_backs if isinstance(s.owner, torch.Tensor) and s.key == "data"]
+        data = assigned_data(contract)
         return _run_differentiable(plan.call, plan.differentiable, inputs, tensors, changes, data, args, kwargs)
     sources = [t for i in sorted(plan.requires) for t in tensors[i]]
     given = {id(t) for found in tensors for t in found}

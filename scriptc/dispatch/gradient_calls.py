@@ -90,6 +90,11 @@ class GradientCalls:
 Slot = int | tuple[int, ...] | list["Slot"]
 
 
+def assigned_data(contract: Contract) -> list[torch.Tensor]:
+    """Return the tensors outside whose `.data` a call assigns to."""
+    return [s.owner for s in contract.write_backs if isinstance(s.owner, torch.Tensor) and s.key == "data"]
+
+
 @dataclass
 class Saved:
     """One call, between forward and backward.

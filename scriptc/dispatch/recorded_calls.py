@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from scriptc.dispatch.gradient_calls import GradientCall
+from scriptc.dispatch.gradient_calls import GradientCall, assigned_data
 from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.frontend.environment.specs import (
     Contract,
@@ -49,7 +49,9 @@ def plan_of_calls(
     """Return the plan of the calls in which these inputs, out of `count`, require grad; None if Python runs them."""
     code = call.code
     arguments = list(_arguments(contract))
-    if len(arguments) != count or gradients.leaves or gradients.detached or any(map(replaces_data, contract.write_backs)):
+    if len(arguments) != count or gradients.leaves or gradients.detached or assigned_data(contract):
+        return None
+    if any(map(replaces_data, contract.write_backs)):
         return None
     inputs = [arguments[i] for i in (*call.inputs, *(i for i in code.kept_inputs if i is not None))]
     if code.fetched or not all(map(_holds_tensors, (*inputs, *code.outputs))) or not all(map(_is_plain, code.kept)):

@@ -15,12 +15,12 @@ def host(exchange):
     """The host of a Python in which there are no tensors."""
     names = """function_modes dispatch_modes grad_enabled num_threads default_dtype refuse_tensor refuse_mode view
     new_flat describe bump make_exception place_exception warn print why_refused random_begin random_end python_word
-    numpy_begin numpy_end leaf_kind""".split()
+    numpy_begin numpy_end leaf_kind zeros saved_hooks transforms keeps_graph refuse_backward refuse_version""".split()
     fields = dict.fromkeys(names, lambda *_: 0)
     tensor = type("Tensor", (), {})
     return SimpleNamespace(
         **fields, tensor_type=tensor, parameter_type=tensor, forward_ad={}, forward_ad_key="level",
-        requires_grad_key="requires_grad", api=None, keys=(0, 0, 0, 0),
+        requires_grad_key="requires_grad", version_key="_version", api=None, keys=(0,) * 7,
     )  # fmt: skip
 
 
