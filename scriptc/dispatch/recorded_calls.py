@@ -69,6 +69,7 @@ def plan_of_calls(
         arrives=code.arrives,
         apply=_apply,
         rebuild=rebuild,
+        home=call.backward,
     )
 
 

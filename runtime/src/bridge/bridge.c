@@ -119,7 +119,7 @@ static PyObject *run(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObjec
             PyErr_SetString(PyExc_RuntimeError, "internal scriptc error: what was compiled for this call does not fit it");
     }
     if (r > 0 && with_grad && needs_grad(f, v)) {
-        const plan *p = plan_for(f, v);
+        plan *p = plan_for(f, v);
         if (p)
             return record_call(f, v, p);
         frame_release(f);
@@ -185,7 +185,7 @@ static PyObject *bridge_add_plan(PyObject *self, PyObject *args)
         plan *p = plan_new(source);
         if (!p)
             return NULL;
-        p->next = v->plans, v->plans = p;
+        p->owner = b, p->next = v->plans, v->plans = p;
         break;
     }
     Py_RETURN_NONE;
@@ -271,6 +271,9 @@ static int bridge_traverse(PyObject *self, visitproc visit, void *arg)
 static int bridge_clear(PyObject *self)
 {
     bridge *b = (bridge *)self;
+    for (int i = 0; i < b->n_variants; i++) /* first, since what follows may free records */
+        for (plan *p = b->variants[i]->plans; p; p = p->next)
+            p->owner = NULL;
     frames_drop(b); /* no call is running; contexts are freed before the libraries whose code frees their contents */
     Py_CLEAR(b->on_miss);
     while (b->n_variants)

@@ -120,7 +120,11 @@ typedef struct variant {
 /* How calls run in which one set of arguments requires grad. */
 typedef struct plan {
     struct plan *next;
+    int refs;                               /* the variant's, and those of records */
     PyObject *source;                       /* tuple that owns every Python object below */
+    struct bridge *owner;                   /* that calls the plan, not counted: records, which autograd's graph holds where no
+                                             * collector sees it, must not hold what refers to the user's function; NULL: freed */
+    PyObject *home;                         /* the bridge whose contexts run backward when that is freed */
     PyObject *required;                     /* bytes: for each argument of the entry, whether it requires grad */
     PyObject *requires, *reads, *arrives;   /* bytes: of outputs, whether they require grad; of weights, whether backward
                                              * reads them; of inputs, whether a gradient arrives */
@@ -256,12 +260,12 @@ int frame_keep(frame *f, PyObject *o); /* takes the reference */
 
 /* plan.c */
 plan *plan_new(PyObject *source);
-void plan_free(plan *p);
-const plan *plan_for(const frame *f, const variant *v); /* NULL: Python runs the call */
+void plan_release(plan *p);
+plan *plan_for(const frame *f, const variant *v); /* NULL: Python runs the call */
 
 /* record.c */
 enum { NO_VERSION = -1 };
-PyObject *record_call(frame *f, variant *v, const plan *p); /* releases the frame */
+PyObject *record_call(frame *f, variant *v, plan *p); /* releases the frame */
 void record_note(frame *f); /* called when all results are noted, before the first is given */
 int record_type_init(void);
 

@@ -24,9 +24,10 @@ static int plan_init(plan *p, PyObject *source)
 {
     PyObject *forward, *backward, *kept_inputs, *inputs, *lists;
     int n_inputs;
-    if (!PyArg_ParseTuple(source, "O!OOO!O!O!O!O!O!OO", &PyBytes_Type, &p->required, &forward, &backward, &PyBytes_Type,
+    if (!PyArg_ParseTuple(source, "O!OOO!O!O!O!O!O!OOO", &PyBytes_Type, &p->required, &forward, &backward, &PyBytes_Type,
                           &p->requires, &PyTuple_Type, &kept_inputs, &PyBytes_Type, &p->reads, &PyTuple_Type, &inputs,
-                          &PyBytes_Type, &lists, &PyBytes_Type, &p->arrives, &p->apply, &p->rebuild) ||
+                          &PyBytes_Type, &lists, &PyBytes_Type, &p->arrives, &p->apply, &p->rebuild,
+                          &p->home) ||
         !(p->forward = variant_new(forward)) || !(p->backward = variant_new(backward)) ||
         numbers_init(&p->kept_inputs, &p->n_kept, kept_inputs) < 0 || numbers_init(&p->inputs, &n_inputs, inputs) < 0)
         return -1;
@@ -41,8 +42,10 @@ static int plan_init(plan *p, PyObject *source)
     return 0;
 }
 
-void plan_free(plan *p)
+void plan_release(plan *p)
 {
+    if (--p->refs)
+        return;
     if (p->forward)
         p->forward->result.n = p->kept ? 3 : p->forward->result.n, variant_free(p->forward);
     if (p->backward)
@@ -59,16 +62,17 @@ plan *plan_new(PyObject *source)
     if (!p)
         return (plan *)PyErr_NoMemory();
     p->source = Py_NewRef(source);
+    p->refs = 1;
     if (plan_init(p, source) == 0)
         return p;
-    plan_free(p);
+    plan_release(p);
     return NULL;
 }
 
-const plan *plan_for(const frame *f, const variant *v)
+plan *plan_for(const frame *f, const variant *v)
 {
     const host *h = &f->owner->host;
-    for (const plan *p = f->has_aliases || f->owner->profile ? NULL : v->plans; p; p = p->next) {
+    for (plan *p = f->has_aliases || f->owner->profile ? NULL : v->plans; p; p = p->next) {
         const char *required = PyBytes_AsString(p->required);
         if (PyBytes_Size(p->required) != f->n_args)
             continue;

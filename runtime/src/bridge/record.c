@@ -19,8 +19,8 @@ typedef struct slot { /* where backward finds the gradient of an output: its num
 
 typedef struct record {
     PyObject_HEAD
-    bridge *owner;
-    const plan *plan;
+    plan *plan;
+    PyObject *source;       /* the plan's, held here too, so that the collector sees who does */
     sc_obj kept;            /* sentinel of the list of objects that forward kept, while no context has them */
     size_t bytes, asked;    /* of the storages among them */
     sc_value *values;       /* for each kept value of C: the value */
@@ -38,15 +38,16 @@ static PyTypeObject *record_type;
 
 /* ---- what a record keeps ---- */
 
-static record *record_new(bridge *b, const plan *p)
+static record *record_new(plan *p)
 {
     record *r = (record *)PyType_GenericAlloc(record_type, 0);
     size_t kept = (size_t)p->n_kept, n = 2 * (kept + (size_t)p->n_weights) + (size_t)p->outputs->n + (size_t)p->n_inputs;
     if (!r)
         return NULL;
     r->kept.prev = r->kept.next = &r->kept;
-    r->owner = (bridge *)Py_NewRef((PyObject *)b);
+    r->source = Py_NewRef(p->source);
     r->plan = p;
+    p->refs++;
     r->values = PyMem_Calloc(1, kept * sizeof *r->values + n * sizeof(int) + 1);
     if (!r->values) {
         Py_DECREF((PyObject *)r);
@@ -58,6 +59,9 @@ static record *record_new(bridge *b, const plan *p)
     r->sources = r->lengths + p->outputs->n;
     return r;
 }
+
+/* Return the bridge in whose contexts backward runs, which has no other references of the record. */
+static bridge *bridge_of(const record *r) { return r->plan->owner ? r->plan->owner : (bridge *)r->plan->home; }
 
 /* Let a context have what the record keeps, to free it or to lend it to an entry. */
 static void give_back(record *r, sc_ctx *cx, bool lends)
@@ -121,7 +125,7 @@ static int watch(record *r, PyObject *tensor, bool checked)
 {
     if (!tensor || grow(&r->watched, &r->cap_watched, r->n_watched + 1, sizeof *r->watched) < 0)
         return Py_XDECREF(tensor), -1;
-    r->watched[r->n_watched++] = (watched){tensor, checked ? tensor_version(&r->owner->host, tensor) : NO_VERSION};
+    r->watched[r->n_watched++] = (watched){tensor, checked ? tensor_version(&bridge_of(r)->host, tensor) : NO_VERSION};
     return 0;
 }
 
@@ -132,7 +136,7 @@ static void free_all(record *r)
     if (r->kept.next && r->kept.next != &r->kept) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
-        frame *f = frame_acquire(r->owner);
+        frame *f = frame_acquire(bridge_of(r));
         if (f)
             give_back(r, f->cx, false), frame_release(f);
         PyErr_Restore(type, value, traceback);
@@ -330,11 +334,11 @@ static PyObject *attach(const plan *p, record *r, PyObject *value, PyObject *con
     return result;
 }
 
-PyObject *record_call(frame *f, variant *v, const plan *p)
+PyObject *record_call(frame *f, variant *v, plan *p)
 {
     PyObject *made = NULL, *result = NULL, **args = NULL;
     Py_ssize_t n = 0;
-    record *r = note_leaves(f) < 0 || frame_fit(f, p->forward) < 0 ? NULL : record_new(f->owner, p);
+    record *r = note_leaves(f) < 0 || frame_fit(f, p->forward) < 0 ? NULL : record_new(p);
     if (r) {
         f->record = r;
         made = execute(f, p->forward);
@@ -454,7 +458,7 @@ static PyObject *by_source(const record *r, PyObject *made)
 
 static int refuse_backward(record *r, Py_ssize_t n)
 {
-    const host *h = &r->owner->host;
+    const host *h = &bridge_of(r)->host;
     while (r->running) {
         Py_BEGIN_ALLOW_THREADS
         sched_yield();
@@ -482,19 +486,22 @@ static PyObject *record_backward(PyObject *self, PyObject *const *grads, Py_ssiz
     const plan *p = r->plan;
     if (refuse_backward(r, n) < 0)
         return NULL;
-    frame *f = frame_acquire(r->owner);
+    bridge *b = bridge_of(r);
+    frame *f = frame_acquire(b);
     if (!f)
         return NULL;
-    f->lent = f->owner->host.api && f->owner->host.api->borrow_from_object && p->backward->seconds <= WORTH_RELEASING;
+    Py_INCREF((PyObject *)b); /* other threads may free it while the entry runs */
+    f->lent = b->host.api && b->host.api->borrow_from_object && p->backward->seconds <= WORTH_RELEASING;
     f->n_slots = p->backward->n_params;
     r->running = true;
     give_back(r, f->cx, true);
     PyObject *made = frame_fit(f, p->backward) == 0 && take_arguments(f, r, grads) == 0 ? execute(f, p->backward) : NULL;
     take_kept(r, f->cx);
-    r->freed = made && !host_keeps_graph(&r->owner->host);
+    r->freed = made && !host_keeps_graph(&b->host);
     if (r->freed)
         give_back(r, f->cx, false);
     frame_release(f);
+    Py_DECREF((PyObject *)b);
     r->running = false;
     if (r->freed)
         unwatch(r);
@@ -517,7 +524,7 @@ static int record_traverse(PyObject *self, visitproc visit, void *arg)
 {
     record *r = (record *)self;
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT((PyObject *)r->owner);
+    Py_VISIT(r->source);
     Py_VISIT(r->outputs);
     for (int i = 0; i < r->n_watched; i++)
         Py_VISIT(r->watched[i].tensor);
@@ -543,7 +550,9 @@ static void record_dealloc(PyObject *self)
     PyMem_Free(r->values);
     PyMem_Free(r->watched);
     PyMem_Free(r->slots);
-    Py_XDECREF((PyObject *)r->owner);
+    if (r->plan)
+        plan_release(r->plan);
+    Py_XDECREF(r->source);
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }

@@ -232,7 +232,7 @@ void variant_free(variant *v)
         PyMem_Free(v->stores[i].forms);
     }
     for (plan *p = v->plans, *next; p; p = next)
-        next = p->next, plan_free(p);
+        next = p->next, plan_release(p);
     node_free(&v->result);
     PyMem_Free(v->params);
     PyMem_Free(v->lives);
