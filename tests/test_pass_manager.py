@@ -37,7 +37,7 @@ def test_pipelines_that_are_not(text: str, message: str) -> None:
 
 
 def test_the_order_of_the_passes_names_each_pass() -> None:
-    called = {"single_exit", "unroll_lists"}  # by ir/gradients and split_lists
+    called = {"single_exit", "unroll_lists", "raises_to_exits"}  # by ir/gradients, split_lists and the writer of ONNX models
     assert {place.name for place in FULL} | set(CLEANING) | called == {*PASSES, "clean"}
     assert all(place.why for place in FULL)
     steps = dict(passes_of(Options(freeze=True, weights="float16")))

@@ -25,8 +25,8 @@ REASSOCIATING = [
     "merge_contractions", "merge_contractions,clean,carry_products,clean", "batch_sums",
     "clean,batch_sums,clean,prepare_weights,stack_lists,fuse",
 ]  # fmt: skip
-# Strides decide in which order torch's own convolutions add; a factor or a bias is rounded behind a sum of bits.
-INEXACT = [*REASSOCIATING, "channels_last", "bit_products"]
+# Strides decide in which order torch's own convolutions add; a factor or a bias is rounded behind sums of bits and of integers.
+INEXACT = [*REASSOCIATING, "channels_last", "bit_products", "integer_products"]
 RUNS = 6
 
 
