@@ -27,7 +27,8 @@ _LIMIT = 180  # seconds of one export
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--part", choices=("reading", "writing", "all"), default="all", help="which table (default: all)")
+    parts = ("reading", "quantized", "writing", "all")
+    command.add_argument("--part", choices=parts, default="all", help="which table (default: all)")
     command.add_argument("--only", nargs="*", default=[], metavar="TEXT", help="models whose names have one of these texts")
     command.add_argument("--samples", type=int, default=15, help="samples that a median is taken of (default: 15)")
     command.add_argument("--json", type=Path, metavar="FILE", help="also save the numbers")
@@ -42,7 +43,8 @@ def run(options: argparse.Namespace) -> None:
     warnings.simplefilter("ignore")
     found: dict[str, Any] = {}
     with torch.no_grad():
-        for part, rows_of, header in (("reading", _reading, _READING), ("writing", _writing, _WRITING)):
+        parts = (("reading", _reading, _READING), ("quantized", _quantized, _QUANTIZED), ("writing", _writing, _WRITING))
+        for part, rows_of, header in parts:
             if options.part not in (part, "all"):
                 continue
             rows: dict[str, list[str]] = {}
@@ -127,7 +129,44 @@ def _reading(options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
             ratios.append(times[RUNTIME] / times[SCRIPTC])
             yield name, [_milliseconds(times[RUNTIME]), _milliseconds(times[SCRIPTC]), f"{ratios[-1]:.2f}", str(_nodes(file))]
     if ratios:
-        yield "geometric mean", ["", "", f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}", ""]
+        yield "geometric mean", ["", "", f"{_mean(ratios):.2f}", ""]
+
+
+def _mean(ratios: list[float]) -> float:
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+# ---- quantized ----
+
+_QUANTIZED = ("model", RUNTIME, SCRIPTC, f"{RUNTIME} / {SCRIPTC}")
+
+
+def _quantized(options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    import onnx
+    import torch
+
+    import scriptc
+    from benchmarks.onnx_quantized import models
+
+    ratios = []
+    for name, make in models():
+        if not _chosen(name, options):
+            continue
+        model, x = make()
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "model.onnx"
+            onnx.save(model, file)
+            session = onnx_session(file, 1)
+            compiled = scriptc.compile(scriptc.from_onnx(file, path=Path(folder) / "model.py"), freeze=True)
+            given, expected = torch.from_numpy(x), torch.from_numpy(session.run(None, {"x": x})[0])
+            torch.testing.assert_close(compiled(given), expected, rtol=1e-6, atol=1 if expected.dtype == torch.uint8 else 0)
+            calls = [Candidate(RUNTIME, lambda s=session, f=x: s.run(None, {"x": f})),  # type: ignore[misc]
+                     Candidate(SCRIPTC, lambda c=compiled, a=given: c(a))]  # type: ignore[misc]
+            times = medians(calls, samples=options.samples, timer=time.thread_time)
+            ratios.append(times[RUNTIME] / times[SCRIPTC])
+            yield name, [_milliseconds(times[RUNTIME]), _milliseconds(times[SCRIPTC]), f"{ratios[-1]:.2f}"]
+    if ratios:
+        yield "geometric mean", ["", "", f"{_mean(ratios):.2f}"]
 
 
 # ---- writing ----

@@ -113,13 +113,17 @@ typedef struct integers_product {
     const integers_group *ones;
 } integers_product;
 
+typedef uint32_t integers_block __attribute__((vector_size(4 * INTEGERS_BLOCK), aligned(4), may_alias));
+
 /* Compute middle (sum(u) + n low) for each place of a tile. */
-static void integers_base(const integers_product *p, int64_t first, int blocks, const integers_group *x, uint32_t *more) {
+static void integers_base(const integers_product *p, int64_t first, int blocks, const integers_group *x, integers_block *more) {
     int32_t sums[INTEGERS_LINE] = {0};
     if (p->place_sums) memcpy(sums, p->place_sums + first, (size_t)blocks * INTEGERS_BLOCK * sizeof *sums);
     else p->tile(&p->operands, 1, blocks, x, p->ones, sums);
-    for (int v = 0; v < INTEGERS_LINE; v++)
-        more[v] = (uint32_t)p->middle * ((uint32_t)sums[v] + (uint32_t)p->terms * (uint32_t)p->low);
+    for (int v = 0; v < BLOCKS_OF_TILE; v++) {
+        integers_block of = ((const integers_block *)(const void *)sums)[v];
+        more[v] = (of + (uint32_t)p->terms * (uint32_t)p->low) * (uint32_t)p->middle;
+    }
 }
 
 /* Copy the sums of some rows and of the places from column `at` of a line on. out: where the line's results begin. */
@@ -142,7 +146,7 @@ static void integers_multiply_some(void *arg, int64_t begin, int64_t end, int wo
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         int32_t sums[ROWS_OF_TILE * INTEGERS_LINE];
-        uint32_t more[INTEGERS_LINE] = {0};
+        integers_block more[BLOCKS_OF_TILE] = {{0}};
         int64_t chunk = i % p->chunks, tile = i / p->chunks % p->tiles, product = i / p->chunks / p->tiles;
         int64_t image = product / p->groups, group = product % p->groups;
         int64_t first = tile * INTEGERS_LINE, places = p->places - first < INTEGERS_LINE ? p->places - first : INTEGERS_LINE;
@@ -155,9 +159,9 @@ static void integers_multiply_some(void *arg, int64_t begin, int64_t end, int wo
             int rows = (int)(to - r < ROWS_OF_TILE ? to - r : ROWS_OF_TILE);
             p->tile(s, rows, blocks, x, p->w + group * p->w_of + r * s->row, sums);
             for (int k = 0; p->bytes && k < rows; k++) {
-                uint32_t *of = (uint32_t *)sums + k * INTEGERS_LINE;
+                integers_block *of = (integers_block *)(void *)(sums + k * INTEGERS_LINE);
                 uint32_t of_row = (uint32_t)p->low * (uint32_t)p->row_sums[group * p->rows + r + k];
-                for (int v = 0; v < blocks * INTEGERS_BLOCK; v++) of[v] += of_row + more[v];
+                for (int v = 0; v < blocks; v++) of[v] += more[v] + of_row;
             }
             integers_store(p, rows, first % p->pitch, places, sums, out + r * p->row);
         }
