@@ -152,6 +152,12 @@ def _is_exact(source: str, middle: str, result: str) -> bool:
     return middle in _FLOATS_OF.get(source, ()) and (result == source or result in _HOLDS[source])
 
 
+def _has_one_use(value: Value, user: Op) -> bool:
+    """Return whether nothing but `user` uses a new object. Ops whose results have no use do not count."""
+    used = (other for other in value.users() if other is not user)
+    return is_fresh(value) and all(other.name == "cast" and not other.result.uses for other in used)
+
+
 @on("cast")
 def cast_of_cast(op: Op, rw: Rewriter) -> bool:
     """Drop the first of two conversions if it loses nothing."""
@@ -162,9 +168,9 @@ def cast_of_cast(op: Op, rw: Rewriter) -> bool:
     assert isinstance(x.type, TensorType)
     if not _is_exact(x.type.dtype, middle, op.attrs["dtype"]) or is_written(x, function_body(op)):
         return False
-    if x.type.dtype == op.attrs["dtype"] and is_fresh(x) and {*x.users()} == {inner} and {*inner.result.users()} == {op}:
-        return _replace_with_existing(op, x, rw)
     if x.type.dtype == op.attrs["dtype"]:
+        if _has_one_use(x, inner) and _has_one_use(inner.result, op) and _replace_with_existing(op, x, rw):
+            return True
         new = rw.insert_before(op, "clone", [x])
     else:
         new = rw.insert_before(op, "cast", [x], dtype=op.attrs["dtype"])
