@@ -102,6 +102,17 @@ def test_sizes_around_pairs_and_blocks(rows: int, terms: int, columns: int, seed
     assert torch.equal(wide(x, w), wide.__wrapped__(x, w))
 
 
+def test_a_kernel_of_one_column_may_have_any_dilation() -> None:
+    net = nn.Conv2d(2, 2, (3, 1), dilation=(2, 1 << 60), groups=2, bias=False, dtype=torch.float64).requires_grad_(False)
+    net.weight.copy_(torch.randint(-9, 9, net.weight.shape))
+
+    def shifted(x: Tensor) -> Tensor:
+        return F.conv2d(x.double(), net.weight.to(torch.int8).double(), None, (1, 2), (0, 1), (2, 1 << 60), 2)
+
+    compiled, x = scriptc.compile(shifted), torch.randint(0, 256, (1, 2, 7, 9)).to(torch.uint8)
+    assert torch.equal(compiled(x), shifted(x)) and "integers.conv2d" in compiled.ir()
+
+
 RANGES = """
 func @f(%x: u8[N], %y: i8[N], %z: i32[N], %f: f32[N]) -> () {
   %one = const() {value = 1} -> (i64)

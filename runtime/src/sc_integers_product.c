@@ -265,7 +265,7 @@ typedef struct integers_image {
     int32_t base;
     uint32_t *to;
     int16_t *lines; /* for each worker, a line with padding, of `line` elements; NULL if groups are of channels */
-    int64_t line;
+    int64_t line, gap; /* gap: from column to column of a group; 1 if the kernel has one */
 } integers_image;
 
 typedef int16_t integers_h8 __attribute__((vector_size(16), aligned(2), may_alias));
@@ -351,7 +351,7 @@ static void integers_pack_columns_of(void *arg, int64_t begin, int64_t end, int 
             for (int64_t z = 0; is_inside && step[3] != 1 && z < n[3]; z++) line[m->padding[1] + z] = image[y * step[2] + z * step[3]];
             for (int64_t phase = 0; phase < m->stride[1]; phase++) {
                 uint32_t *to = m->to + i * m->plane + ((row % m->stride[0] * m->stride[1] + phase) * m->high + row / m->stride[0]) * m->wide;
-                integers_pack_any_line(m, from + phase, m->dilation[1], m->length, m->stride[1], m->wide, to);
+                integers_pack_any_line(m, from + phase, m->gap, m->length, m->stride[1], m->wide, to);
             }
         }
     }
@@ -370,7 +370,7 @@ static sc_tensor *integers_pack(sc_ctx *cx, integers_image *m, int64_t images) {
         sc_parallel(cx, planes, 1, (double)total / 4, integers_pack_some, m);
         return out;
     }
-    m->line = 2 * (m->wide * m->stride[1] + 3 * m->dilation[1]);
+    m->line = 2 * (m->wide * m->stride[1] + 3 * m->gap);
     int64_t room = sc_workers(cx) * m->line;
     sc_tensor *lines = sc_empty(cx, SC_I16, 1, &room);
     if (lines) {
@@ -437,7 +437,8 @@ SC_KERNEL sc_tensor *sc_integers_conv2d(sc_ctx *cx, sc_tensor *x, const sc_packe
         integers_sum sum = integers_sum_of(weight, 4);
         if (!integers_fit(&span, false)) packed = pairs = integers_as_pairs(cx, packed, false, weight[0], weight[0], sum.elements, sum.inner);
     }
-    integers_image m = {.x = in, .stride = stride, .padding = padding, .dilation = dilation, .channels = weight[1], .groups = groups, .high = extent[0],
+    integers_image m = {.x = in, .stride = stride, .padding = padding, .dilation = dilation, .channels = weight[1], .groups = groups,
+                        .gap = weight[3] > 1 ? dilation[1] : 1, .high = extent[0],
                         .wide = extent[1], .plane = stride[0] * stride[1] * extent[0] * extent[1], .base = span.base};
     integers_product p = {.rows = weight[0] / groups, .places = (out_size[0] - 1) * m.wide + out_size[1], .width = out_size[1],
                           .pitch = m.wide, .row = channels_last ? 1 : plane, .place = channels_last ? weight[0] : 1, .groups = groups,
