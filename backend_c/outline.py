@@ -332,7 +332,7 @@ class _Outliner:
         build = Builder(body)
         values: dict[Value, Value] = {}
         copies: dict[Op, Op] = {}
-        own = {op for statement in statements for held in statement.ops for op in held.walk()}
+        own = dict.fromkeys(op for statement in statements for held in statement.ops for op in held.walk())
         literals = {v.op: v for op in own for v in op.operands if v.op is not None and is_literal(v.op) and v.op not in own}
         for literal, value in literals.items():
             values[value] = _copied(build, literal)
