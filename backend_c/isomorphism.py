@@ -1,4 +1,4 @@
-"""Which statements of the loop IR are equal up to objects, numbers and locations (outline.py).
+"""Find statements of the loop IR that are equal up to objects, numbers and locations, for outline.py.
 
 Each statement of a block gets a key. Statements of one key print equal C but for what their sites hold: operands that
 are defined elsewhere, numbers among the arguments of kernels, and the lines at which ops fail.

@@ -48,7 +48,7 @@ ROUNDS = 6
 
 @dataclass(frozen=True)
 class Limits:
-    """What is worth a part.
+    """Numbers that decide which statements become a part.
 
     long: functions of more ops outside of loops are outlined, since the C compiler takes more than linear time for these.
     size: the fewest ops of a part that repeats. saved: the fewest ops that such a part saves.

@@ -271,7 +271,7 @@ def _lower_variant(spec: VariantSpec) -> tuple:
 
 
 class PlanSpec(NamedTuple):
-    """How calls run in which one set of arguments requires grad.
+    """Tells the bridge how to run calls in which one set of arguments requires grad.
 
     required: for each argument of the entry whether it requires grad.
     forward: returns a tuple: the result of the call, the outputs that backward takes gradients of, and what it keeps.

@@ -36,7 +36,7 @@ def compilers_once(pytestconfig: pytest.Config) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def compiles_once(compilers_once: dict[str, str]) -> Iterator[None]:
-    """What is built by CC and CXX, as the library of a package is, is built by `compilers_once`."""
+    """Let `compilers_once` build what CC and CXX build, such as the libraries of packages."""
     with pytest.MonkeyPatch.context() as patch:
         for variable, command in compilers_once.items():
             patch.setenv(variable, command)

@@ -45,7 +45,7 @@ class Stack(nn.Module):
 
 
 class Whole(Stack):
-    """The same net for the disk cache as another one."""
+    """Computes the same, and is another net for the disk cache."""
 
 
 def test_layers_of_a_net_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
