@@ -385,7 +385,8 @@ class Interpreter:
     @runs("list.argsort")
     def do_list_argsort(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         (values,) = operands
-        return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
+        order = sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"])
+        return (order if op.attrs.get("most", -1) < 0 else order[: op.attrs["most"]],)
 
     @runs("list.tensor")
     def do_list_tensor(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:

@@ -128,7 +128,9 @@ def list_insert(low: Lowerer, op: Op) -> Sequence[Shape]:
 @emitter
 def list_argsort(low: Lowerer, op: Op) -> Sequence[Shape]:
     member = char(list_member(_elem(op.operands[0])))
-    return low.call(op, "sc_list_argsort", Args(*low.operands(op), member, bool(op.attrs["reverse"])), op.result.type)
+    most = INT64_MAX if op.attrs.get("most", -1) < 0 else op.attrs["most"]
+    args = Args(*low.operands(op), member, bool(op.attrs["reverse"]), most)
+    return low.call(op, "sc_list_argsort", args, op.result.type)
 
 
 @emitter

@@ -168,7 +168,8 @@ ROWS = [
           reads=_READS, writes=_WRITES, raises=True, kernel="sc_list_splice",
           samples=calls(([1, 2, 3], 0, 2, [9]), ([1, 2, 3], 1, 1, [8, 9]), (["a", "b"], -1, 99, ["c"])), errors=_MEMORY),
     # the indices that sort numbers or strings, equal ones in their order
-    OpDef("list.argsort", "(Value self, *, bool reverse) -> Value", _order, frozenset({"ALLOCATES"}), ref="builtins.sorted",
+    # most: how many places of the order are needed, the first ones; -1: all
+    OpDef("list.argsort", "(Value self, *, bool reverse, int most=-1) -> Value", _order, frozenset({"ALLOCATES"}), ref="builtins.sorted",
           reads=_READS, raises=True, emit="list_argsort",
           samples=calls(([3, 1, 2, 1], False), ([3, 1, 2, 1], True), ([0.5, -0.5], False), (["b", "é", "a"], False)),
           errors=_MEMORY),

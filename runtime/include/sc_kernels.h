@@ -177,8 +177,8 @@ SC_KERNEL sc_list *sc_list_repeat(sc_ctx *cx, const sc_list *l, int64_t times);
 SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, const sc_list *other);
 /* a tensor of i64, f64 or bool by member: i, f or b */
 SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member);
-/* for lists of numbers; member: i, f or b */
-SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse);
+/* the first places of the order, `most` at most, for lists of numbers or strings; member: i, f, b or s */
+SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse, int64_t most);
 
 /* ---- sc_dict.c: dicts and sets. A key is an array of its leaves: one, or those of a tuple in line. The number of an item
  * is valid until the next sc_dict_walk. ---- */

@@ -105,37 +105,86 @@ static inline bool list_less(sc_value a, sc_value b, char member) {
     return member == 'f' ? a.f < b.f : member == 'b' ? a.b < b.b : a.i < b.i;
 }
 
-/* Sort by a stable merge sort, as Python does: equal elements keep their order, even if reversed. */
-SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse) {
-    int64_t n = l->len;
-    sc_list *order = sc_list_new(cx, SC_VALUES, n), *other = sc_list_new(cx, SC_VALUES, n);
-    if (!order || !other) goto failed;
-    for (int64_t i = 0; i < n; i++)
-        if (sc_list_append(cx, order, SC_VALUES, (sc_value){.i = i}) < 0 || sc_list_append(cx, other, SC_VALUES, (sc_value){.i = i}) < 0)
-            goto failed;
-    for (int64_t width = 1; width < n; width *= 2) {
+typedef struct sort_entry {
+    sc_value key;
+    int64_t index;
+} sort_entry;
+
+enum { SORT_RUN = 8, FEW = 32 }; /* entries that are sorted by insertion; entries that are found without sorting all */
+
+static inline bool entry_less(sort_entry a, sort_entry b, char member, bool reverse) {
+    return reverse ? list_less(b.key, a.key, member) : list_less(a.key, b.key, member);
+}
+
+/* Insert an entry into n sorted ones, behind equal ones. */
+static inline void insert_entry(sort_entry *sorted, int64_t n, sort_entry made, char member, bool reverse) {
+    for (; n > 0 && entry_less(made, sorted[n - 1], member, reverse); n--) sorted[n] = sorted[n - 1];
+    sorted[n] = made;
+}
+
+/* Merge the sorted entries from `from` to `middle` and to `end`: of equal ones, those of the first half come first. */
+static inline void merge_entries(const sort_entry *from, const sort_entry *middle, const sort_entry *end, sort_entry *to,
+                                 char member, bool reverse) {
+    const sort_entry *a = from, *b = middle;
+    while (a < middle && b < end) {
+        bool second = entry_less(*b, *a, member, reverse);
+        *to++ = *(second ? b : a);
+        b += second;
+        a += !second;
+    }
+    memcpy(to, a, (size_t)(middle - a) * sizeof *a);
+    memcpy(to + (middle - a), b, (size_t)(end - b) * sizeof *b);
+}
+
+/* Sort by a stable merge sort, as Python does: equal elements keep their order, even if reversed. Return where the entries are. */
+static inline sort_entry *sort_entries(sort_entry *at, sort_entry *other, int64_t n, char member, bool reverse) {
+    for (int64_t i = 0; i < n; i++) insert_entry(at + i / SORT_RUN * SORT_RUN, i % SORT_RUN, at[i], member, reverse);
+    for (int64_t width = SORT_RUN; width < n; width *= 2) {
         for (int64_t from = 0; from < n; from += 2 * width) {
             int64_t middle = from + width < n ? from + width : n, end = from + 2 * width < n ? from + 2 * width : n;
-            int64_t a = from, b = middle;
-            for (int64_t k = from; k < end; k++) {
-                bool second = a >= middle;
-                if (a < middle && b < end) {
-                    sc_value x = sc_list_at(l, order->items[a].i), y = sc_list_at(l, order->items[b].i);
-                    second = reverse ? list_less(x, y, member) : list_less(y, x, member);
-                }
-                other->items[k] = order->items[second ? b++ : a++];
-            }
+            merge_entries(at + from, at + middle, at + end, other + from, member, reverse);
         }
-        sc_list *sorted = other;
-        other = order;
-        order = sorted;
+        sort_entry *sorted = other;
+        other = at;
+        at = sorted;
     }
-    sc_release(cx, other);
+    return at;
+}
+
+/* Move the first `most` entries of the order to the front. With NaN, which is not less, the order depends on the algorithm. */
+static inline void first_entries(sort_entry *at, int64_t n, int64_t most, char member, bool reverse) {
+    for (int64_t i = 0; i < n; i++) {
+        if (i < most) insert_entry(at, i, at[i], member, reverse);
+        else if (entry_less(at[i], at[most - 1], member, reverse)) insert_entry(at, most - 1, at[i], member, reverse);
+    }
+}
+
+static inline __attribute__((always_inline)) sort_entry *ordered(sort_entry *at, int64_t n, int64_t most, char member, bool reverse) {
+    bool nan = false;
+    for (int64_t i = 0; member == 'f' && most <= FEW && i < n; i++) nan |= at[i].key.f != at[i].key.f;
+    if (most > FEW || most >= n || nan) return sort_entries(at, at + n, n, member, reverse);
+    if (most) first_entries(at, n, most, member, reverse);
+    return at;
+}
+
+SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse, int64_t most) {
+    int64_t n = l->len, count = most < n ? most : n;
+    size_t nbytes = (size_t)(n ? 2 * n : 1) * sizeof(sort_entry);
+    sc_list *order = sc_list_new(cx, SC_VALUES, count);
+    if (!order) return NULL;
+    sort_entry *entries = sc_memory(cx, NULL, 0, nbytes);
+    if (!entries) {
+        sc_release(cx, order);
+        return NULL;
+    }
+    for (int64_t i = 0; i < n; i++) entries[i] = (sort_entry){sc_list_at(l, i), i};
+    const sort_entry *sorted = member == 'f'   ? ordered(entries, n, most, 'f', reverse)
+                               : member == 'i' ? ordered(entries, n, most, 'i', reverse)
+                                               : ordered(entries, n, most, member, reverse);
+    for (int64_t i = 0; i < count; i++) order->items[i].i = sorted[i].index;
+    order->len = count;
+    sc_memory(cx, entries, nbytes, 0);
     return order;
-failed:
-    sc_release(cx, order);
-    sc_release(cx, other);
-    return NULL;
 }
 
 SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member) {

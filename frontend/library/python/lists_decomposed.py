@@ -191,9 +191,15 @@ def argsort_compared(xs: list[Any], reverse: bool) -> list[int]:
     return order
 
 
+def item_at(xs: list[Any], i: int) -> Any:
+    """Return `xs[i]`, where it is known that 0 <= i < len(xs)."""
+    raise NotImplementedError  # an op
+
+
 def sorted_list(xs: list[Any], *, key: Any = None, reverse: bool = False) -> list[Any]:
+    """Sort `xs`, to which nothing else refers."""
     keys = xs if key is None else [key(x) for x in xs]
-    return [xs[i] for i in argsort(keys, reverse)]
+    return [item_at(xs, i) for i in argsort(keys, reverse)]
 
 
 @decomposes("list.sort")

@@ -202,6 +202,13 @@ def argsort(r: Reader, xs: ListValue, reverse: AbstractValue) -> AbstractValue:
     return r.choose(r.truth(reverse), order[True], order[False])
 
 
+@serves(lists.item_at)
+def item_at(r: Reader, xs: ListValue, i: AbstractValue) -> AbstractValue:
+    if has_known_length(xs):
+        return r.subscript(xs, i)
+    return wrap(r, r.emit.build("list.at", [materialize(r, xs), integer(r, i)]))
+
+
 @serves(lists.same)
 def same(r: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     return are_same(r, a, b)

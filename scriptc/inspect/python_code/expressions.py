@@ -248,7 +248,8 @@ class Expressions:
     @texts("list.argsort")
     def list_argsort(self, op: Op) -> str:
         values = self.within(op, 0)
-        return f"sorted(range(len({values})), key={values}.__getitem__, reverse={op.attrs['reverse']})"
+        order = f"sorted(range(len({values})), key={values}.__getitem__, reverse={op.attrs['reverse']})"
+        return order if op.attrs.get("most", -1) < 0 else f"{order}[:{op.attrs['most']}]"
 
     @texts("list.delete")
     def list_delete(self, op: Op) -> str:
