@@ -366,6 +366,11 @@ class Interpreter:
     def do_tuple_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (operands[0][op.attrs["index"]],)
 
+    @runs("tuple.append")
+    def do_tuple_append(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        items, item = operands
+        return ((*items, item),)
+
     @runs("list.slice")
     def do_list_slice(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         values, start, stop, step = operands

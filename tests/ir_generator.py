@@ -38,6 +38,7 @@ LOC = Loc("model.py", 1)
 BUILT_ELSEWHERE = {
     "if", "loop", "scope", "yield", "break", "continue", "return", "raise", "call", "fuse", "check", "const", "param",
     "undef", "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap", "tuple.new",
+    "tuple.append",
     "linear_packed", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear", "outer_sum.new", "outer_sum.add",
     "outer_sum.part", "pack_linear.kept", "arrange_transposed", "arrange_transposed.kept", "pack_conv", "conv2d_packed",
     "activation", "suggests_channels_last", "cat.items", "place", "signs.rows", "signs.image", "signs.filters", "signs.linear",
@@ -209,7 +210,8 @@ class Generator:
     def list_ops(self) -> None:
         x = self.pick(TensorType)
         xs = self.b.build("list.new", [x, x], LOC)
-        self.keep(self.b.build("tuple.new", [x, x], LOC))
+        items = self.b.build("tuple.new", [x, x], LOC)
+        self.keep(items, self.b.build("tuple.append", [items, x], LOC))
         self.keep(self.b.build("list.at", [xs, self.const(1)], LOC))
         self.b.op("list.insert", [xs, self.small(), x], LOC)
         numbers = self.b.build("list.new", [self.const(n) for n in (3, 1)], LOC)

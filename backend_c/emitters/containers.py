@@ -170,6 +170,13 @@ def list_at(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def tuple_append(low: Lowerer, op: Op) -> Sequence[Shape]:
+    longer, item = op.operands
+    args = Args(low.one(longer), _holds(_elem(longer)))
+    return low.call(op, "sc_tuple_append", add_item(low, op, _elem(longer), item, args), op.result.type)
+
+
+@emitter
 def tuple_(low: Lowerer, op: Op) -> Sequence[Shape]:
     return [tuple(low.get(v) for v in op.operands)]
 

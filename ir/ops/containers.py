@@ -54,6 +54,12 @@ def _joined(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (join(operands[0].type, operands[1].type),)
 
 
+def _longer(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    if not is_tuple(operands[0].type) or not is_subtype(operands[1].type, elem_of(operands[0])):
+        raise TypeRuleError(f"a {operands[0].type} has no items of type {operands[1].type}")
+    return (operands[0].type,)
+
+
 def _changed(operands: Operands) -> None:
     if is_tuple(operands[0].type):
         raise TypeRuleError("a tuple does not change")
@@ -183,6 +189,9 @@ ROWS = [
           raises=True, emit="tuple_of", samples=calls(([1, 2],), (["a"],)), errors=_MEMORY),
     OpDef("tuple.join", "(Value self, Value other) -> Value", _joined, frozenset({"ALLOCATES"}), ref="operator.add",
           reads=_READS, raises=True, kernel="sc_tuple_join", samples=calls(((1,), (2, 3)), (("a",), ("b",))), errors=_MEMORY),
+    # `simplify` makes it of a tuple that is joined with a tuple of one item
+    OpDef("tuple.append", "(Value self, Value item) -> Value", _longer, frozenset({"ALLOCATES"}), reads=_READS, raises=True,
+          emit="tuple_append", errors=_MEMORY),
     OpDef("optional.present", "(Value self) -> Value", _present, _PURE, emit="optional_present"),
     OpDef("optional.unwrap", "(Value self) -> Value", _unwrap, _CHECKED, emit="optional_unwrap"),
 ]  # fmt: skip

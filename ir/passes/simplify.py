@@ -442,10 +442,22 @@ def get_of_new(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on("tuple.join")
+def join_of_one(op: Op, rw: Rewriter) -> bool:
+    """Append to a tuple, in place of a new tuple of one item that is joined to it."""
+    longer, one = op.operands
+    made = _made_by(one, "tuple.new")
+    if made is None or len(made.operands) != 1 or op.result.type != longer.type:
+        return False
+    rw.replace(op, [rw.insert_before(op, "tuple.append", [longer, made.operands[0]])])
+    return True
+
+
 RULES = [
     int_identity, int_comparison, whole_slice, size_of_view, transpose_of_transpose, cast_of_cast, clamp_beside_itself,
     check_sizes_earlier, linear_checked_before, contiguous_of_contiguous, inline_scope, try_what_cannot_raise,
     drop_unread_cell, same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
+    join_of_one,
 ]  # fmt: skip
 
 

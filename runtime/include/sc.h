@@ -140,6 +140,8 @@ typedef struct sc_list {
         sc_value *items;
         uint8_t *bools; /* of SC_BOOLS: 0 and 1. GCC makes no vector code of loops over bool */
     };
+    int64_t hashed;    /* of a tuple: `hash_sum` is the sum over so many first items (sc_dict.c) */
+    uint64_t hash_sum; /* a longer tuple that begins with this one need not hash its items again */
 } sc_list;
 
 /* One key of a dict with its value. A key that is a tuple is a list as above. */

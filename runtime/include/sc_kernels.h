@@ -171,6 +171,7 @@ SC_KERNEL int sc_list_delete(sc_ctx *cx, sc_list *l, int64_t i); /* IndexError *
 /* Replace n leaves of an object, a tuple object that changes, from `at` on. */
 SC_KERNEL void sc_object_set(sc_ctx *cx, sc_list *o, int at, int n, const sc_value *leaves);
 SC_KERNEL sc_list *sc_tuple_join(sc_ctx *cx, const sc_list *a, const sc_list *b);
+SC_KERNEL sc_list *sc_tuple_append(sc_ctx *cx, const sc_list *a, int holds, sc_value v); /* a new tuple with one more item */
 SC_KERNEL sc_list *sc_list_slice(sc_ctx *cx, const sc_list *l, int64_t start, int64_t stop, int64_t step);
 SC_KERNEL sc_list *sc_list_repeat(sc_ctx *cx, const sc_list *l, int64_t times);
 /* l[start:stop] = other */

@@ -12,6 +12,8 @@ SOURCES: tuple[Source, ...] = (
         kernel("void", "sc_object_set", "sc_ctx *cx, sc_list *o, int at, int n, const sc_value *leaves",
                "Replace n leaves of an object, a tuple object that changes, from `at` on."),
         kernel("sc_list *", "sc_tuple_join", "sc_ctx *cx, const sc_list *a, const sc_list *b"),
+        kernel("sc_list *", "sc_tuple_append", "sc_ctx *cx, const sc_list *a, int holds, sc_value v",
+               "a new tuple with one more item"),
         kernel("sc_list *", "sc_list_slice", "sc_ctx *cx, const sc_list *l, int64_t start, int64_t stop, int64_t step"),
         kernel("sc_list *", "sc_list_repeat", "sc_ctx *cx, const sc_list *l, int64_t times"),
         kernel("int", "sc_list_splice", "sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, const sc_list *other",

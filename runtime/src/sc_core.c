@@ -581,7 +581,7 @@ sc_list *sc_list_new(sc_ctx *cx, sc_items holds, int64_t capacity) {
     l->mask = 0;
     l->written = false;
     l->owner = NULL;
-    l->len = 0;
+    l->len = l->hashed = 0;
     l->storage = NULL;
     l->cap = (int64_t)((STRUCT_BYTES - sizeof *l) / (holds == SC_BOOLS ? 1 : sizeof(sc_value)));
     l->items = (sc_value *)(void *)(l + 1);

@@ -71,18 +71,18 @@ static inline const sc_value *item_leaves(const char *kind, const sc_list *l, in
     return *kind == '(' ? l->items[i].l->items : &l->items[i];
 }
 
-static uint64_t hash_items(const char *kind, const sc_list *l) {
-    uint64_t sum = HASH_START;
-    if (*kind == 'i') { /* most of them, without a call for each item */
-        for (int64_t i = 0; i < l->len; i++) sum = hash_step(sum, hash_int(l->items[i].i));
-        return hash_end(sum, (uint64_t)l->len);
-    }
-    for (int64_t i = 0; i < l->len; i++) {
+/* Return the hash of a tuple of any length, which never changes: the sum over its items is kept. */
+static uint64_t hash_items(const char *kind, sc_list *l) {
+    if (l->hashed == l->len) return hash_end(l->len ? l->hash_sum : HASH_START, (uint64_t)l->len);
+    uint64_t sum = l->hashed ? l->hash_sum : HASH_START;
+    for (int64_t i = l->hashed; i < l->len; i++) {
         const char *form = kind;
         sc_value room;
         const sc_value *leaf = item_leaves(kind, l, i, &room);
-        sum = hash_step(sum, hash_next(&form, &leaf));
+        sum = hash_step(sum, *kind == 'i' ? hash_int(leaf->i) : hash_next(&form, &leaf));
     }
+    l->hash_sum = sum;
+    l->hashed = l->len;
     return hash_end(sum, (uint64_t)l->len);
 }
 
@@ -100,6 +100,7 @@ static uint64_t hash_next(const char **kind, const sc_value **leaf) {
 
 static inline uint64_t hash_key(const char *kind, const sc_value *leaves) {
     if (*kind == 'i') return hash_int(leaves->i);
+    if (*kind == '[') return hash_items(kind + 1, leaves->l);
     return hash_next(&kind, &leaves);
 }
 

@@ -92,12 +92,35 @@ SC_KERNEL void sc_object_set(sc_ctx *cx, sc_list *o, int at, int n, const sc_val
     }
 }
 
-/* Return a + b of tuples of any length, which are lists that are never changed. */
+/* Return a tuple of any length, which is a list that is never changed, of the items of `a` and room for `more`. */
+static sc_list *tuple_begin(sc_ctx *cx, const sc_list *a, int holds, int64_t more) {
+    int64_t len;
+    if (__builtin_add_overflow(a->len, more, &len)) return sc_raise(cx, "MemoryError", "%s", ""), NULL;
+    sc_list *made = sc_list_new(cx, (sc_items)holds, len);
+    if (!made) return NULL;
+    memcpy(made->items, a->items, (size_t)a->len * list_width(made));
+    made->len = len;
+    made->hashed = a->hashed;
+    made->hash_sum = a->hash_sum;
+    return made;
+}
+
 SC_KERNEL sc_list *sc_tuple_join(sc_ctx *cx, const sc_list *a, const sc_list *b) {
-    sc_list *made = sc_list_slice(cx, a->len ? a : b, 0, INT64_MAX, 1);
-    if (!made || !a->len || sc_list_splice(cx, made, INT64_MAX, INT64_MAX, b) == 0) return made;
-    sc_release(cx, made);
-    return NULL;
+    if (!a->len) return sc_list_slice(cx, b, 0, INT64_MAX, 1); /* an empty tuple may not say what it holds */
+    sc_list *made = tuple_begin(cx, a, a->holds, b->len);
+    if (!made) return NULL;
+    if (b->len) memcpy(list_place(made, a->len), b->items, (size_t)b->len * list_width(made));
+    list_retain(made, 0, made->len);
+    return made;
+}
+
+SC_KERNEL sc_list *sc_tuple_append(sc_ctx *cx, const sc_list *a, int holds, sc_value v) {
+    sc_list *made = tuple_begin(cx, a, holds, 1);
+    if (!made) return NULL;
+    if (holds == SC_BOOLS) made->bools[a->len] = v.b;
+    else made->items[a->len] = v;
+    list_retain(made, 0, made->len);
+    return made;
 }
 
 static inline bool list_less(sc_value a, sc_value b, char member) {
