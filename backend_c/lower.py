@@ -35,6 +35,7 @@ class Lowerer:
         self.body = Block()
         self.builder = Builder(self.body)
         self.shapes: dict[Value, Shape] = {}
+        self.boxes: dict[Value, Value] = {}  # of values that were read from a list or dict: the tuple objects there
         self.layouts = Layouts(func.body)
         self.overflow_free = overflow_free_values(func.body)
         self.bounds = Bounds(func.body)

@@ -16,6 +16,7 @@ from scriptc.ir.types import (
     INT,
     NEVER,
     NONE,
+    DictType,
     ListType,
     OptionalType,
     TupleType,
@@ -48,10 +49,10 @@ def _holds(elem: Type) -> Attr:
 
 def add_item(low: Lowerer, op: Op, elem: Type, value: Value, args: Args) -> Args:
     """Add a value as an item of a list or dict to some arguments."""
-    leaves = low.widened([value], [elem], op.loc)
     if is_boxed(elem):
-        return args.value("l", _tuple(low, op, elem, leaves))
-    return args.value(list_member(elem), leaves[0])
+        read = low.boxes.get(value) if value.type == elem else None
+        return args.value("l", _tuple(low, op, elem, value) if read is None else read)
+    return args.value(list_member(elem), low.widened([value], [elem], op.loc)[0])
 
 
 def read_item(low: Lowerer, op: Op, name: str, operands: Sequence[Value], elem: Type) -> Sequence[Shape]:
@@ -59,6 +60,8 @@ def read_item(low: Lowerer, op: Op, name: str, operands: Sequence[Value], elem: 
     if elem == NEVER:  # never reached: there is no index into an empty list
         return [low.undef(NEVER, op.loc)]
     boxed = is_boxed(elem)
+    if boxed and any(_adds(user, op.result) for user in op.result.users()):
+        low.boxes[op.result] = low.expr(name, operands, list_of(NEVER), op, leaf=-1)
     leaves = [low.expr(name, operands, t, op, leaf=i if boxed else -1) for i, t in enumerate(flat_types(elem))]
     return [unflatten(elem, iter(leaves))]
 
@@ -68,12 +71,22 @@ def _elem(container: Value) -> Type:
     return container.type.elem
 
 
-def _tuple(low: Lowerer, op: Op, elem: Type, leaves: list[Value]) -> Value:
-    """Return the tuple object of the leaves of an item."""
-    types = flat_types(elem)
+def _adds(user: Op, value: Value) -> bool:
+    """Return whether an op adds an item of the value's type to a list or a dict."""
+    container = user.results[0] if user.results and user.name.endswith(".new") else user.operands[0]
+    return isinstance(container.type, (ListType, DictType)) and container.type.elem == value.type
+
+
+def box_args(low: Lowerer, op: Op, elem: Type, value: Value, args: Args) -> Args:
+    """Add the arguments of sc_list_tuple for a value as an item to some arguments."""
+    types, leaves = flat_types(elem), low.widened([value], [elem], op.loc)
     mask = sum(1 << i for i, t in enumerate(types) if is_counted(t))
-    args = Args(mask, len(types)).leaves("leaves", types, leaves)
-    (made,) = low.call(op, "sc_list_tuple", args, list_of(NEVER))
+    return args.add(mask, len(types)).leaves("leaves", types, leaves)
+
+
+def _tuple(low: Lowerer, op: Op, elem: Type, value: Value) -> Value:
+    """Return the tuple object of a value as an item."""
+    (made,) = low.call(op, "sc_list_tuple", box_args(low, op, elem, value, Args()), list_of(NEVER))
     assert isinstance(made, Value)
     return made
 
@@ -157,6 +170,13 @@ def tuple_of(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def tuple_append(low: Lowerer, op: Op) -> Sequence[Shape]:
+    longer, item = op.operands
+    args = Args(low.one(longer), _holds(_elem(longer)))
+    return low.call(op, "sc_tuple_append", add_item(low, op, _elem(longer), item, args), op.result.type)
+
+
+@emitter
 def list_get(low: Lowerer, op: Op) -> Sequence[Shape]:
     name = "sc_tuple_index" if is_tuple(op.operands[0].type) else "sc_list_index"
     (at,) = low.call(op, name, Args(*low.operands(op)), INT)
@@ -167,13 +187,6 @@ def list_get(low: Lowerer, op: Op) -> Sequence[Shape]:
 @emitter
 def list_at(low: Lowerer, op: Op) -> Sequence[Shape]:
     return _item(low, op, low.one(op.operands[1]))
-
-
-@emitter
-def tuple_append(low: Lowerer, op: Op) -> Sequence[Shape]:
-    longer, item = op.operands
-    args = Args(low.one(longer), _holds(_elem(longer)))
-    return low.call(op, "sc_tuple_append", add_item(low, op, _elem(longer), item, args), op.result.type)
 
 
 @emitter

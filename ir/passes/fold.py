@@ -151,6 +151,20 @@ def fold_tuple_get(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+@on("tuple")
+def fold_tuple(op: Op, rw: Rewriter) -> bool:
+    """Replace a tuple of all items of a tuple, in order, by that tuple."""
+    first = op.operands[0].op if op.operands else None
+    whole = first.operands[0] if first is not None and first.name == "tuple.get" else None
+    if whole is None or whole.type != op.result.type:
+        return False
+    for i, item in enumerate(op.operands):
+        if item.op is None or item.op.name != "tuple.get" or item.op.operands[0] is not whole or item.op.attrs["index"] != i:
+            return False
+    rw.replace(op, [whole])
+    return True
+
+
 @on("cast")
 def fold_cast(op: Op, rw: Rewriter) -> bool:
     """Fold a conversion to the tensor's own dtype, unless a write or a test of identity can tell the copy from it."""
@@ -213,5 +227,5 @@ def _common(types: list[Type], fallback: Type) -> Type:
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
-    rules = [fold_scalar, fold_size, _check_folder(), fold_if, fold_loop, fold_tuple_get, fold_cast, refine_types]
+    rules = [fold_scalar, fold_size, _check_folder(), fold_if, fold_loop, fold_tuple_get, fold_tuple, fold_cast, refine_types]
     return rewrite(module, rules)
