@@ -470,6 +470,12 @@ class Interpreter:
     def do_dict_at(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (list(operands[0].values())[operands[1]],)
 
+    @runs("dict.enter")
+    def do_dict_enter(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, key, value = operands
+        table[key] = value
+        return (list(table).index(key),)
+
     @runs("dict.put")
     def do_dict_put(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         table, position, value = operands

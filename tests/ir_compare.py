@@ -11,7 +11,7 @@ import torch
 from scriptc.ir.core import Module
 from scriptc.ir.dtypes import FLOATING, TORCH_NAMES
 from scriptc.ir.interp import Interpreter
-from scriptc.ir.types import BOOL, FLOAT, INT, NONE, STR, ListType, OptionalType, TensorType, TupleType, Type
+from scriptc.ir.types import BOOL, FLOAT, INT, NONE, STR, DictType, ListType, OptionalType, TensorType, TupleType, Type
 
 SIZES = {"B": 2, "T": 3}
 TEXTS = ("s", "", "a b", "Ǆß1", "12", "\U0001f34e\n")
@@ -31,6 +31,8 @@ def make_value(t: Type, rng: random.Random) -> Any:
     if isinstance(t, ListType):
         items = [make_value(t.elem, rng) for _ in range(rng.randrange(4))]
         return tuple(items) if t.is_tuple else items
+    if isinstance(t, DictType):
+        return {make_value(t.key, rng): make_value(t.elem, rng) for _ in range(rng.randrange(4))}
     if isinstance(t, OptionalType):
         return make_value(t.item, rng) if rng.random() < 0.5 else None
     if isinstance(t, TupleType):
@@ -59,6 +61,8 @@ def make_inputs(module: Module, name: str, rng: random.Random) -> Inputs:
 def _copy(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value)
+    if isinstance(value, dict):
+        return {key: _copy(held) for key, held in value.items()}
     return type(value)(map(_copy, value)) if isinstance(value, (list, tuple)) else value
 
 
@@ -74,12 +78,14 @@ class _Seen:
     def describe(self, value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(self.describe, value))
-        if not isinstance(value, (torch.Tensor, list)):
+        if not isinstance(value, (torch.Tensor, list, dict)):
             return type(value).__name__, repr(value)
         self.kept.append(value)  # an id is the object's own only while the object lives
         name = self.objects.setdefault(id(value), len(self.objects))
         if isinstance(value, list):
             return name, [self.describe(v) for v in value]
+        if isinstance(value, dict):
+            return name, [(key, self.describe(v)) for key, v in value.items()]
         storage = self.storages.setdefault(value.untyped_storage().data_ptr(), len(self.storages))
         where = (name, storage, value.storage_offset()) if value.numel() else (name,)
         return where, value.dtype, tuple(value.shape), value.stride(), self.elements(value)

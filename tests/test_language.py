@@ -27,6 +27,7 @@ from language import (  # noqa: F401  (they list their programs)
     leaves,
     libraries,
     lists,
+    lookups,
     made_modules,
     managers,
     modules,

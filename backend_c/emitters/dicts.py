@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scriptc.backend_c.arguments import Args, text
-from scriptc.backend_c.emitters.containers import add_item, holds_objects, read_item
+from scriptc.backend_c.emitters.containers import add_item, box_args, holds_objects, is_boxed, read_item
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.value_leaves import Shape, flat_types, flatten
 from scriptc.ir.core import Op, Value
@@ -94,10 +94,19 @@ def dict_set(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def dict_enter(low: Lowerer, op: Op) -> Sequence[Shape]:
+    table, key, value = op.operands
+    args = _key(low, key, Args(low.one(table)))
+    return low.call(op, "sc_dict_enter", add_item(low, op, _elem(table), value, args), INT)
+
+
+@emitter
 def dict_put(low: Lowerer, op: Op) -> Sequence[Shape]:
     table, number, value = op.operands
-    args = Args(low.one(table), low.one(number))
-    return low.call(op, "sc_dict_put", add_item(low, op, _elem(table), value, args))
+    args, elem = Args(low.one(table), low.one(number)), _elem(table)
+    if is_boxed(elem) and value not in low.boxes:
+        return low.call(op, "sc_dict_put_tuple", box_args(low, op, elem, value, args))
+    return low.call(op, "sc_dict_put", add_item(low, op, elem, value, args))
 
 
 @emitter

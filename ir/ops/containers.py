@@ -175,9 +175,10 @@ ROWS = [
           samples=calls(([1, 2, 3], 0, 2, [9]), ([1, 2, 3], 1, 1, [8, 9]), (["a", "b"], -1, 99, ["c"])), errors=_MEMORY),
     # the indices that sort numbers or strings, equal ones in their order
     # most: how many places of the order are needed, the first ones; -1: all
-    OpDef("list.argsort", "(Value self, *, bool reverse, int most=-1) -> Value", _order, frozenset({"ALLOCATES"}), ref="builtins.sorted",
-          reads=_READS, raises=True, emit="list_argsort",
-          samples=calls(([3, 1, 2, 1], False), ([3, 1, 2, 1], True), ([0.5, -0.5], False), (["b", "é", "a"], False)),
+    OpDef("list.argsort", "(Value self, *, bool reverse, int most=-1) -> Value", _order, frozenset({"ALLOCATES"}),
+          ref="builtins.sorted", reads=_READS, raises=True, emit="list_argsort",
+          samples=calls(([3, 1, 2, 1], False, -1), ([3, 1, 2, 1], True, -1), ([0.5, -0.5], False, -1),
+                        (["b", "é", "a"], False, -1), ([3, 1, 2, 1], False, 3), (["b", "é", "a", "é"], True, 2)),
           errors=_MEMORY),
     # the numbers as a tensor of i64, f64 or bool
     OpDef("list.tensor", "(Value self) -> Tensor", _tensor, _PURE, ref="torch.tensor", reads=_READS, raises=True,

@@ -76,6 +76,11 @@ def _put(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return ()
 
 
+def _enter(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    _store(operands, attrs)
+    return (INT,)
+
+
 def _same(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     keys = [key_of(v) for v in operands]
     if NEVER not in keys and keys[0] != keys[1]:
@@ -100,6 +105,9 @@ ROWS = [
     OpDef("dict.at", "(Value self, SymInt position) -> Value", _value, _CHECKED, reads=_MEMORY, emit="dict_at"),
     OpDef("dict.set", "(Value self, Value key, Value value) -> ()", _store, ref="operator.setitem", writes=_MEMORY,
           raises=True, emit="dict_set", errors=_MEMORY_ENDS),
+    # as dict.set; returns the position of the key
+    OpDef("dict.enter", "(Value self, Value key, Value value) -> SymInt", _enter, writes=_MEMORY, raises=True,
+          emit="dict_enter", errors=_MEMORY_ENDS),
     # replaces the value of a present key
     OpDef("dict.put", "(Value self, SymInt position, Value value) -> ()", _put, writes=_MEMORY, emit="dict_put"),
     OpDef("dict.remove", "(Value self, SymInt position) -> ()", fixed(), writes=_MEMORY, emit="dict_remove"),

@@ -352,6 +352,17 @@ static inline sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_
     return made;
 }
 
+/* Replace n leaves of such a tuple from `at` on. */
+static inline void sc_tuple_set(sc_ctx *cx, sc_list *t, int at, int n, const sc_value *leaves) {
+    for (int i = 0; i < n; i++) {
+        bool counted = t->mask >> (at + i) & 1;
+        sc_value old = t->items[at + i];
+        if (counted) sc_retain(leaves[i].o);
+        t->items[at + i] = leaves[i];
+        if (counted) sc_release(cx, old.o);
+    }
+}
+
 static inline int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at) { /* Python's index as 0..len-1 */
     *at = i < 0 ? i + l->len : i;
     return (uint64_t)*at < (uint64_t)l->len ? 0 : (sc_raise(cx, "IndexError", "list index out of range"), -1);

@@ -354,15 +354,36 @@ SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t number, sc_value valu
     if (d->counted) sc_release(cx, old.o);
 }
 
-SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *leaves, sc_value value) {
-    uint64_t slot, hash = hash_key(d->kind, leaves);
-    int64_t number = look_up(d, hash, leaves, &slot);
-    sc_value key;
-    if (number >= 0) {
-        sc_dict_put(cx, d, number, value);
+SC_KERNEL int sc_dict_put_tuple(sc_ctx *cx, sc_dict *d, int64_t number, uint32_t mask, int n, const sc_value *leaves) {
+    sc_list *old = d->items[number].value.l;
+    if (old->obj.refs == 1 && !old->owner) {
+        sc_tuple_set(cx, old, 0, n, leaves);
+        d->written = true;
         return 0;
     }
-    return own_key(cx, d, leaves, &key) ? -1 : insert(cx, d, hash, slot, key, value);
+    sc_list *made = sc_list_tuple(cx, mask, n, leaves);
+    if (!made) return -1;
+    sc_dict_put(cx, d, number, (sc_value){.l = made});
+    sc_release(cx, made);
+    return 0;
+}
+
+SC_KERNEL int sc_dict_enter(sc_ctx *cx, sc_dict *d, const sc_value *leaves, sc_value value, int64_t *number) {
+    uint64_t slot, hash = hash_key(d->kind, leaves);
+    sc_value key;
+    *number = look_up(d, hash, leaves, &slot);
+    if (*number >= 0) {
+        sc_dict_put(cx, d, *number, value);
+        return 0;
+    }
+    if (own_key(cx, d, leaves, &key) || insert(cx, d, hash, slot, key, value)) return -1;
+    *number = d->n - 1;
+    return 0;
+}
+
+SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, sc_value value) {
+    int64_t number;
+    return sc_dict_enter(cx, d, key, value, &number);
 }
 
 SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *leaves) {

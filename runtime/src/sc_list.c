@@ -83,13 +83,7 @@ SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop
 }
 
 SC_KERNEL void sc_object_set(sc_ctx *cx, sc_list *o, int at, int n, const sc_value *leaves) {
-    for (int i = 0; i < n; i++) {
-        bool counted = o->mask >> (at + i) & 1;
-        sc_value old = o->items[at + i];
-        if (counted) sc_retain(leaves[i].o);
-        o->items[at + i] = leaves[i];
-        if (counted) sc_release(cx, old.o);
-    }
+    sc_tuple_set(cx, o, at, n, leaves);
 }
 
 /* Return a tuple of any length, which is a list that is never changed, of the items of `a` and room for `more`. */

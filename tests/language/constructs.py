@@ -204,10 +204,12 @@ ACCEPTED: dict[str, str] = {
         "tuples.as_arguments tuples.does_not_change tuples.has_no_append tuples.fixed_lengths_stay"
     ),
     "tuples of unknown length in lists, and as keys of dicts and sets": (
-        "tuples.in_lists tuples.keys_of_dicts tuples.members_of_sets tuples.keys_with_more"
+        "tuples.in_lists tuples.keys_of_dicts tuples.members_of_sets tuples.keys_with_more lookups.pairs_of_prefixes"
     ),
     "items of tuples at a run-time index": "iterators.item_of_a_pair_by_a_counter",
-    "`sort`, `sorted` with `key` and `reverse`": "lists.sorted_by_pairs lists.sorting lists.sort_by_other",
+    "`sort`, `sorted` with `key` and `reverse`": (
+        "lists.sorted_by_pairs lists.sorting lists.sort_by_other lookups.first_of_sorted lookups.first_of_many"
+    ),
     "`sum`, `min`, `max`, `any`, `all` over lists and generators": (
         "lists.sums_of_floats lists.reductions lists.extremes expressions.short_circuits"
     ),
@@ -229,7 +231,8 @@ ACCEPTED: dict[str, str] = {
         "dicts.counts dicts.missing_keys dicts.deleted dicts.popped dicts.updated dicts.dicts_of_objects_with_keys "
         "dicts.set_defaults "
         "dicts.global_table dicts.made_on_paths dicts.grown_by_a_loop dicts.compared "
-        "dicts.known_keys_replaced_by_run_time_keys dicts.known_keys_on_one_path"
+        "dicts.known_keys_replaced_by_run_time_keys dicts.known_keys_on_one_path "
+        "lookups.counted_and_changed lookups.entered_between_gaps lookups.one_of_two_dicts"
     ),
     "lookup by equal keys": (
         "dicts.equal_keys dicts.float_keys dicts.tuple_keys dicts.tuple_key_missing dicts.string_keys "

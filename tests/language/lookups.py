@@ -1,0 +1,80 @@
+"""Keys of dicts that are looked up, entered and removed in turns, and lists of which the first items are taken."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from language.cases import cases
+
+XS = [3, 1, 2, 3, -7, 1]
+NAN = float("nan")
+
+
+@cases(XS, [], [5, 5])
+def counted_and_changed(xs):
+    counts = {}
+    for x in xs:
+        if x in counts:
+            counts[x] += 1
+        else:
+            counts[x] = 1
+        counts[x] = counts[x] * 2
+    return counts
+
+
+@cases((XS, 3), (XS, 4), ([], 1))
+def entered_between_gaps(xs, k):
+    d = {x: i for i, x in enumerate(xs)}
+    d[k] += 1
+    for x in xs:
+        if x in d and x != k:
+            del d[x]
+            for i in range(20, 30):
+                d[i] = x
+            d[k] += d.get(x, 5)
+            d[x] = d.get(x, 7) + d[k]
+    return d
+
+
+@cases((XS, True), (XS, False))
+def one_of_two_dicts(xs, same):
+    d = {0: 0}
+    e = d if same else {0: 1}
+    for x in xs:
+        if x in d:
+            e[x] = -1
+            e.pop(xs[0], None)
+            d[x] = d.get(x, 100) + 1
+        else:
+            d[x] = x
+    return d, e
+
+
+@cases((XS, 2), (XS, 4), ([], 1))
+def pairs_of_prefixes(xs, most):
+    beam = [((), (0.0, "start"))]
+    for x in xs:
+        grown = defaultdict(lambda: (-1.0, ""))
+        for prefix, (score, name) in beam:
+            for label in range(3):
+                longer = prefix + (label,) if label != x else prefix
+                old, seen = grown[longer]
+                held = grown[longer]
+                grown[longer] = (max(old, score + label * x), seen + name[:1])
+                grown[longer] = (grown[longer][0] + held[0], held[1] + "é")
+        beam = sorted(grown.items(), key=lambda item: item[1][0], reverse=True)[:3]
+    return beam, {hash(prefix) for prefix, _ in beam}, most
+
+
+@cases((XS, [0.5, 2.0, 0.5, -1.0, 2.0, 0.5]), ([], []))
+def first_of_sorted(xs, keys):
+    pairs = list(zip(xs, keys, strict=True))
+    least = sorted(pairs, key=lambda pair: pair[1])[:3]
+    most = sorted(pairs, key=lambda pair: pair[1], reverse=True)[:40]
+    return least, most, sorted(xs)[:0], sorted(xs)[:-1], sorted(xs)[1:2]
+
+
+@cases((list(range(50)), 7), (list(range(50)), 40))
+def first_of_many(xs, n):
+    order = sorted(xs, key=lambda x: x * 37 % 11)
+    return order[:n], sorted(xs, key=lambda x: x * 37 % 11)[:33], sorted(xs, key=lambda x: -x * 37 % 11, reverse=True)[:5]
