@@ -248,8 +248,11 @@ class Expressions:
     @texts("list.argsort")
     def list_argsort(self, op: Op) -> str:
         values = self.within(op, 0)
-        order = f"sorted(range(len({values})), key={values}.__getitem__, reverse={op.attrs['reverse']})"
-        return order if op.attrs.get("most", -1) < 0 else f"{order}[:{op.attrs['most']}]"
+        return f"sorted(range(len({values})), key={values}.__getitem__, reverse={op.attrs['reverse']})"
+
+    @texts("list.at")
+    def list_at(self, op: Op) -> str:
+        return f"{self.within(op, 0)}[{self[op, 1]}]"
 
     @texts("list.delete")
     def list_delete(self, op: Op) -> str:
