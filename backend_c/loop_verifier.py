@@ -152,8 +152,8 @@ def _rows(op: Op) -> Iterator[str]:
 @checks("c.activation")
 def _activation(op: Op) -> Iterator[str]:
     region = op.regions[0]
-    if [type(a.type) for a in region.args] != [PtrType, type(INT)]:
-        yield "an activation takes a pointer and the number of elements"
+    if [type(a.type) for a in region.args] != [PtrType, *[type(INT)] * 3]:
+        yield "an activation takes a pointer, the number of rows, and the length and the stride of a row"
     if any(not region.encloses(v.block) for inner in region.walk() for v in inner.operands):
         yield "an activation uses nothing of the function around it"
 

@@ -237,7 +237,10 @@ def _function_of(inner: FunctionPrinter, wish: str, parameters: list[str]) -> st
 @prints("c.activation")
 def print_activation(printer: FunctionPrinter, op: Op) -> None:
     inner = _apart(printer, op)
+    x, rows, _, stride = (printer.variables[a] for a in op.regions[0].args)
+    inner.writer.open(f"for (; {rows} > 0; {rows}--, {x} += {stride}) {{")
     inner.print_block(op.regions[0])
+    inner.writer.close()
     inner.mark_unread()
     name = _function_of(inner, printer.variables[op.result], [printer.spell_declaration(a) for a in op.regions[0].args])
     printer.assign(op.result, Expression(name))

@@ -75,6 +75,9 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def linear_packed(x: Any, w: Any, bias: Any, features: int) -> Any:
         return torch.nn.functional.linear(x, w, bias)
 
+    def linear_activated(x: Any, w: Any, bias: Any, activation: Any, features: int) -> Any:
+        return activation(torch.nn.functional.linear(x, w, bias))
+
     def conv_transpose2d(x: Any, w: Any, bias: Any, arranged: Any, *how: Any) -> Any:
         return torch.conv_transpose2d(x, w if arranged is None else arranged, bias, *how)
 
@@ -283,7 +286,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "select": select, "empty": empty, "where": where, "linear_packed": linear_packed,
-        "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
+        "linear_activated": linear_activated, "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list,
+        "concat": concat,
         "cat_items": lambda *tensors, dim, in_place=False: torch.cat(tensors, dim),
         "outer_sum_new": lambda matrices: [], "outer_sum_add": outer_sum_add, "outer_sum_part": outer_sum_part,
         "linked": lambda x, sources: x,

@@ -87,12 +87,14 @@ def _ops(phase: str) -> frozenset[str]:
 OF_PASSES, checks = handlers()
 
 
-@checks("linear_packed", "linear_add", "conv2d_packed", "integers.matmul", "integers.conv2d")
+@checks("linear_packed", "linear_activated", "linear_add", "conv2d_packed", "integers.matmul", "integers.conv2d")
 def _packed_weight(op: Op) -> Iterator[str]:
     if op.operands[1].type != PACKED:
         yield f"{op.name} multiplies by a packed weight, not by {op.operands[1].type}"
     if op.name == "conv2d_packed" and op.operands[4].type not in (ACTIVATION, NONE):
         yield f"conv2d_packed applies an activation, not {op.operands[4].type}"
+    if op.name == "linear_activated" and op.operands[3].type != ACTIVATION:
+        yield f"linear_activated applies an activation, not {op.operands[3].type}"
 
 
 @checks("linear_rows")

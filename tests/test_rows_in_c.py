@@ -80,7 +80,8 @@ def test_each_op_of_the_loop_ir_is_printed() -> None:
 INTERNAL_ASSERT = "  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
 # Products, whose sums eager adds up in another order.
 IN_OTHER_ORDER = {
-    "arrange_transposed", "arrange_transposed.kept", "conv2d_packed", "linear_add", "linear_packed", "linear_rows", "pack_conv",
+    "arrange_transposed", "arrange_transposed.kept", "conv2d_packed", "linear_activated", "linear_add", "linear_packed",
+    "linear_rows", "pack_conv",
 }  # fmt: skip
 # torch.pow(number, tensor) is contiguous whatever the tensor's strides, unlike any other op of a number.
 FRESH_STRIDES = {"pow"}

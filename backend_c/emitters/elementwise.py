@@ -219,9 +219,10 @@ def activation(low: Lowerer, op: Op) -> Sequence[Shape]:
     body, last = op.regions[0], op.regions[0].ops[-1]
     given = {v: v for inner in body.ops for v in inner.operands if v in body.args or v.block is not body}
     kernel = Kernel(low, op, given, body.ops[:-1], list(last.operands))
-    with low.builder.at(region := Block([(PtrType(tensor(body.args[0]).dtype), "x"), (INT, "n")])):
+    pointer = PtrType(tensor(body.args[0]).dtype)
+    with low.builder.at(region := Block([(pointer, "x"), (INT, "rows"), (INT, "n"), (INT, "stride")])):
         kernel.convert_numbers()
-        elements, n = region.args
+        elements, _, n, _ = region.args
         kernel.run_over([elements, elements], n)
     names = [op.result.name or "activation"]
     return [low.build("c.activation", (), (ACTIVATION,), op.loc, regions=[region], names=names).result]

@@ -222,6 +222,11 @@ def linear_packed(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def linear_activated(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, "sc_linear_activated", low.schema_args(op, op.defn.operand_args), op.result.type)
+
+
+@emitter
 def linear_add(low: Lowerer, op: Op) -> Sequence[Shape]:
     args = low.schema_args(op, op.defn.operand_args).add(op.attrs["first"])
     return low.call(op, "sc_linear_add", args, op.result.type)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # Ops whose kernels only read their tensors and keep no reference.
-_READERS = frozenset({"fuse", "check", "check.leaf", "check.detached", "linear_packed", "linear_add"})
+_READERS = frozenset({"fuse", "check", "check.leaf", "check.detached", "linear_packed", "linear_activated", "linear_add"})
 
 
 def _is_only_read(value: Value) -> bool:

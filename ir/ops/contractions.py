@@ -105,6 +105,10 @@ ROWS = [
     # `features` is N if it is known, else 0. Guarded: the check of the replaced linear precedes the op.
     OpDef("linear_packed", "(Tensor input, Value weight, Tensor? bias, *, int features) -> Tensor", _linear_packed,
           _CHECKED, ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64, phases=MADE_BY_PASSES),
+    # activation(linear), for float32.
+    OpDef("linear_activated", "(Tensor input, Value weight, Tensor? bias, Value activation, *, int features) -> Tensor",
+          _linear_packed, _CHECKED, ref="linear_activated", reads=_TENSOR, emit="linear_activated", tolerance_ulp=64,
+          phases=MADE_BY_PASSES),
     # addend + linear, or linear + addend if not `first`; raises the errors of that sum.
     OpDef("linear_add", "(Tensor input, Value weight, Tensor? bias, Tensor addend, *, int features, bool first) -> Tensor",
           _linear_add, _CHECKED, ref="linear_add", reads=_TENSOR, raises=True, emit="linear_add", tolerance_ulp=64,

@@ -1,4 +1,4 @@
-"""Let a convolution apply the function of one element that follows it, while its sums are in a near cache.
+"""Let a convolution or a product apply the function of one element that follows it, while its sums are in a near cache.
 
     %y = conv2d_packed(%x, %p, %none, %l, %none) {...}          %silu = activation() do (%a: f32[]) {
     %s = sigmoid(%y)                                              %s = sigmoid(%a)
@@ -7,8 +7,11 @@
                                                                 }
                                                                 %z = conv2d_packed(%x, %p, %none, %l, %silu) {...}
 
-The function takes pointwise ops that depend on the convolution's result and on constants alone, up to the last one that gives
-all that others use. It is named after the result.
+    %y = linear_packed(%x, %p, %b) {...}                =>        %z = linear_activated(%x, %p, %b, %gelu) {...}
+
+The function takes pointwise ops that depend on the result of the convolution or product and on constants alone, up to the last
+one that gives all that others use. It is named after the result. Products in loops are left to `fuse`: their results are in a
+near cache, and one loop over elements may compute more than the function.
 """
 
 from __future__ import annotations
@@ -18,9 +21,16 @@ from collections.abc import Mapping
 from scriptc.ir.analysis import writers
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Module, Op, Value
+from scriptc.ir.ops.rules import tensor
 from scriptc.ir.passes.fuse_epilogues import asks_for_sizes
-from scriptc.ir.regions import is_constant
+from scriptc.ir.regions import is_constant, is_loop
 from scriptc.ir.types import NONE, TensorType
+
+
+def _takes_activation(op: Op) -> bool:
+    if op.name == "conv2d_packed":
+        return op.operands[4].type == NONE
+    return op.name == "linear_packed" and tensor(op.result).dtype == "f32" and op.enclosing(is_loop) is None
 
 
 def _follows(op: Op, conv: Op, known: set[Value]) -> bool:
@@ -31,7 +41,7 @@ def _follows(op: Op, conv: Op, known: set[Value]) -> bool:
 
 
 def _reached(conv: Op) -> list[Op]:
-    """Return the pointwise ops that depend on the result of a convolution alone, in their order."""
+    """Return the pointwise ops that depend on the result of a convolution or a product alone, in their order."""
     found: dict[Op, None] = {}
     known = {conv.result}
     todo = [conv.result]
@@ -68,7 +78,7 @@ def _of_one_element(value: Value) -> TensorType:
 
 
 def _activation(conv: Op, group: list[Op]) -> Value:
-    """Build the function in front of a convolution."""
+    """Build the function in front of a convolution or a product."""
     last, before = group[-1], Builder.before(conv)
     body = Block([(_of_one_element(conv.result), conv.result.name)])
     build, inner = Builder(body), {conv.result: body.args[0]}
@@ -85,10 +95,18 @@ def _activation(conv: Op, group: list[Op]) -> Value:
 
 def _fuse(conv: Op) -> bool:
     group = _group(conv)
-    if conv.operands[4].type != NONE or not group:
+    if not group:
         return False
     result = group[-1].result
-    conv.set_operand(4, _activation(conv, group))
+    activation = _activation(conv, group)
+    if conv.name == "conv2d_packed":
+        conv.set_operand(4, activation)
+    else:
+        operands = [*conv.operands, activation]
+        product = Builder.before(conv).op("linear_activated", operands, conv.loc, types=[conv.result.type], **conv.attrs)
+        conv.result.replace_all_uses(product.result)
+        conv.erase()
+        conv = product
     result.replace_all_uses(conv.result)
     conv.result.type, conv.result.name = result.type, result.name
     for op in reversed(group):
@@ -97,4 +115,4 @@ def _fuse(conv: Op) -> bool:
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
-    return any([_fuse(op) for op in list(module.walk()) if op.name == "conv2d_packed"])
+    return any([_fuse(op) for op in list(module.walk()) if _takes_activation(op)])

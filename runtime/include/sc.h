@@ -210,8 +210,8 @@ typedef struct sc_rng {
     bool next_float_is_valid;
 } sc_rng;
 
-/* A function of one element, which replaces n elements by its values. */
-typedef void sc_activation(float *x, int64_t n);
+/* A function of one element, which replaces the n elements of each of some rows by its values. Rows are `stride` elements apart. */
+typedef void sc_activation(float *x, int64_t rows, int64_t n, int64_t stride);
 
 enum { SC_UNSET = -2, SC_DELETED = -1 };
 typedef struct sc_target { /* state outside the call, and the value last assigned to it */

@@ -322,6 +322,9 @@ SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int n);
 SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int n, int slot, int store);
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
 SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
+/* activation(linear(x, w, bias)) of float32 */
+SC_KERNEL sc_tensor *sc_linear_activated(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
+                                         sc_activation *activation);
 /* addend + linear(x, w, bias), or, addend not being first, linear(x, w, bias) + addend: raises what the sum would raise */
 SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
                                    const sc_tensor *addend, bool first);

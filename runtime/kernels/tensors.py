@@ -276,6 +276,9 @@ SOURCES: tuple[Source, ...] = (
                "sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias"),
         kernel("int", "sc_check_linear_packed",
                "sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias"),
+        kernel("sc_tensor *", "sc_linear_activated",
+               "sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias, sc_activation *activation",
+               "activation(linear(x, w, bias)) of float32"),
         kernel("sc_tensor *", "sc_linear_add",
                "sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias, const sc_tensor *addend, "
                "bool first",

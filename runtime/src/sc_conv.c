@@ -357,7 +357,7 @@ static sc_tensor *conv_add(sc_ctx *cx, sc_tensor *x, sc_tensor *add, bool add_fi
                 float sum = a[i] + b[i];
                 to[i] = sum < low ? low : sum > high ? high : sum;
             }
-            if (activation) activation(to, it.n);
+            if (activation) activation(to, 1, it.n, 0);
         } while (sc_iter_next(&it));
     sc_release(cx, x);
     return out;
@@ -367,7 +367,7 @@ typedef struct conv_elements { sc_activation *activation; float *x; } conv_eleme
 static void conv_activate_part(void *arg, int64_t begin, int64_t end, int worker) {
     const conv_elements *all = arg;
     (void)worker;
-    all->activation(all->x + begin, end - begin);
+    all->activation(all->x + begin, 1, end - begin, 0);
 }
 
 /* Apply an activation to all elements of a result, whose channels are not side by side. */

@@ -13,9 +13,8 @@ typedef struct sc_conv {
 } sc_conv;
 /* Apply an activation to so many channels of pixels that are `column` apart. */
 static inline void packed_activate(sc_activation *activation, float *to, int64_t column, int64_t pixels, int64_t channels) {
-    if (column == channels) activation(to, pixels * channels);
-    else
-        for (int64_t i = 0; i < pixels; i++) activation(to + i * column, channels);
+    if (column == channels) activation(to, 1, pixels * channels, 0);
+    else activation(to, pixels, channels, column);
 }
 
 /* Floats of images, with strides in floats. */

@@ -164,9 +164,10 @@ SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *
 
 /* ---- linear ---- */
 
-/* Compute out [..., n] = bias + x w^T. The weight is in panels (back: read from the last) or the operand w, [k, n]. All
- * are of one of gemm_dtype's dtypes. */
-static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, gemm_form form, bool back, int64_t n, sc_tensor *bias) {
+/* Compute out [..., n] = activation(bias + x w^T). The weight is in panels (back: read from the last) or the operand w, [k, n].
+ * All are of one of gemm_dtype's dtypes. activation: NULL, or of floats by panels. */
+static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, gemm_form form, bool back, int64_t n, sc_tensor *bias,
+                              sc_activation *activation) {
     int64_t size[SC_MAX_RANK], rows, step, k = x->size[x->rank - 1], ldi = 0;
     int rank = x->rank;
     memcpy(size, x->size, sizeof size);
@@ -188,9 +189,9 @@ static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, gemm_for
     if (packed) gemm_note(cx, x->dtype, rows, n, k);
     if (rows == 0 || n == 0) status = 0;
     else if (packed && x->dtype == SC_F32)
-        status = gemm_blocked_f32(cx, rows, n, k, x->data, step, w.data, form, back, 0, 0, init, ldi, out->data, n);
+        status = gemm_blocked_f32(cx, rows, n, k, x->data, step, w.data, form, back, 0, 0, init, ldi, out->data, n, activation);
     else if (packed && x->dtype == SC_F64)
-        status = gemm_blocked_f64(cx, rows, n, k, x->data, step, w.data, form, back, 0, 0, init, ldi, out->data, n);
+        status = gemm_blocked_f64(cx, rows, n, k, x->data, step, w.data, form, back, 0, 0, init, ldi, out->data, n, NULL);
     else status = gemm_product(cx, x->dtype, rows, n, k, (gemm_operand){x->data, step, x->stride[rank - 1]}, w, init, ldi, out->data);
 done:
     sc_release(cx, whole);
@@ -205,10 +206,10 @@ done:
 static sc_tensor *gemm_linear_cast(sc_ctx *cx, const sc_tensor *x, gemm_operand w, gemm_form form, bool back, int64_t n,
                                    const sc_tensor *bias) {
     int dtype = gemm_dtype(x->dtype);
-    if (dtype == x->dtype) return gemm_linear(cx, (sc_tensor *)x, w, form, back, n, (sc_tensor *)bias);
+    if (dtype == x->dtype) return gemm_linear(cx, (sc_tensor *)x, w, form, back, n, (sc_tensor *)bias, NULL);
     sc_tensor *wide_x = sc_to_dtype(cx, (sc_tensor *)x, dtype), *wide_bias = NULL, *wide = NULL, *out = NULL;
     if (wide_x && (!bias || (wide_bias = sc_to_dtype(cx, (sc_tensor *)bias, dtype))))
-        wide = gemm_linear(cx, wide_x, w, form, back, n, wide_bias);
+        wide = gemm_linear(cx, wide_x, w, form, back, n, wide_bias, NULL);
     if (wide) out = sc_to_dtype(cx, wide, x->dtype);
     sc_release(cx, wide_x);
     sc_release(cx, wide_bias);
@@ -330,6 +331,13 @@ SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_p
     return gemm_linear_cast(cx, x, (gemm_operand){w->storage->data, 1, w->k}, form, gemm_turn(w), w->n, bias);
 }
 
+SC_KERNEL sc_tensor *sc_linear_activated(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
+                                         sc_activation *activation) {
+    if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
+    gemm_operand panels = {w->storage->data, 1, w->k};
+    return gemm_linear(cx, (sc_tensor *)x, panels, gemm_form_of(w), gemm_turn(w), w->n, (sc_tensor *)bias, activation);
+}
+
 /* Compute out = addend + bias, row by row. */
 static void gemm_start(const sc_tensor *addend, const sc_tensor *bias, sc_tensor *out) {
     int64_t n = bias->size[0], rows = out->numel / n;
@@ -363,8 +371,8 @@ static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed
     const gemm_form form = gemm_form_of(w);
     const bool back = gemm_turn(w);
     int status = x->dtype == SC_F32
-                     ? gemm_blocked_f32(cx, rows, n, k, x->data, step, panels, form, back, 0, 0, init, n, out->data, n)
-                     : gemm_blocked_f64(cx, rows, n, k, x->data, step, panels, form, back, 0, 0, init, n, out->data, n);
+                     ? gemm_blocked_f32(cx, rows, n, k, x->data, step, panels, form, back, 0, 0, init, n, out->data, n, NULL)
+                     : gemm_blocked_f64(cx, rows, n, k, x->data, step, panels, form, back, 0, 0, init, n, out->data, n, NULL);
     if (status == 0) return out;
     sc_release(cx, out);
     return NULL;

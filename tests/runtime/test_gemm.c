@@ -248,6 +248,32 @@ static void test_linear_ranks_and_biases(void) {
     sc_ctx_unwind(cx);
 }
 
+static void twice_plus_one(float *x, int64_t rows, int64_t n, int64_t stride) {
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < n; i++) x[r * stride + i] = 2 * x[r * stride + i] + 1;
+}
+/* Each result goes through the activation once, in whichever direction and in however many parts panels are read. */
+static void test_activations(void) {
+    static const int64_t rows[] = {0, 1, 2, 7, 70, 200, 400}, columns[] = {1, 15, 64, 130, 700}, depths[] = {0, 5, 600};
+    for (int i = 0; i < 7 * 5 * 3; i++) {
+        int64_t m = rows[i % 7], n = columns[i / 7 % 5], k = depths[i / 35];
+        sc_tensor *x = MAKE(SC_F32, i % 2 ? 2 : 0, m, k), *w = MAKE(SC_F32, 0, n, k), *bias = MAKE(SC_F32, 0, n);
+        sc_packed *packed = sc_pack_linear(cx, &w, 1);
+        sc_tensor *expected = sc_linear_packed(cx, x, packed, bias);
+        for (int again = 0; again < 2; again++) {
+            sc_tensor *y = sc_linear_activated(cx, x, packed, bias, twice_plus_one);
+            expect_size(y, 2, (int64_t[]){m, n}, "linear_activated", "size");
+            bool equal = true;
+            for (int64_t j = 0; j < m * n; j++) {
+                double once = 2 * get(expected, j) + 1;
+                equal = equal && fabs(get(y, j) - once) <= 1e-5 * (1 + fabs(once)); /* the order of sums alternates */
+            }
+            expect(equal, "linear_activated", "values");
+        }
+        sc_ctx_unwind(cx);
+    }
+}
+
 static void test_nan_stays_where_it_is(void) {
     for (int64_t m = 1; m < 20; m += 6)
         for (int64_t k = 5; k < 60; k += 17) {
@@ -453,6 +479,7 @@ int main(void) {
     test_ahead();
     test_batches();
     test_linear_ranks_and_biases();
+    test_activations();
     test_nan_stays_where_it_is();
     test_errors();
     test_conv();
