@@ -86,12 +86,20 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         padding: Any, dilation: Any, groups: int, low: float, high: float, add_first: bool = False, in_place: bool = False,
         room: int = 0, at: int = 0,
     ) -> Any:  # fmt: skip
-        made = torch.conv2d(x, *packed, stride, padding, dilation, groups)
+        w, bias, *prologue = packed
+        made = torch.conv2d(prologue[0](x) if prologue else x, w, bias, stride, padding, dilation, groups)
         if add is not None:
             made = made.add_(add) if in_place else add + made if add_first else made + add
         order = torch.channels_last if channels_last else torch.contiguous_format
         made = made.clamp(low, high)
         return (made if activation is None else activation(made)).contiguous(memory_format=order)
+
+    def with_prologue(applied: bool, scale: Any, shift: Any, packed: Any, least: float, most: float) -> Any:
+        def prologue(x: Any) -> Any:
+            scaled = x * scale if shift is None else x * scale + shift
+            return scaled.clamp(least, most)
+
+        return (*packed, prologue) if applied else packed
 
     def suggests_channels_last(*tensors: Any) -> bool:
         return any(suggests(x.shape, x.stride()) for x in tensors if x.dim() == 4)
@@ -303,6 +311,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "topk": topk, "kthvalue": kthvalue, "resample": resample, "nms": nms, "roi_align": roi_align,
         "conv_transpose2d": conv_transpose2d,
         "pack_conv": lambda w, bias, depthwise, dense=False: (w.clone(), bias), "conv2d_packed": conv2d_packed,
+        "with_prologue": with_prologue,
         "place": lambda x, *where, room, at: x.clone(),
         "suggests_channels_last": suggests_channels_last,
         "arrange_transposed": lambda w, *how: w.clone(),

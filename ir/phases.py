@@ -15,6 +15,7 @@ from scriptc.ir.handlers import handlers
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import (
     ACTIVATION,
+    BOOL,
     ITER,
     NONE,
     PACKED,
@@ -95,6 +96,14 @@ def _packed_weight(op: Op) -> Iterator[str]:
         yield f"conv2d_packed applies an activation, not {op.operands[4].type}"
     if op.name == "linear_activated" and op.operands[3].type != ACTIVATION:
         yield f"linear_activated applies an activation, not {op.operands[3].type}"
+
+
+@checks("with_prologue")
+def _prologue(op: Op) -> Iterator[str]:
+    if op.operands[0].type != BOOL or op.operands[3].type != PACKED:
+        yield f"with_prologue takes a flag and a packed weight, not {op.operands[0].type} and {op.operands[3].type}"
+    if any(user.name != "conv2d_packed" or user.attrs["padding"] != (0, 0) for user in op.result.users()):
+        yield "with_prologue is for convolutions without padding"
 
 
 @checks("linear_rows")

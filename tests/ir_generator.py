@@ -36,16 +36,15 @@ from scriptc.ir.types import (
 LOC = Loc("model.py", 1)
 # Ops that ROWS below build together with what they need; `fuse` is made by its pass.
 BUILT_ELSEWHERE = {
-    "if", "loop", "scope", "yield", "break", "continue", "return", "raise", "call", "fuse", "check", "const", "param",
-    "undef", "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap", "tuple.new",
-    "tuple.append",
-    "linear_packed", "linear_activated", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear", "outer_sum.new",
-    "outer_sum.add", "outer_sum.part", "pack_linear.kept", "arrange_transposed", "arrange_transposed.kept", "pack_conv",
-    "conv2d_packed", "activation", "suggests_channels_last", "cat.items", "place", "signs.rows", "signs.image", "signs.filters", "signs.linear",
-    "signs.conv2d", "signs.order", "signs.sums", "signs.thresholds", "signs.linear_bits", "signs.conv2d_bits", "signs.check",
-    "signs.next_order", "integers.columns", "integers.filters", "integers.matmul", "integers.conv2d", "try", "reraise",
-    "exc.is", "checkpoint", "checkpoint.begin", "checkpoint.end", "cell.new", "cell.get", "cell.set", "cat", "stack",
-    "list.argsort", "print",
+    "if", "loop", "scope", "yield", "break", "continue", "return", "raise", "call", "fuse", "check", "const", "param", "undef",
+    "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap", "tuple.new",
+    "tuple.append", "linear_packed", "linear_activated", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear",
+    "outer_sum.new", "outer_sum.add", "outer_sum.part", "pack_linear.kept", "arrange_transposed", "arrange_transposed.kept",
+    "pack_conv", "with_prologue", "conv2d_packed", "activation", "suggests_channels_last", "cat.items", "place", "signs.rows",
+    "signs.image", "signs.filters", "signs.linear", "signs.conv2d", "signs.order", "signs.sums", "signs.thresholds",
+    "signs.linear_bits", "signs.conv2d_bits", "signs.check", "signs.next_order", "integers.columns", "integers.filters",
+    "integers.matmul", "integers.conv2d", "try", "reraise", "exc.is", "checkpoint", "checkpoint.begin", "checkpoint.end",
+    "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort", "print",
 }  # fmt: skip
 # Those of the tensor IR. What reaches out of the call, to state and the generator of random numbers, has tests of its own, as
 # have dicts and sets (test_tables.py).

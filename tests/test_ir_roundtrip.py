@@ -49,11 +49,11 @@ NEED_SAMPLES = {
 }  # fmt: skip
 MADE_BY_PASSES = {
     "fuse", "pack_linear.kept", "concat", "linear_activated", "linear_add", "linear_rows", "rows.new", "stacked.new",
-    "stacked.put", "stacked.join", "arrange_transposed", "arrange_transposed.kept", "kept.has", "kept.get", "kept.put", "outer_sum.new", "outer_sum.add",
-    "outer_sum.part", "pack_conv", "conv2d_packed", "activation", "suggests_channels_last", "cat.items", "place",
-    "signs.rows", "signs.image", "signs.filters", "signs.linear", "signs.conv2d", "signs.order", "signs.sums",
-    "signs.thresholds", "signs.linear_bits", "signs.conv2d_bits", "signs.check", "signs.next_order",
-    "integers.columns", "integers.filters", "integers.matmul", "integers.conv2d",
+    "stacked.put", "stacked.join", "arrange_transposed", "arrange_transposed.kept", "kept.has", "kept.get", "kept.put",
+    "outer_sum.new", "outer_sum.add", "outer_sum.part", "pack_conv", "with_prologue", "conv2d_packed", "activation",
+    "suggests_channels_last", "cat.items", "place", "signs.rows", "signs.image", "signs.filters", "signs.linear",
+    "signs.conv2d", "signs.order", "signs.sums", "signs.thresholds", "signs.linear_bits", "signs.conv2d_bits", "signs.check",
+    "signs.next_order", "integers.columns", "integers.filters", "integers.matmul", "integers.conv2d",
 }  # fmt: skip
 
 

@@ -70,8 +70,22 @@ EMITTERS |= {name: view for name in ("parts", "conv2d", "conv_transpose2d", "max
 def placed(low: Lowerer, op: Op) -> Sequence[Shape]:
     fixed = [a for a in op.defn.args if a.name != "where"]
     where = [low.one(v) for v in op.operands[sum(a.is_operand for a in fixed) :]]
-    args = low.schema_args(op, fixed).add(where[0] if where else False, where[1] if len(where) > 1 else None)
-    return low.call(op, f"sc_{op.name}", args, op.result.type)
+    before = _prologue(low, op)
+    args = low.schema_args(op, fixed, first=before).add(where[0] if where else False, where[1] if len(where) > 1 else None)
+    return low.call(op, "sc_conv2d_prologue" if before else f"sc_{op.name}", args, op.result.type)
+
+
+def _prologue(low: Lowerer, op: Op) -> Args | None:
+    """Return the arguments that a convolution of an image with a prologue takes first."""
+    made = op.operands[1].op
+    if made is None or made.name != "with_prologue":
+        return None
+    return low.schema_args(made, [a for a in made.defn.args if a.name != "packed"])
+
+
+@emitter
+def with_prologue(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return [low.one(op.operands[3])]  # the convolution takes the other operands
 
 
 @emitter

@@ -103,6 +103,11 @@ ROWS = [
           "Value[] where, *, int[4] weight, int[2] stride, int[2] padding, int[2] dilation, int groups, float low, float high, "
           "bool add_first=False, bool in_place=False, int room=0, int at=0) -> Tensor", _conv2d_packed, _PURE,
           ref="conv2d_packed", reads=_TENSOR, raises=True, emit="placed", tolerance_ulp=128, phases=MADE_BY_PASSES),
+    # A packed weight of 1 x 1, without groups, of a convolution without padding that first makes
+    # clamp(input * scale + shift, least, most) of its input, if `applied`. scale: [N, C, 1, 1], [1, C, 1, 1] or [C, 1, 1];
+    # shift: [1, C, 1, 1] or [C, 1, 1].
+    OpDef("with_prologue", "(Value applied, Tensor scale, Tensor? shift, Value packed, *, float least, float most) -> Value",
+          fixed(PACKED), _PURE, reads=_TENSOR, ref="with_prologue", emit="with_prologue", phases=MADE_BY_PASSES),
     # Copies an image that is channels last to a part of an image of `room` channels: of a new one, from channel `at` on, or of
     # the one that has the second of `where`, from whose first channel `at` counts then. If the first of `where` is false, and
     # for other images, the result is the input.

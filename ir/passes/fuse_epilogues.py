@@ -44,7 +44,7 @@ def _replace(conv: Op, op: Op, added: Value, rw: Rewriter, **changed: Attr) -> b
     return True
 
 
-def _bounds(op: Op) -> tuple[float, float] | None:
+def bounds_of(op: Op) -> tuple[float, float] | None:
     """Return the bounds between which an op puts its operand."""
     if op.name == "relu":
         return 0.0, inf
@@ -58,7 +58,7 @@ def _bounds(op: Op) -> tuple[float, float] | None:
 
 
 def fuse_bounds(op: Op, rw: Rewriter) -> bool:
-    if (bounds := _bounds(op)) is None or (conv := _convolution(op.operands[0])) is None:
+    if (bounds := bounds_of(op)) is None or (conv := _convolution(op.operands[0])) is None:
         return False
     if any(user is not op and not asks_for_sizes(user) for user in conv.result.users()):
         return False

@@ -393,6 +393,14 @@ SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed 
                                       const int64_t *padding, const int64_t *dilation, int64_t groups, double low, double high,
                                       bool add_first, bool in_place, int64_t room, int64_t at, bool placed,
                                       const sc_tensor *beside);
+/* sc_conv2d_packed, by a weight of 1 x 1 without groups and without padding, of clamp(x * scale + shift, least, most), or of
+ * x if not applied; scale: [N or 1, C, 1, 1] or [C, 1, 1]; shift: C numbers, or NULL */
+SC_KERNEL sc_tensor *sc_conv2d_prologue(sc_ctx *cx, bool applied, sc_tensor *scale, sc_tensor *shift, double least, double most,
+                                        sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,
+                                        sc_activation *activation, const int64_t *weight, const int64_t *stride,
+                                        const int64_t *padding, const int64_t *dilation, int64_t groups, double low,
+                                        double high, bool add_first, bool in_place, int64_t room, int64_t at, bool placed,
+                                        const sc_tensor *beside);
 /* raises what a convolution by a weight of these sizes raises */
 SC_KERNEL int sc_check_conv2d(sc_ctx *cx, const sc_tensor *x, const int64_t *weight, const int64_t *stride,
                               const int64_t *padding, const int64_t *dilation, int64_t groups);

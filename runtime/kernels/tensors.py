@@ -384,6 +384,14 @@ SOURCES: tuple[Source, ...] = (
                "add + conv(x), in_place: of conv(x) += add; placed: the result, if channels last, is a part of an image of "
                "`room` channels, of a new one from channel `at` on, or of that of `beside`, from whose first channel `at` "
                "counts"),
+        kernel("sc_tensor *", "sc_conv2d_prologue",
+               "sc_ctx *cx, bool applied, sc_tensor *scale, sc_tensor *shift, double least, double most, sc_tensor *x, "
+               "const sc_packed *packed, sc_tensor *add, bool channels_last, "
+               "sc_activation *activation, const int64_t *weight, const int64_t *stride, const int64_t *padding, "
+               "const int64_t *dilation, int64_t groups, double low, double high, bool add_first, bool in_place, "
+               "int64_t room, int64_t at, bool placed, const sc_tensor *beside",
+               "sc_conv2d_packed, by a weight of 1 x 1 without groups and without padding, of clamp(x * scale + shift, least, "
+               "most), or of x if not applied; scale: [N or 1, C, 1, 1] or [C, 1, 1]; shift: C numbers, or NULL"),
         kernel("int", "sc_check_conv2d",
                "sc_ctx *cx, const sc_tensor *x, const int64_t *weight, const int64_t *stride, const int64_t *padding, "
                "const int64_t *dilation, int64_t groups",

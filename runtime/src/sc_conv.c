@@ -405,14 +405,14 @@ SC_KERNEL int sc_check_conv2d(sc_ctx *cx, const sc_tensor *x, const int64_t *wei
     return conv_check_shapes(cx, x, &like, NULL, padding, dilation, groups);
 }
 
-SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,
-                                      sc_activation *activation, const int64_t *weight, const int64_t *stride,
-                                      const int64_t *padding, const int64_t *dilation, int64_t groups, double low, double high,
-                                      bool add_first, bool in_place, int64_t room, int64_t at, bool placed,
-                                      const sc_tensor *beside) {
+/* Compute sc_conv2d_packed of what a prologue, which may be NULL, makes of x. */
+static sc_tensor *conv_packed(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,
+                              sc_activation *activation, const int64_t *weight, const int64_t *stride, const int64_t *padding,
+                              const int64_t *dilation, int64_t groups, double low, double high, bool add_first, bool in_place,
+                              int64_t room, int64_t at, bool placed, const sc_tensor *beside, const sc_conv_prologue *prologue) {
     if (sc_check_conv2d(cx, x, weight, stride, padding, dilation, groups) < 0) return NULL;
     sc_conv c = conv_packed_sizes(weight);
-    c.images = x->size[0], c.low = (float)low, c.high = (float)high;
+    c.images = x->size[0], c.low = (float)low, c.high = (float)high, c.prologue = prologue;
     for (int i = 0; i < 2; i++) {
         c.in[i] = x->size[2 + i], c.stride[i] = stride[i], c.padding[i] = padding[i], c.dilation[i] = dilation[i];
         c.out[i] = (c.in[i] + 2 * padding[i] - dilation[i] * (c.kernel[i] - 1) - 1) / stride[i] + 1;
@@ -440,6 +440,49 @@ SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed 
         return NULL;
     }
     return add && !fused ? conv_add(cx, out, add, add_first, (float)low, (float)high, activation) : out;
+}
+
+/* Return whether all scales are zero or near 1, so that they may be multiplied into weights. */
+static bool conv_is_moderate(const sc_tensor *scale) {
+    const float *s = scale->data;
+    bool moderate = true;
+    for (int64_t i = 0; i < scale->numel; i++) {
+        float size = s[i] < 0 ? -s[i] : s[i];
+        moderate = moderate && (size == 0 || (size >= 0x1p-40f && size <= 0x1p40f));
+    }
+    return moderate;
+}
+
+SC_KERNEL sc_tensor *sc_conv2d_prologue(sc_ctx *cx, bool applied, sc_tensor *scale, sc_tensor *shift, double least, double most,
+                                        sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,
+                                        sc_activation *activation, const int64_t *weight, const int64_t *stride,
+                                        const int64_t *padding, const int64_t *dilation, int64_t groups, double low, double high,
+                                        bool add_first, bool in_place, int64_t room, int64_t at, bool placed,
+                                        const sc_tensor *beside) {
+    sc_conv_prologue prologue = {.low = (float)least, .high = (float)most};
+    sc_tensor *scales = applied ? sc_contiguous(cx, scale) : NULL, *shifts = applied && shift ? sc_contiguous(cx, shift) : NULL;
+    sc_tensor *out = NULL;
+    if (applied && (!scales || (shift && !shifts))) goto done;
+    if (applied) {
+        prologue.scale = scales->data, prologue.shift = shifts ? shifts->data : NULL;
+        prologue.image = scales->numel > weight[1] ? weight[1] : 0;
+        prologue.may_scale_weights = !shift && least == -INFINITY && most == INFINITY && conv_is_moderate(scales);
+    }
+    out = conv_packed(cx, x, packed, add, channels_last, activation, weight, stride, padding, dilation, groups, low, high, add_first,
+                      in_place, room, at, placed, beside, applied ? &prologue : NULL);
+done:
+    sc_release(cx, scales);
+    sc_release(cx, shifts);
+    return out;
+}
+
+SC_KERNEL sc_tensor *sc_conv2d_packed(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, sc_tensor *add, bool channels_last,
+                                      sc_activation *activation, const int64_t *weight, const int64_t *stride,
+                                      const int64_t *padding, const int64_t *dilation, int64_t groups, double low, double high,
+                                      bool add_first, bool in_place, int64_t room, int64_t at, bool placed,
+                                      const sc_tensor *beside) {
+    return conv_packed(cx, x, packed, add, channels_last, activation, weight, stride, padding, dilation, groups, low, high, add_first,
+                       in_place, room, at, placed, beside, NULL);
 }
 
 SC_KERNEL sc_tensor *sc_place(sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside) {

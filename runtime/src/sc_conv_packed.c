@@ -84,6 +84,8 @@ typedef struct packed_plan {
     int64_t phases, before, width, row, plane; /* of the scratch: floats of a row, and of a block of channels */
     int64_t *offsets, scratch_floats;
     float *scratch;
+    int64_t *scaled_for, scaled_floats; /* of each worker: the image, plus 1, whose scales its copy of the weights has, if any */
+    float *scaled;
     packed_walk walk;
 } packed_plan;
 
@@ -124,10 +126,59 @@ static void packed_copy_pixels(int64_t block, int64_t there, int64_t n, const fl
             for (int64_t i = 0; i < n; i++) to[i * block + j] = from[i * pixel + j * channel];
 }
 
-/* Copy the input of the results at `row` and `column` on, so many rows and columns, to the scratch. */
-static void packed_fill_scratch(const packed_plan *p, const float *image, int64_t row, int64_t column, int64_t rows,
-                                int64_t columns, float *to) {
+/* Copy n pixels of block b as packed_copy_pixels does, and apply the prologue to them. */
+static void packed_copy_mapped(const packed_plan *p, int64_t image, int64_t b, int64_t there, int64_t n, const float *from,
+                               int64_t pixel, float *to) {
+    const sc_conv_prologue *f = p->c->prologue;
+    const float *scale = f->scale + image * f->image + b * p->block, *shift = f->shift ? f->shift + b * p->block : NULL;
+    if (p->block == PACKED_BLOCK && p->in.channel == 1 && there == PACKED_BLOCK) {
+        packed_vec s[PACKED_NV], t[PACKED_NV];
+        for (int v = 0; v < PACKED_NV; v++) {
+            s[v] = packed_load(scale + v * PACKED_LANES);
+            t[v] = shift ? packed_load(shift + v * PACKED_LANES) : (packed_vec){0};
+        }
+        for (int64_t i = 0; i < n; i++, from += pixel, to += PACKED_BLOCK)
+            for (int v = 0; v < PACKED_NV; v++) {
+                packed_vec x = packed_load(from + v * PACKED_LANES) * s[v] + t[v];
+                packed_store(to + v * PACKED_LANES, packed_clamp(x, f->low, f->high));
+            }
+        return;
+    }
+    packed_copy_pixels(p->block, there, n, from, pixel, p->in.channel, to);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < there; j++) {
+            float x = to[i * p->block + j] * scale[j] + (shift ? shift[j] : 0);
+            to[i * p->block + j] = x < f->low ? f->low : x > f->high ? f->high : x;
+        }
+}
+
+/* Return weights that are multiplied by the scales of an image, which costs less than to multiply the image if it has more pixels
+ * than there are filters. */
+static const float *packed_scaled_weights(const packed_plan *p, int64_t image, int worker) {
     const sc_conv *c = p->c;
+    const float *from = p->packed + packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK;
+    const float *scale = c->prologue->scale + image * c->prologue->image;
+    float *scaled = p->scaled + worker * p->scaled_floats, *to = scaled;
+    if (p->scaled_for[worker] == image + 1) return scaled;
+    p->scaled_for[worker] = image + 1;
+    for (int64_t b = 0; b < p->filter_blocks; b++) {
+        int64_t width = packed_width_of_block(c->filters, b);
+        for (int64_t k = 0; k < c->channels; k++, from += width, to += width) {
+            float s = scale[k];
+            if (width == PACKED_BLOCK)
+                for (int v = 0; v < PACKED_NV; v++) packed_store(to + v * PACKED_LANES, packed_load(from + v * PACKED_LANES) * s);
+            else
+                for (int64_t i = 0; i < width; i++) to[i] = from[i] * s;
+        }
+    }
+    return scaled;
+}
+
+/* Copy the input of the results at `row` and `column` on, so many rows and columns, to the scratch. */
+static void packed_fill_scratch(const packed_plan *p, int64_t at, int64_t row, int64_t column, int64_t rows, int64_t columns,
+                                float *to) {
+    const sc_conv *c = p->c;
+    const float *image = p->in.data + at * p->in.image;
     int64_t first_row = row * c->stride[0] - c->padding[0];
     int64_t span = (rows - 1) * c->stride[0] + (c->kernel[0] - 1) * c->dilation[0] + 1;
     int64_t width = columns + p->width - p->columns;
@@ -144,8 +195,10 @@ static void packed_fill_scratch(const packed_plan *p, const float *image, int64_
                 memset(line, 0, (size_t)(from * p->block) * 4);
                 if (end > from) {
                     int64_t first = y * p->in.row + (from * c->stride[1] + offset) * p->in.column;
-                    packed_copy_pixels(p->block, there, end - from, image + b * p->block * p->in.channel + first,
-                                       c->stride[1] * p->in.column, p->in.channel, line + from * p->block);
+                    const float *pixels = image + b * p->block * p->in.channel + first;
+                    int64_t n = end - from, pixel = c->stride[1] * p->in.column;
+                    if (c->prologue) packed_copy_mapped(p, at, b, there, n, pixels, pixel, line + from * p->block);
+                    else packed_copy_pixels(p->block, there, n, pixels, pixel, p->in.channel, line + from * p->block);
                 }
                 memset(line + end * p->block, 0, (size_t)((width - end) * p->block) * 4);
             }
@@ -161,9 +214,8 @@ SC_INLINE void packed_ask_for_pixels(const packed_plan *p, const float *line, in
 
 /* Compute the blocks of filters begin..end-1 of a chunk, whose first pixel is at `from`: in the scratch, or in the image. */
 static void packed_compute_chunk(const packed_plan *p, int64_t image, int64_t row, int64_t column, int64_t rows, int64_t columns,
-                                 int64_t begin, int64_t end, const float *from) {
+                                 int64_t begin, int64_t end, const float *from, const float *weights) {
     const sc_conv *c = p->c;
-    int64_t padded = packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK;
     int64_t block = p->in_place ? PACKED_IN_PLACE : p->block, pixel = p->in_place ? p->in.column : p->block;
     int64_t whole = end - (packed_width_of_block(c->filters, end - 1) != PACKED_BLOCK);
     const packed_kind *kind;
@@ -171,7 +223,7 @@ static void packed_compute_chunk(const packed_plan *p, int64_t image, int64_t ro
         kind = sc_conv_choose_tile(block, whole - b, columns);
         int64_t f = packed_first_of_block(c->filters, b), px = kind->pixels, width = packed_width_of_block(c->filters, b);
         int64_t last = packed_first_of_block(c->filters, b + kind->blocks - 1), n = c->filters < width ? c->filters : width;
-        const float *bias = p->packed + b * PACKED_BLOCK, *w = p->packed + padded + b * p->walk.panel;
+        const float *bias = p->packed + b * PACKED_BLOCK, *w = weights + b * p->walk.panel;
         const float *next = w + kind->blocks * p->walk.panel;
         int64_t asked = 0, most = b + kind->blocks < end ? kind->blocks * p->walk.panel : 0; /* floats of the next panels */
         packed_target t = {NULL, NULL, p->out.column, p->out.channel, p->add.column, p->add.channel, last - f, n};
@@ -209,6 +261,7 @@ static void packed_compute_part(void *arg, int64_t begin, int64_t end, int worke
     const packed_plan *p = arg;
     const sc_conv *c = p->c;
     float *scratch = p->scratch + worker * p->scratch_floats;
+    const float *weights = p->packed + packed_divide_up(c->filters, PACKED_BLOCK) * PACKED_BLOCK;
     for (int64_t i = begin; i < end; i++) {
         int64_t part = i % p->filter_parts, at = i / p->filter_parts;
         int64_t column = at % p->column_chunks * p->columns, row = at / p->column_chunks % p->row_chunks * p->rows;
@@ -216,10 +269,11 @@ static void packed_compute_part(void *arg, int64_t begin, int64_t end, int worke
         int64_t rows = c->out[0] - row < p->rows ? c->out[0] - row : p->rows;
         int64_t columns = c->out[1] - column < p->columns ? c->out[1] - column : p->columns;
         const float *in = p->in.data + image * p->in.image;
-        if (!p->in_place) packed_fill_scratch(p, in, row, column, rows, columns, scratch);
+        if (!p->in_place) packed_fill_scratch(p, image, row, column, rows, columns, scratch);
+        else if (c->prologue) weights = packed_scaled_weights(p, image, worker);
         int64_t first = packed_first_block(p, part), stop = packed_first_block(p, part + 1);
         const float *from = p->in_place ? in + column * p->in.column : scratch;
-        packed_compute_chunk(p, image, row, column, rows, columns, first, stop, from);
+        packed_compute_chunk(p, image, row, column, rows, columns, first, stop, from, weights);
         if (c->activation && p->out.channel == 1) packed_activate_chunk(p, image, row, column, rows, columns, first, stop);
     }
 }
@@ -264,7 +318,8 @@ static void packed_cut(packed_plan *p, int64_t workers) {
     p->row_chunks = packed_divide_up(c->out[0], p->rows), p->column_chunks = packed_divide_up(c->out[1], p->columns);
     p->filter_blocks = packed_divide_up(c->filters, PACKED_BLOCK);
     int64_t chunks = c->images * p->row_chunks * p->column_chunks;
-    p->filter_parts = chunks >= 4 * workers ? 1 : packed_divide_up(4 * workers, chunks);
+    int64_t pieces = (c->prologue ? 1 : 4) * workers; /* each part of the filters applies the prologue anew */
+    p->filter_parts = chunks >= pieces ? 1 : packed_divide_up(pieces, chunks);
     if (workers == 1) p->filter_parts = 1;
     if (p->filter_parts > p->filter_blocks) p->filter_parts = p->filter_blocks;
 }
@@ -288,16 +343,21 @@ SC_KERNEL int sc_conv_packed_run(sc_ctx *cx, const sc_conv *conv, sc_conv_images
     int64_t area = c.kernel[0] * c.kernel[1], block = packed_block_of(c.channels), blocks = packed_divide_up(c.channels, block);
     packed_plan p = {.c = &c, .in = in, .out = out, .add = add, .packed = packed, .block = block, .channel_blocks = blocks};
     packed_cut(&p, sc_workers(cx));
+    bool scales = c.prologue && c.prologue->may_scale_weights && c.filters * sc_workers(cx) <= c.out[1] * p.filter_parts;
     p.in_place = flat && in.channel == 1 && block == PACKED_BLOCK && c.channels % PACKED_UNROLL == 0 &&
-                 in.column * 4 % PACKED_SAME_SET != 0;
+                 in.column * 4 % PACKED_SAME_SET != 0 && (!c.prologue || scales);
     if (p.in_place) p.plane = PACKED_BLOCK, p.scratch_floats = 0;
     int64_t chunks = c.images * p.row_chunks * p.column_chunks * p.filter_parts;
     int64_t workers = sc_workers(cx) < chunks ? sc_workers(cx) : chunks;
-    int64_t bytes = workers * p.scratch_floats * 4 + blocks * area * 8;
+    if (p.in_place && c.prologue) p.scaled_floats = sc_conv_packed_floats(&c, false);
+    int64_t bytes = workers * ((p.scratch_floats + p.scaled_floats) * 4 + 8) + blocks * area * 8;
     sc_tensor *memory = sc_empty(cx, SC_U8, 1, &bytes);
     if (!memory) return -1;
     p.scratch = memory->data;
-    p.offsets = (int64_t *)(void *)(p.scratch + workers * p.scratch_floats);
+    p.scaled = p.scratch + workers * p.scratch_floats;
+    p.scaled_for = (int64_t *)(void *)(p.scaled + workers * p.scaled_floats);
+    memset(p.scaled_for, 0, (size_t)workers * 8);
+    p.offsets = p.scaled_for + workers;
     packed_find_offsets(&p);
     int64_t rest = packed_channels_of_block(c.channels, c.channels / block), panel = packed_panel_rows(&c) * PACKED_BLOCK;
     p.walk = (packed_walk){.offset = p.offsets, .terms = blocks * area, .whole = c.channels / block * area, .rest = rest,

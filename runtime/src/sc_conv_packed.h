@@ -3,6 +3,16 @@
 #define SC_CONV_PACKED_H
 #include "sc_internal.h"
 
+/* What a 1 x 1 convolution without groups does to its image first: clamp(pixel * scale + shift, low, high), with a scale for each
+ * channel, `image` floats apart for each image, and a shift for each channel, which may be NULL. may_scale_weights: the
+ * scales may be multiplied into the weights instead, since no product overflows or loses bits. */
+typedef struct sc_conv_prologue {
+    const float *scale, *shift;
+    int64_t image;
+    float low, high;
+    bool may_scale_weights;
+} sc_conv_prologue;
+
 /* Sizes of a convolution without groups, or of a depthwise one, of which `filters` is the number of groups and `channels` is 1;
  * pairs are (h, w). Results are put between low and high, then into the activation, if there is one and the channels of the
  * result are side by side. */
@@ -10,6 +20,7 @@ typedef struct sc_conv {
     int64_t images, channels, filters, in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
     float low, high;
     sc_activation *activation;
+    const sc_conv_prologue *prologue; /* NULL: none */
 } sc_conv;
 /* Apply an activation to so many channels of pixels that are `column` apart. */
 static inline void packed_activate(sc_activation *activation, float *to, int64_t column, int64_t pixels, int64_t channels) {

@@ -47,6 +47,7 @@ FULL = (
     PipelinePass("fuse_epilogues", "it matches single pointwise ops behind packed convolutions"),
     PipelinePass("fuse_activations", "what fuse_epilogues takes costs less; fewer images are left to channels_last"),
     PipelinePass("channels_last", "no later pass makes or moves a convolution; fuse needs all pointwise ops that it adds"),
+    PipelinePass("fuse_prologues", "channels_last says where strides are free; fuse would join the ops"),
     PipelinePass("join_in_place", "channels_last says which images may be views"),
     PipelinePass("drop_contiguous", "fuse needs tensors whose strides no result depends on"),
     PipelinePass("fuse", "after every pass that matches a single pointwise op"),
