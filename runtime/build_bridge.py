@@ -6,8 +6,9 @@ from cffi import FFI
 
 _HERE = os.path.dirname(os.path.relpath(__file__))
 _SOURCES = (
-    "bridge execute frame guards host interrupt match openmp plan profile record result spec stable_abi store tensor".split()
-)
+    "bridge execute frame guards host interrupt match openmp plan profile record record_backward result spec stable_abi store "
+    "tensor"
+).split()
 
 ffibuilder = FFI()
 _DECLARATIONS = """
@@ -28,7 +29,7 @@ ffibuilder.set_source(
     + [os.path.join(_HERE, "src", f"sc_{name}.c") for name in ("core", "dict", "signal", "stack", "team")],
     include_dirs=[os.path.join(_HERE, "include")],
     depends=[
-        *(os.path.join(_HERE, "src", "bridge", name) for name in ("bridge.h", "spec_kinds.h", "stable_abi.h")),
+        *(os.path.join(_HERE, "src", "bridge", name) for name in ("bridge.h", "record.h", "spec_kinds.h", "stable_abi.h")),
         *(os.path.join(_HERE, "include", f"sc{name}.h") for name in ("", "_fp", "_ops", "_profile", "_signal", "_team")),
     ],
     extra_compile_args=["-std=gnu11", "-O2", "-fvisibility=hidden", "-pthread"],

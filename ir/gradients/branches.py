@@ -90,5 +90,7 @@ def _changes_later(value: Value, op: Op, adjoints: Adjoints) -> bool:
 
 def _takes_gradients(user: Op, active: Collection[Value]) -> bool:
     """Return whether gradients may flow from an op to its operands."""
+    if user.name == "return":  # the results whose gradients are taken are ends
+        return False
     passes_on = user.regions or user.defn.writes or user.has("TERMINATOR") or user.name == "user_gradient"
     return bool(passes_on) or any(r in active for r in user.results)

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
+from scriptc.ir.analysis import may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.gradients import (
@@ -35,6 +36,7 @@ from scriptc.ir.gradients.activity import Flow, root_of, viewed
 from scriptc.ir.gradients.adjoints import Adjoints, around, gradient_type
 from scriptc.ir.gradients.branches import find_exclusive
 from scriptc.ir.gradients.fetched import Fetched, is_nested
+from scriptc.ir.gradients.given import GivenFlags
 from scriptc.ir.gradients.joined_types import join_types
 from scriptc.ir.gradients.keeping import KeptInPlace, KeptOfFunction, KeptOfLoop, KeptOnStack
 from scriptc.ir.gradients.levels import Level
@@ -61,6 +63,8 @@ class Differentiated:
     one that the forward function returns after all those.
     arrives: for each input whether the backward function returns its gradient, which it does where a gradient reaches the
     input and the input is no nested container.
+    flags: the numbers of the outputs for which the backward function takes, last, whether their gradients are given.
+    reaches: for each output the numbers of the inputs that its gradient may reach.
     """
 
     forward: Func
@@ -70,6 +74,8 @@ class Differentiated:
     fetched: int
     kept: tuple[int | None, ...]
     arrives: tuple[bool, ...]
+    flags: tuple[int, ...]
+    reaches: tuple[frozenset[int], ...]
 
 
 def differentiate(
@@ -78,8 +84,9 @@ def differentiate(
 ) -> Differentiated:  # fmt: skip
     """Split an entry of a module into a forward and a backward function, in place.
 
-    The backward function takes the kept values, then a gradient for each output. It returns the gradients of the arguments, by
-    index, then of the params, by name, then a list of gradients for each list of `fetched`. cuts_loops: see chunks.py.
+    The backward function takes the kept values, then a gradient for each output, then flags (given.py). It returns the
+    gradients of the arguments, by index, then of the params, by name, then a list of gradients for each list of `fetched`.
+    cuts_loops: see chunks.py.
 
     Raises CompileError where the gradient of an op is needed and not supported.
     """
@@ -97,12 +104,15 @@ def differentiate(
     flow = Flow([func.body]).between(given, last.operands)
     fetched.drop_inactive(flow)
     cut = chunks.cut_loops(func.body.ops[:], flow, labels) if cuts_loops else {}
-    results = last.operands[len(takes) :]
+    reaches = _reached_inputs(func, inputs, last.operands[len(takes) :])
+    flags = GivenFlags(last, last.operands[len(takes) :])
+    results = flags.results
     adjoints = Adjoints(func, given, results, cut)
     refuse_aliases(func.body, adjoints.active)
     reversal, block = Reversal(adjoints, derivatives, module.funcs, labels), Block()
     kept = KeptOfFunction(block)
     level = Level(func.body, Builder(block), None, kept, adjoints.written)
+    flag_args = flags.add_arguments(level)
     gradients = [Value(v.type, block, f"grad_{v.name}") for v in results]
     for value, gradient in zip(results, gradients, strict=True):
         if isinstance(value.type, ListType):
@@ -110,11 +120,12 @@ def differentiate(
         else:
             adjoints.accumulate(level, value, gradient)
     reversal.fetched = {v: level.builder.op("list.new", [], last.loc, types=[v.type]).result for v in fetched.lists.values()}
-    Blocks(reversal, level).reverse(level)
+    Blocks(reversal, level, flags).reverse(level)
+    flags.remove()
     found = [None if v is None else _gradient_of_input(adjoints, level, v) for v in inputs]
     values = [*(v for v in found if v is not None), *reversal.fetched.values()]
     level.builder.op("return", values, last.loc)
-    block.args += gradients
+    block.args += gradients + flag_args
     join_types(block)
     backward = Func(f"{func.name}.backward", block, [v.type for v in values], func.loc)
     known = tuple(_argument(func, v) for v in kept.values)
@@ -126,7 +137,18 @@ def differentiate(
     module.funcs[backward.name] = backward
     module.entries.append(backward.name)
     arrives = tuple(v is not None for v in found)
-    return Differentiated(func, backward, takes, len(results), len(reversal.fetched), known, arrives)
+    return Differentiated(
+        func, backward, takes, len(results), len(reversal.fetched), known, arrives, tuple(flags.numbers), reaches
+    )
+
+
+def _reached_inputs(
+    func: Func, inputs: Sequence[Value | None], results: Sequence[Value]
+) -> tuple[frozenset[int], ...]:
+    """Return for each result the numbers of the inputs that its gradient may reach."""
+    flow = Flow([func.body])
+    sources = [flow.sources([result]) for result in results]
+    return tuple(frozenset(i for i, v in enumerate(inputs) if v in found) for found in sources)
 
 
 def _argument(func: Func, value: Value) -> int | None:
@@ -165,14 +187,15 @@ def hoist_params(func: Func, params: Sequence[str]) -> dict[str, Value]:
 class Blocks:
     """Builds backward code of blocks, branches and loops.
 
-    top: the level of the function's own block. moved: by region of a branch, the ops from around that have their backward code
-    there.
+    top: the level of the function's own block. flags: of the results whose gradients may be missing. moved: by region of a
+    branch, the ops from around that have their backward code there.
     """
 
-    def __init__(self, reversal: Reversal, top: Level):
+    def __init__(self, reversal: Reversal, top: Level, flags: GivenFlags | None = None):
         self.reversal = reversal
         self.adjoints = reversal.adjoints
         self.top = top
+        self.flags = flags
         self.moved: dict[Block, list[Op]] = {}
 
     def reverse(self, level: Level) -> None:
@@ -252,13 +275,20 @@ class Blocks:
         changed = [v for v, gradient in before.items() if any(c.gradients.get(v) is not gradient for c in children)]
         types: list[Type] = []
         for child in children:
-            values = [child.gradients.get(v) or adjoints.nothing(child, v) for v in changed]
+            values = [child.gradients.get(v) or self.missing(child, op, v) for v in changed]
             child.builder.op("yield", values, loc)
             types = [join(a, v.type) for a, v in zip(types or [v.type for v in values], values, strict=True)]
         regions = [child.builder.block for child in children]
         if changed or any(len(region.ops) > 1 for region in regions):
             new = level.builder.op("if", [condition], loc, regions=regions, types=types)
             level.gradients.update(zip(changed, new.results, strict=True))
+
+    def missing(self, level: Level, op: Op, value: Value) -> Value:
+        """Return the gradient of a value on a path of `op` on which no gradient reaches the value."""
+        is_flag = self.flags is not None and self.flags.makes(op)
+        if is_flag and isinstance(value.type, TensorType) and not may_be_undefined(value, ()):
+            return lists.zeros(level.builder, value.type, level.sizes(value), op.loc)  # of a weight, it may be all that is left
+        return self.adjoints.nothing(level, value)
 
     def reverse_branch(
         self, level: Level, region: Block, outputs: list[tuple[int, Value]], before: dict[Value, Value | None]

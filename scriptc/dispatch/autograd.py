@@ -17,12 +17,14 @@ from scriptc.dispatch.gradient_calls import (
     is_list_of_tensors,
     leaves_of_result,
 )
+from scriptc.dispatch.gradient_groups import SharedBackward, attach
 from scriptc.dispatch.recorded_calls import plan_of_calls
 from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.driver.target import Target
 from scriptc.frontend.environment.specs import Contract, PlaceSpec, WriteBack, placed, values_of
 from scriptc.frontend.values.user_classes import container_base, is_plain
 from scriptc.runtime.bridge import add_plan
+from scriptc.runtime.tensors import refuse_backward
 
 
 class _Differentiable(torch.autograd.Function):
@@ -30,21 +32,24 @@ class _Differentiable(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, saved: Saved, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        ctx.set_materialize_grads(False)
         ctx.saved = saved
         ctx.save_for_backward(*saved.tensors)
         outputs, saved.tensors, saved.outputs = tuple(saved.outputs), [], []  # autograd holds them without cycles
         return outputs
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
-        if torch.is_grad_enabled():
-            raise NotImplementedError(
-                "gradients of gradients of compiled functions are not supported; call backward() or torch.autograd.grad() "
-                "without create_graph=True"
-            )
-        if any(t.data_ptr() != data.data_ptr() and not torch.equal(t, data) for t, data in ctx.saved.data):
-            raise NotImplementedError("the .data of a weight were assigned to again before backward, which is not supported")
-        return None, *ctx.saved.call.run_backward(ctx.saved, ctx.saved_tensors, grads)
+    def backward(ctx: Any, *grads: torch.Tensor | None) -> Any:
+        return None, *_run_backward(ctx.saved, ctx.saved_tensors, grads)
+
+
+def _run_backward(saved: Saved, tensors: Sequence[torch.Tensor], grads: Sequence[torch.Tensor | None]) -> list[Any]:
+    """Return the gradients of the tensors that a call has saved inputs for. tensors: what autograd has saved."""
+    if torch.is_grad_enabled():
+        refuse_backward(freed=False)
+    if any(t.data_ptr() != data.data_ptr() and not torch.equal(t, data) for t, data in saved.data):
+        raise NotImplementedError("the .data of a weight were assigned to again before backward, which is not supported")
+    return saved.call.run_backward(saved, tensors, grads)
 
 
 class _Compiled(torch.autograd.Function):
@@ -244,9 +249,26 @@ def _run_differentiable(
     sources = call.save_inputs(saved, inputs, tensors)
     saved.data = [(tensor, tensor.data) for tensor in data]
     old = list(saved.outputs)
-    rebuild = _Rebuild(old, _Differentiable.apply(saved, *sources))
+    new = _attach(call, saved, sources, differentiable) if saved.outputs else ()
+    rebuild = _Rebuild(old, new)
     changes.rebuild(rebuild)
     return rebuild(value)
+
+
+def _attach(
+    call: GradientCall, saved: Saved, sources: Sequence[torch.Tensor], differentiable: Sequence[bool]
+) -> tuple[torch.Tensor, ...]:
+    """Let autograd see the outputs of a call. Return what it has made of them."""
+    is_transformed = torch._C._are_functorch_transforms_active()  # refused by `Function.apply`
+    layout = None if saved.fetched or is_transformed else call.layout(differentiable)
+    if layout is None:
+        return _Differentiable.apply(saved, *sources)
+    ports, groups = call.nodes(saved, layout)
+    outputs = {id(t) for t in saved.outputs}
+    kept = [t.detach() if id(t) in outputs else t for t in saved.tensors]  # else the graph and what it keeps form a cycle
+    found, saved.tensors, saved.outputs = saved.outputs, [], []
+    run = lambda ctx, grads, is_last: _run_backward(saved, ctx.saved_tensors, grads)  # noqa: E731
+    return attach(layout, SharedBackward(run, ports, groups, saved=kept), sources, found)
 
 
 def _mark_without_gradients(changes: _Changes, given: set[int], sources: list[torch.Tensor]) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any, NamedTuple
 
 import torch
 
+from scriptc.dispatch.gradient_groups import Layout, layout_of, numbers_of
 from scriptc.driver.gradient_pipeline import GradientCode, compile_gradients
 from scriptc.driver.variant import Variant
 from scriptc.frontend.environment.results import Chooser, is_value_of
@@ -106,6 +108,7 @@ class Saved:
     counts: for each input the number of its tensors that have gradients, None for one that is a tensor.
     fetched: for each list of tensors that forward took out of containers, the numbers of these tensors behind those of the
     inputs, None for one that does not require grad.
+    shapes: of the outputs.
     """
 
     call: GradientCall
@@ -117,6 +120,7 @@ class Saved:
     weights: list[Any] = field(default_factory=list)
     data: list[tuple[torch.Tensor, torch.Tensor]] = field(default_factory=list)
     counts: list[int | None] = field(default_factory=list)
+    shapes: list[tuple[int, ...]] = field(default_factory=list)
 
 
 class GradientCall:
@@ -130,7 +134,8 @@ class GradientCall:
         self.forward = bridge.Callable(_does_not_fit)
         self.forward.add_variant(self.forward_spec())
         weights = [late.spec for late in contract.tensors[len(contract.tensors) - code.params :]]
-        groups = {"kept": code.kept, "gradient": code.cotangents, "weight": weights}
+        flags = [ScalarSpec("bool")] * len(code.flags)
+        groups = {"kept": code.kept, "gradient": code.cotangents, "given": flags, "weight": weights}
         given = [bridge.Param(f"{group}{i}", s) for group, specs in groups.items() for i, s in enumerate(specs)]
         self.backward_spec = VariantSpec(
             code.library, code.backward, tuple(given), TupleSpec(code.gradients), exceptions=spec.exceptions, random=code.random
@@ -141,6 +146,27 @@ class GradientCall:
         self._inputs = [(i, number) for i, number in enumerate(code.kept_inputs) if number is not None]
         self._tensors = [i for i, s in enumerate(code.kept) if isinstance(s, TensorSpec)]
         self._containers = [i for i, s in enumerate(code.kept) if not isinstance(s, TensorSpec) and _may_hold_tensors(s)]
+
+    def layout(self, differentiable: Sequence[bool]) -> Layout | None:
+        """Return the nodes of a call in autograd's graph, None for a single one. differentiable: see `run_forward`."""
+        return layout_of(self.code.reaches, self.requires(differentiable), self.code.arrives)
+
+    def requires(self, differentiable: Sequence[bool]) -> list[bool]:
+        """Return for each output of the forward entry whether it requires grad. differentiable: see `run_forward`."""
+        flags = [requires for requires, takes in zip(differentiable, self.code.takes, strict=True) if takes]
+        return flags + [True] * (len(self.code.outputs) - len(flags))
+
+    def nodes(self, saved: Saved, layout: Layout) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the outputs of each port of a call, and the tensors of each group."""
+        outputs: list[int | None] = [None] * len(saved.outputs)
+        for slot, port in zip(saved.slots, layout.ports, strict=True):
+            for number in slot if isinstance(slot, list) else (slot,):
+                if isinstance(number, int):
+                    outputs[number] = port
+        sources: list[int | None] = []
+        for count, group in zip(saved.counts, layout.groups, strict=True):
+            sources += [group] * (1 if count is None else count)
+        return numbers_of(outputs, len(layout.reached)), numbers_of(sources, 1 + max(g for g in layout.groups if g is not None))
 
     def forward_spec(self, *, returns_kept: bool = False) -> VariantSpec:
         """Return the spec of the forward entry.
@@ -181,8 +207,7 @@ class GradientCall:
             outputs.append(leaf)
             return len(outputs) - 1
 
-        flags = [requires for requires, takes in zip(differentiable, self.code.takes, strict=True) if takes]
-        flags += [True] * (len(found) - len(flags))
+        flags = self.requires(differentiable)
         slots = [
             slot(spec, each, requires=requires)
             for spec, each, requires in zip(self.code.outputs, found, flags, strict=True)
@@ -190,7 +215,7 @@ class GradientCall:
         kept: list[Any] = [None] * len(self.code.kept)
         for i, each in zip(self._returned, made, strict=True):
             kept[i] = each
-        return value, Saved(self, outputs, slots, kept, [], fetched)
+        return value, Saved(self, outputs, slots, kept, [], fetched, shapes=[t.shape for t in outputs])
 
     def save_inputs(
         self, saved: Saved, inputs: Sequence[Any], tensors: Sequence[tuple[torch.Tensor, ...]]
@@ -229,13 +254,17 @@ class GradientCall:
             saved.fetched = [[numbers.get(id(t)) for t in found] for found in saved.fetched]
         return sources
 
-    def run_backward(self, saved: Saved, tensors: Sequence[torch.Tensor], grads: Sequence[torch.Tensor]) -> list[Any]:
+    def run_backward(
+        self, saved: Saved, tensors: Sequence[torch.Tensor], grads: Sequence[torch.Tensor | None]
+    ) -> list[torch.Tensor | None]:
         """Return the gradient of each tensor that `save_inputs` returned, None where no gradient reaches it.
 
-        tensors: those of `saved`, as autograd returns them.
+        tensors: those of `saved`, as autograd returns them. grads: of the outputs, None for those that are not given.
         """
+        given = [_is_given(slot, grads) for slot in saved.slots]
+        reached = frozenset[int]().union(*compress(self.code.reaches, given))
         cotangents = [
-            grads[slot] if type(slot) is int else _cotangent(spec, slot, grads)
+            _cotangent(spec, slot, grads, saved.shapes)
             for slot, spec in zip(saved.slots, self.code.cotangents, strict=True)
         ]
         kept, weights = saved.kept[:], saved.weights[:]
@@ -245,11 +274,13 @@ class GradientCall:
             kept[i] = _with_tensors(kept[i], tensors)
         for i, t in zip(self.code.reads, tensors[len(tensors) - len(self.code.reads) :], strict=True):
             weights[i] = t
-        made = self.backward.run_nograd(*kept, *cotangents, *weights)
+        made = self.backward.run_nograd(*kept, *cotangents, *(given[i] for i in self.code.flags), *weights)
         own = iter(made)
         found: list[Any] = []
-        for arrives, n in zip(self.code.arrives, saved.counts, strict=True):
+        for i, (arrives, n) in enumerate(zip(self.code.arrives, saved.counts, strict=True)):
             gradient = next(own) if arrives else None
+            if i not in reached:
+                gradient = None
             if n is None:
                 found.append(gradient)
             else:
@@ -281,11 +312,23 @@ def _totals(fetched: Sequence[list[int | None]], gradients: Sequence[list[torch.
     return [totals[number] for number in sorted(totals)]
 
 
-def _cotangent(spec: Spec, slot: Slot, grads: Sequence[torch.Tensor]) -> Any:
-    if isinstance(spec, ListSpec):
-        assert isinstance(slot, list)
-        return [_cotangent(_item(spec), each, grads) for each in slot]
-    return grads[slot] if isinstance(slot, int) else torch.zeros((), dtype=_dtype(spec)).expand(slot)
+def _is_given(slot: Slot, grads: Sequence[torch.Tensor | None]) -> bool:
+    """Return whether the gradient of an output is given, or of an item of it."""
+    if isinstance(slot, list):
+        return any(_is_given(each, grads) for each in slot)
+    return isinstance(slot, int) and grads[slot] is not None
+
+
+def _cotangent(
+    spec: Spec, slot: Slot, grads: Sequence[torch.Tensor | None], shapes: Sequence[tuple[int, ...]]
+) -> Any:
+    if isinstance(slot, list):
+        assert isinstance(spec, ListSpec)
+        return [_cotangent(_item(spec), each, grads, shapes) for each in slot]
+    given = grads[slot] if isinstance(slot, int) else None
+    if given is not None:
+        return given
+    return torch.zeros((), dtype=_dtype(spec)).expand(shapes[slot] if isinstance(slot, int) else slot)
 
 
 def _item(spec: ListSpec) -> Spec:

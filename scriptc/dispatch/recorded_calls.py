@@ -6,12 +6,14 @@ tensors, lists of tensors and numbers; `dispatch/autograd.py` runs all others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 from scriptc.dispatch.gradient_calls import GradientCall, assigned_data
+from scriptc.dispatch.gradient_groups import Layout, SharedBackward, attach, layout_of, numbers_of
 from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.frontend.environment.specs import (
     Contract,
@@ -30,11 +32,12 @@ class _Recorded(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, record: Any, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        ctx.set_materialize_grads(False)
         ctx.record = record
         return record.outputs()
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+    def backward(ctx: Any, *grads: torch.Tensor | None) -> Any:
         return ctx.record.backward(*grads)
 
 
@@ -42,8 +45,20 @@ class _Recorded(torch.autograd.Function):
 _apply = super(torch.autograd.Function, _Recorded).apply
 
 
+def _apply_in_groups(layout: Layout, record: Any, *sources: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Let autograd see the outputs of a call whose results depend on different inputs."""
+    outputs, inputs = record.places()
+    ports = numbers_of([layout.ports[i] for i in outputs], len(layout.reached))
+    groups = numbers_of([layout.groups[i] for i in inputs], 1 + max(g for g in layout.groups if g is not None))
+
+    def run(ctx: Any, grads: Sequence[torch.Tensor | None], is_last: bool) -> Sequence[torch.Tensor | None]:
+        return (record.backward if is_last else record.backward_kept)(*grads)[1:]
+
+    return attach(layout, SharedBackward(run, ports, groups, free=record.free), sources, record.outputs())
+
+
 def plan_of_calls(
-    call: GradientCall, contract: Contract, gradients: Dependencies, differentiable: Iterable[bool], required: frozenset[int],
+    call: GradientCall, contract: Contract, gradients: Dependencies, differentiable: Sequence[bool], required: frozenset[int],
     count: int, rebuild: Any,
 ) -> PlanSpec | None:  # fmt: skip
     """Return the plan of the calls in which these inputs, out of `count`, require grad; None if Python runs them."""
@@ -56,18 +71,21 @@ def plan_of_calls(
     inputs = [arguments[i] for i in (*call.inputs, *(i for i in code.kept_inputs if i is not None))]
     if code.fetched or not all(map(_holds_tensors, (*inputs, *code.outputs))) or not all(map(_is_plain, code.kept)):
         return None
-    flags = [requires for requires, takes in zip(differentiable, code.takes, strict=True) if takes]
+    requires = call.requires(differentiable)
+    layout = layout_of(code.reaches, requires, code.arrives)
     return PlanSpec(
         required=[i in required for i in range(count)],
         forward=call.forward_spec(returns_kept=True),
         backward=call.backward_spec,
-        requires=flags + [True] * (len(code.outputs) - len(flags)),
+        requires=requires,
         kept_inputs=code.kept_inputs,
         reads=[i in code.reads for i in range(code.params)],
         inputs=call.inputs,
         lists=[isinstance(arguments[i], ListSpec) for i in call.inputs],
         arrives=code.arrives,
-        apply=_apply,
+        flags=code.flags,
+        reaches=[i in found for found in code.reaches for i in range(len(call.inputs))],
+        apply=_apply if layout is None else partial(_apply_in_groups, layout),
         rebuild=rebuild,
         home=call.backward,
     )

@@ -41,6 +41,8 @@ class GradientCode:
     that are inputs.
     kept_inputs: for each of `kept` the number of the input that it is, or None.
     cotangents: the specs of the gradients of the outputs, which the backward entry takes after the kept values.
+    flags: the numbers of the outputs for which it takes, after those, whether their gradients are given.
+    reaches: for each output the numbers of the inputs, out of those that have gradients, that its gradient may reach.
     gradients: the specs of the values that the backward entry returns: gradients of inputs, then a list for each of `fetched`,
     with the gradients of its tensors from the last to the first.
     arrives: for each input whether its gradient is among these; no other gradient reaches the others.
@@ -57,6 +59,8 @@ class GradientCode:
     kept: tuple[Spec, ...]
     kept_inputs: tuple[int | None, ...]
     cotangents: tuple[Spec, ...]
+    flags: tuple[int, ...]
+    reaches: tuple[frozenset[int], ...]
     gradients: tuple[Spec, ...]
     arrives: tuple[bool, ...]
     reads: tuple[int, ...]
@@ -108,11 +112,12 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     fetched = tuple(map(spec_of_type, made.forward.results[own - made.fetched : own]))
     first = own - made.fetched - made.outputs
     outputs = tuple(map(spec_of_type, made.forward.results[first : first + made.outputs]))
-    cotangents = tuple(spec_of_type(a.type) for a in made.backward.body.args[len(made.kept) :])
+    cotangents = tuple(spec_of_type(a.type) for a in made.backward.body.args[len(made.kept) :][: made.outputs])
     gradients = tuple(map(spec_of_type, made.backward.results))
     random = any("random" in op.defn.writes for op in made.backward.body.walk())
     read = {op.attrs["name"] for op in made.backward.body.walk() if op.name == "param"}
     reads = tuple(i for i, name in enumerate(names) if name in read)
     return module, GradientCode(
-        Path(), len(names), made.takes, outputs, fetched, kept, made.kept, cotangents, gradients, made.arrives, reads, random
+        Path(), len(names), made.takes, outputs, fetched, kept, made.kept, cotangents, made.flags, made.reaches, gradients,
+        made.arrives, reads, random,
     )

@@ -193,7 +193,7 @@ class Implementation:
             sources = call.save_inputs(saved, inputs, tensors)
             returned = [*tensors_in([value for _, value in leaves_of_result(lifted.contract.result, result)])]
             of = _summed(zip(returned, grads, strict=True))
-            arriving = [of[id(t)] if id(t) in of else torch.zeros_like(t) for t in saved.outputs]
+            arriving = [of.get(id(t)) for t in saved.outputs]
             made = call.run_backward(saved, saved.tensors, arriving)
             passed = {id(t): (t, of[id(t)]) for t in returned if id(t) in given and id(t) in of}
         return _summed([*zip(sources, made, strict=True), *passed.values()])

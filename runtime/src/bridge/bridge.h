@@ -128,13 +128,15 @@ typedef struct plan {
     PyObject *required;                     /* bytes: for each argument of the entry, whether it requires grad */
     PyObject *requires, *reads, *arrives;   /* bytes: of outputs, whether they require grad; of weights, whether backward
                                              * reads them; of inputs, whether a gradient arrives */
+    PyObject *reaches;                      /* bytes: for each output and each input, whether the gradient may reach the input */
     PyObject *apply, *rebuild;
     variant *forward, *backward;
     const node *outputs, *kept;             /* parts of forward's result behind that of the call */
     int first_output, first_kept;           /* among forward's results */
-    int n_kept, n_inputs, n_weights;
+    int n_kept, n_inputs, n_weights, n_flags;
     int *kept_inputs;                       /* of kept values: the argument that a value is, or -1 */
     int *inputs;                            /* the arguments that have gradients */
+    int *flags;                             /* the outputs for which backward takes whether their gradients are given */
     const char *lists;                      /* of inputs: whether they are lists */
 } plan;
 enum { MOST_ARGUMENTS = 4096 };             /* of calls with a plan */

@@ -22,14 +22,15 @@ static int leaves_in(const node *n)
 
 static int plan_init(plan *p, PyObject *source)
 {
-    PyObject *forward, *backward, *kept_inputs, *inputs, *lists;
+    PyObject *forward, *backward, *kept_inputs, *inputs, *lists, *flags;
     int n_inputs;
-    if (!PyArg_ParseTuple(source, "O!OOO!O!O!O!O!O!OOO", &PyBytes_Type, &p->required, &forward, &backward, &PyBytes_Type,
+    if (!PyArg_ParseTuple(source, "O!OOO!O!O!O!O!O!O!O!OOO", &PyBytes_Type, &p->required, &forward, &backward, &PyBytes_Type,
                           &p->requires, &PyTuple_Type, &kept_inputs, &PyBytes_Type, &p->reads, &PyTuple_Type, &inputs,
-                          &PyBytes_Type, &lists, &PyBytes_Type, &p->arrives, &p->apply, &p->rebuild,
-                          &p->home) ||
+                          &PyBytes_Type, &lists, &PyBytes_Type, &p->arrives, &PyTuple_Type, &flags, &PyBytes_Type,
+                          &p->reaches, &p->apply, &p->rebuild, &p->home) ||
         !(p->forward = variant_new(forward)) || !(p->backward = variant_new(backward)) ||
-        numbers_init(&p->kept_inputs, &p->n_kept, kept_inputs) < 0 || numbers_init(&p->inputs, &n_inputs, inputs) < 0)
+        numbers_init(&p->kept_inputs, &p->n_kept, kept_inputs) < 0 || numbers_init(&p->inputs, &n_inputs, inputs) < 0 ||
+        numbers_init(&p->flags, &p->n_flags, flags) < 0)
         return -1;
     node *result = &p->forward->result; /* the result of the call, the outputs, and the kept values */
     p->n_inputs = n_inputs;
@@ -52,6 +53,7 @@ void plan_release(plan *p)
         variant_free(p->backward);
     PyMem_Free(p->kept_inputs);
     PyMem_Free(p->inputs);
+    PyMem_Free(p->flags);
     Py_XDECREF(p->source);
     PyMem_Free(p);
 }

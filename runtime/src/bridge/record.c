@@ -1,38 +1,9 @@
 /* record.c - records: calls that autograd records, between forward and backward. What forward kept stays in C, and the
  * tensors that Python may write are watched by their versions, as torch's saved tensors are. */
-#include "bridge.h"
+#include "record.h"
 #include "sc_ops.h"
 
-#include <sched.h>
-
 enum { MARKED = 255 }; /* sc_tensor.leaf of a result that already is an output of the record */
-
-typedef struct watched { /* a tensor that backward reads; version: the one that it must still have, or NO_VERSION */
-    PyObject *tensor;
-    int64_t version;
-} watched;
-
-typedef struct slot { /* where backward finds the gradient of an output: its number, or -1 and the sizes of zeros */
-    int number, dtype;
-    PyObject *sizes;
-} slot;
-
-typedef struct record {
-    PyObject_HEAD
-    plan *plan;
-    PyObject *source;       /* the plan's, held here too, so that the collector sees who does */
-    sc_obj kept;            /* sentinel of the list of objects that forward kept, while no context has them */
-    size_t bytes, asked;    /* of the storages among them */
-    sc_value *values;       /* for each kept value of C: the value */
-    int *at, *count;        /* for each kept value and weight: its first watched tensor, and their number; at -1: in `values` */
-    int *lengths;           /* for each gradient that backward takes: the number of items of a list, or -1 */
-    int *sources;           /* for each input: the number of its tensors */
-    watched *watched;
-    slot *slots;
-    PyObject *outputs;      /* tuple, until autograd has it */
-    int n_watched, cap_watched, n_slots, cap_slots, n_outputs;
-    bool freed, running;
-} record;
 
 static PyTypeObject *record_type;
 
@@ -60,11 +31,8 @@ static record *record_new(plan *p)
     return r;
 }
 
-/* Return the bridge in whose contexts backward runs, which has no other references of the record. */
-static bridge *bridge_of(const record *r) { return r->plan->owner ? r->plan->owner : (bridge *)r->plan->home; }
-
 /* Let a context have what the record keeps, to free it or to lend it to an entry. */
-static void give_back(record *r, sc_ctx *cx, bool lends)
+void record_give_back(record *r, sc_ctx *cx, bool lends)
 {
     for (sc_obj *o = r->kept.next; lends && o != &r->kept; o = o->next)
         if (o->kind == SC_STORAGE)
@@ -102,7 +70,7 @@ static void take_object(record *r, sc_obj *o)
 }
 
 /* Take the kept values out of a context, which may then free all else. */
-static void take_kept(record *r, sc_ctx *cx)
+void record_take_kept(record *r, sc_ctx *cx)
 {
     const plan *p = r->plan;
     for (int i = 0, k = 0; i < p->n_kept; i++)
@@ -114,7 +82,7 @@ static void take_kept(record *r, sc_ctx *cx)
     cx->bytes_live -= r->bytes, cx->asked_live -= r->asked;
 }
 
-static void unwatch(record *r)
+void record_unwatch(record *r)
 {
     while (r->n_watched)
         Py_DECREF(r->watched[--r->n_watched].tensor);
@@ -131,14 +99,14 @@ static int watch(record *r, PyObject *tensor, bool checked)
 
 static void free_all(record *r)
 {
-    unwatch(r);
+    record_unwatch(r);
     Py_CLEAR(r->outputs);
     if (r->kept.next && r->kept.next != &r->kept) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         frame *f = frame_acquire(bridge_of(r));
         if (f)
-            give_back(r, f->cx, false), frame_release(f);
+            record_give_back(r, f->cx, false), frame_release(f);
         PyErr_Restore(type, value, traceback);
     }
     r->freed = true;
@@ -192,11 +160,6 @@ static bool is_argument(const frame *f, const sc_tensor *t)
 {
     const sc_storage *s = t->storage;
     return s->flags & SC_EXTERNAL && s->index >= 0 && s->index < f->n_held && f->held[s->index].tensor == t;
-}
-
-static PyObject *item_at(PyObject *sequence, Py_ssize_t i)
-{
-    return PyList_Check(sequence) ? list_item(sequence, i) : tuple_item(sequence, i);
 }
 
 /* Watch a kept tensor. An alias without a grad_fn refers to no record, so the two form no cycle. */
@@ -258,7 +221,9 @@ static int add_slot(frame *f, record *r, sc_tensor *t, const node *n, bool requi
     *made = (slot){is_new ? r->n_outputs++ : -1, n->dtype, NULL};
     if (is_new)
         t->leaf = MARKED;
-    else if (!(made->sizes = t ? sizes_of(t->rank, t->size) : sizes_of(n->rank, (int64_t[SC_MAX_RANK]){0})))
+    if (is_new && r->plan->outputs->n == 1 && r->plan->outputs->child->kind == N_TENSOR)
+        return is_new; /* its gradient is given, or backward does not run */
+    if (!(made->sizes = t ? sizes_of(t->rank, t->size) : sizes_of(n->rank, (int64_t[SC_MAX_RANK]){0})))
         return -1;
     return is_new;
 }
@@ -347,7 +312,7 @@ PyObject *record_call(frame *f, variant *v, plan *p)
     }
     bool kept = made && find_outputs(f, r, tuple_item(made, 1)) == 0 && keep(f, r) == 0;
     if (kept)
-        take_kept(r, f->cx), args = sources_of(f, r, &n);
+        record_take_kept(r, f->cx), args = sources_of(f, r, &n);
     frame_release(f);
     if (args)
         result = r->n_outputs ? attach(p, r, tuple_item(made, 0), args, n) : Py_NewRef(tuple_item(made, 0));
@@ -359,155 +324,13 @@ PyObject *record_call(frame *f, variant *v, plan *p)
     return result;
 }
 
-/* ---- backward ---- */
+/* ---- the type ---- */
 
-static int take_tensor(frame *f, const node *n, PyObject *tensor, sc_value *out)
+static PyObject *record_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    int fits = tensor_take(f, tensor, n, out);
-    if (fits == 0)
-        PyErr_SetString(PyExc_AssertionError, "the arguments of a gradient entry do not fit it");
-    return fits > 0 ? 0 : -1;
-}
-
-/* Marshal tensors as a list. get: returns item `i` of `from`, borrowed or kept by the frame. */
-static int take_tensors(frame *f, const node *n, int count, PyObject *(*get)(frame *, void *, int), void *from, sc_value *out)
-{
-    sc_list *l = sc_list_new(f->cx, SC_OBJECTS, count);
-    if (!l)
-        return PyErr_NoMemory(), -1;
-    for (int i = 0; i < count; i++) {
-        sc_value item = {0};
-        PyObject *tensor = get(f, from, i);
-        if (!tensor || take_tensor(f, n->child, tensor, &item) < 0)
-            return -1;
-        if (sc_list_append(f->cx, l, l->holds, item) < 0)
-            return PyErr_NoMemory(), -1;
-    }
-    l->written = false;
-    out->l = l;
-    return 0;
-}
-
-static PyObject *watched_at(frame *f, void *from, int i)
-{
-    (void)f;
-    return ((const watched *)from)[i].tensor;
-}
-
-typedef struct arrived { const slot *slots; PyObject *const *grads; } arrived;
-
-static PyObject *gradient_at(frame *f, void *from, int i)
-{
-    const arrived *a = from;
-    const slot *s = &a->slots[i];
-    if (s->number >= 0)
-        return a->grads[s->number];
-    PyObject *zeros = PyObject_CallFunction(f->owner->host.zeros, "iO", s->dtype, s->sizes);
-    return frame_keep(f, zeros) < 0 ? NULL : zeros;
-}
-
-/* Marshal the arguments of the backward entry: kept values, gradients, weights. */
-static int take_arguments(frame *f, record *r, PyObject *const *grads)
-{
-    const plan *p = r->plan;
-    const variant *v = p->backward;
-    arrived from = {r->slots, grads};
-    for (int i = 0; i < v->n_params; i++, f->n_args++) {
-        const node *n = &v->params[i].spec;
-        sc_value *out = &f->args[f->n_args];
-        int gradient = i - p->n_kept, weight = gradient < p->outputs->n ? -1 : gradient - p->outputs->n;
-        int kept = gradient < 0 ? i : weight >= 0 ? p->n_kept + weight : -1, status;
-        f->naming = v->params[i].name;
-        *out = (sc_value){0};
-        if (kept >= 0 && r->at[kept] < 0)
-            *out = r->values[kept], status = 0;
-        else if (kept >= 0)
-            status = n->kind == N_TENSOR ? take_tensor(f, n, r->watched[r->at[kept]].tensor, out)
-                                         : take_tensors(f, n, r->count[kept], watched_at, &r->watched[r->at[kept]], out);
-        else if (r->lengths[gradient] < 0)
-            status = take_tensor(f, n, gradient_at(f, &from, 0), out), from.slots++;
-        else
-            status = take_tensors(f, n, r->lengths[gradient], gradient_at, &from, out), from.slots += r->lengths[gradient];
-        if (status < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* Return the gradients as autograd wants them: None for the record, then one for each source, None where none arrives. */
-static PyObject *by_source(const record *r, PyObject *made)
-{
-    const plan *p = r->plan;
-    const char *arrives = PyBytes_AsString(p->arrives);
-    Py_ssize_t n = 1, next = 0;
-    for (int i = 0; i < p->n_inputs; i++)
-        n += r->sources[i];
-    PyObject *all = PyTuple_New(n);
-    if (!all)
-        return NULL;
-    tuple_fill(all, 0, Py_NewRef(Py_None));
-    n = 1;
-    for (int i = 0; i < p->n_inputs; i++) {
-        PyObject *gradient = arrives[i] ? tuple_item(made, next++) : Py_None;
-        bool in_list = p->lists[i] && gradient != Py_None;
-        for (int k = 0; k < r->sources[i]; k++)
-            tuple_fill(all, n++, Py_NewRef(in_list ? item_at(gradient, k) : gradient));
-    }
-    return all;
-}
-
-static int refuse_backward(record *r, Py_ssize_t n)
-{
-    const host *h = &bridge_of(r)->host;
-    while (r->running) {
-        Py_BEGIN_ALLOW_THREADS
-        sched_yield();
-        Py_END_ALLOW_THREADS
-    }
-    if (host_grad_enabled(h) || r->freed || n != r->n_outputs) {
-        PyObject *never = PyObject_CallFunction(h->refuse_backward, "i", (int)r->freed);
-        Py_XDECREF(never);
-        return -1;
-    }
-    for (int i = 0; i < r->n_watched; i++) {
-        const watched *w = &r->watched[i];
-        if (w->version != NO_VERSION && tensor_version(h, w->tensor) != w->version) {
-            PyObject *never = PyObject_CallFunction(h->refuse_version, "OL", w->tensor, (long long)w->version);
-            Py_XDECREF(never);
-            return -1;
-        }
-    }
-    return host_refuses_mode(h);
-}
-
-static PyObject *record_backward(PyObject *self, PyObject *const *grads, Py_ssize_t n)
-{
-    record *r = (record *)self;
-    const plan *p = r->plan;
-    if (refuse_backward(r, n) < 0)
-        return NULL;
-    bridge *b = bridge_of(r);
-    frame *f = frame_acquire(b);
-    if (!f)
-        return NULL;
-    Py_INCREF((PyObject *)b); /* other threads may free it while the entry runs */
-    f->lent = b->host.api && b->host.api->borrow_from_object && p->backward->seconds <= WORTH_RELEASING;
-    f->n_slots = p->backward->n_params;
-    r->running = true;
-    give_back(r, f->cx, true);
-    PyObject *made = frame_fit(f, p->backward) == 0 && take_arguments(f, r, grads) == 0 ? execute(f, p->backward) : NULL;
-    take_kept(r, f->cx);
-    r->freed = made && !host_keeps_graph(&b->host);
-    if (r->freed)
-        give_back(r, f->cx, false);
-    frame_release(f);
-    Py_DECREF((PyObject *)b);
-    r->running = false;
-    if (r->freed)
-        unwatch(r);
-    PyObject *all = made ? by_source(r, made) : NULL;
-    Py_XDECREF(made);
-    return all;
+    if (!((record *)self)->running)
+        free_all((record *)self);
+    Py_RETURN_NONE;
 }
 
 static PyObject *record_outputs(PyObject *self, PyObject *Py_UNUSED(none))
@@ -517,8 +340,6 @@ static PyObject *record_outputs(PyObject *self, PyObject *Py_UNUSED(none))
     r->outputs = NULL; /* autograd's outputs refer to the record */
     return outputs ? outputs : PyTuple_New(0);
 }
-
-/* ---- the type ---- */
 
 static int record_traverse(PyObject *self, visitproc visit, void *arg)
 {
@@ -533,7 +354,7 @@ static int record_traverse(PyObject *self, visitproc visit, void *arg)
 
 static int record_clear(PyObject *self)
 {
-    unwatch((record *)self);
+    record_unwatch((record *)self);
     Py_CLEAR(((record *)self)->outputs);
     ((record *)self)->freed = true;
     return 0;
@@ -560,6 +381,9 @@ static void record_dealloc(PyObject *self)
 static PyMethodDef methods[] = {
     {"outputs", record_outputs, METH_NOARGS, "The tensors that autograd shall see; once."},
     {"backward", (PyCFunction)(void (*)(void))record_backward, METH_FASTCALL, "The gradients of the inputs."},
+    {"backward_kept", (PyCFunction)(void (*)(void))record_backward_kept, METH_FASTCALL, "The same; frees nothing."},
+    {"free", record_free, METH_NOARGS, "Free what forward kept."},
+    {"places", record_places, METH_NOARGS, "The outputs and the inputs that have the tensors that autograd sees."},
     {NULL, NULL, 0, NULL}};
 __extension__ static PyType_Slot slots[] = { /* a PyType_Slot holds functions as void * */
     {Py_tp_dealloc, record_dealloc}, {Py_tp_traverse, record_traverse}, {Py_tp_clear, record_clear},
