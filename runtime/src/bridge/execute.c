@@ -151,6 +151,8 @@ static int count_threads(const host *h)
     return n > 0 ? n : ask_torch_for_threads(h);
 }
 
+bool is_short(const variant *v) { return v->seconds <= WORTH_RELEASING + v->n_taken * WORTH_SHARING; }
+
 static int run_entry(frame *f, variant *v)
 {
     sc_ctx *cx = f->cx;
@@ -166,7 +168,7 @@ static int run_entry(frame *f, variant *v)
     f->fp_mode = sc_fp_mode();
     double start = seconds_now();
     interrupt_begin(f, start);
-    bool release = v->seconds > WORTH_RELEASING && !f->lent;
+    bool release = !is_short(v) && !f->lent;
     if (release)
         f->saved = PyEval_SaveThread();
     int r = v->entry->call(cx, f->args, f->results);
@@ -179,6 +181,7 @@ static int run_entry(frame *f, variant *v)
     }
     interrupt_end(f);
     v->seconds = f->owner->seconds = seconds;
+    v->n_taken = f->n_held;
     f->owner->peak = cx->bytes_peak, f->owner->asked = cx->asked_peak;
     return r;
 }

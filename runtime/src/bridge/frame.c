@@ -72,7 +72,7 @@ frame *frame_acquire(bridge *b)
     else if (!(f = frame_new(b)))
         return NULL;
     const sc_dl_exchange *api = b->host.api;
-    f->lent = api && api->borrow_from_object && b->n_variants && b->variants[0]->seconds <= WORTH_RELEASING;
+    f->lent = api && api->borrow_from_object && b->n_variants && is_short(b->variants[0]);
     return f;
 }
 

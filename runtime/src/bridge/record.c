@@ -308,7 +308,7 @@ PyObject *record_call(frame *f, variant *v, plan *p)
         f->record = r;
         made = execute(f, p->forward);
         f->record = NULL;
-        v->seconds = p->forward->seconds;
+        v->seconds = p->forward->seconds, v->n_taken = p->forward->n_taken;
     }
     bool kept = made && find_outputs(f, r, tuple_item(made, 1)) == 0 && keep(f, r) == 0;
     if (kept)

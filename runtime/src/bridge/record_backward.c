@@ -163,7 +163,7 @@ static PyObject *run_backward(record *r, PyObject *const *grads, const char *giv
     if (!f)
         return NULL;
     Py_INCREF((PyObject *)b); /* other threads may free it while the entry runs */
-    f->lent = b->host.api && b->host.api->borrow_from_object && p->backward->seconds <= WORTH_RELEASING;
+    f->lent = b->host.api && b->host.api->borrow_from_object && is_short(p->backward);
     f->n_slots = p->backward->n_params;
     r->running = true;
     record_give_back(r, f->cx, true);
