@@ -11,6 +11,8 @@
                                                             yield(%b)
                                                           } else { yield(%z) }
 
+Zeros of the sizes of the sum are not added.
+
 Gradients of weights are such sums. Those that share %x are computed together, as are sums of the rows of %x, the gradients of
 biases. The result differs in the order of the sum.
 """
@@ -22,6 +24,7 @@ from dataclasses import dataclass, field
 
 from scriptc.ir.analysis import function_body, is_written
 from scriptc.ir.builder import Builder
+from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import is_loop, runs_to_its_end
@@ -151,12 +154,29 @@ def _batch(loop: Op, groups: Sequence[_Group]) -> None:
                 number = -1 if each.right is None else group.rights.index(each.right)
                 part = inner.op("outer_sum.part", [total], each.term.loc, types=[each.term.result.type], part=number)
                 parts[each.right] = part.result
-            operands = [carried[each.slot], parts[each.right]]
-            results[each.slot] = inner.op("add", operands, loc, types=[types[each.slot]]).result
+            start, part = carried[each.slot], parts[each.right]
+            if _is_zeros_like(start, part) and part not in results.values():
+                results[each.slot] = part
+            else:
+                results[each.slot] = inner.op("add", [start, part], loc, types=[types[each.slot]]).result
     inner.op("yield", [results[i] for i in range(len(carried))], loc)
-    Builder(orelse).op("yield", carried, loc)
+    other = Builder(orelse)  # makes zeros of its own, which the loop does not need
+    starts = [clone_op(other, v.op, {}).result if v.op is not None and v.op.name == "full" else v for v in carried]
+    other.op("yield", starts, loc)
     chosen = before.op("if", [some], loc, regions=[then, orelse], names=[r.name for r in loop.results], types=types)
     loop.replace_with(chosen.results)
+    for value in carried:
+        if value.op is not None and value.op.name == "full" and not value.uses:
+            value.op.erase()  # before equal ops are merged, which would make the zeros on both paths
+
+
+def _is_zeros_like(start: Value, part: Value) -> bool:
+    """Return whether a value is a new tensor of zeros with the sizes and the dtype of another one."""
+    made, t = start.op, part.type
+    if made is None or made.name != "full" or made.operands[1].op is None or made.operands[1].op.name != "const":
+        return False
+    known = isinstance(t, TensorType) and t.dims is not None and None not in t.dims
+    return known and start.type == t and made.operands[1].op.attrs["value"] == 0
 
 
 def _collect(group: _Group, body: Block, before_loop: Builder) -> Value:

@@ -8,15 +8,18 @@ enum {
     OUTER_TILES = 16, /* tiles of GEMM_MR columns of left in a piece of work */
 };
 
-/* The object is a list of buffers: OUTER_ROWS rows of left; of the right matrices side by side, in panels; the sums of
- * products; and the sums of columns. Numbers follow: the rows collected, the columns of left and of all right matrices, then
- * where each right matrix begins, and where the last one ends. */
-enum { OUTER_LEFT, OUTER_RIGHT, OUTER_TOTAL, OUTER_SUMS, OUTER_HELD, OUTER_COUNT = OUTER_HELD, OUTER_M, OUTER_N, OUTER_STARTS };
+/* The object is a list of buffers: OUTER_ROWS rows of left; as many of the right matrices, each in panels; the sums of columns; and
+ * for each right matrix the sum of products, until it is taken. Numbers follow: the rows collected, whether there are no products
+ * yet, and the columns of left. Then, for each right matrix, its first panel and its columns, and the number of panels. What lies
+ * beside rows in the buffers has any value, and is only added to what nothing reads. */
+enum { OUTER_LEFT, OUTER_RIGHT, OUTER_SUMS, OUTER_TOTALS };
+enum { OUTER_COUNT, OUTER_FIRST, OUTER_M, OUTER_MATRICES };
 
 typedef struct outer_job {
     const void *left, *right;
-    void *total;
-    int64_t rows, n, lda, ldc, tiles, chunks;
+    const sc_value *totals, *matrices; /* of the right matrices: sums of products; first panels and columns */
+    int64_t rows, m, lda, tiles, chunks;
+    bool first;
 } outer_job;
 
 #define T float
@@ -40,47 +43,49 @@ static int64_t left_step(int64_t m, int dtype) {
     return (rounded_up(rounded_up(m, GEMM_MR), width_of(dtype)) / line | 1) * line;
 }
 
-SC_KERNEL sc_list *sc_outer_sum_new(sc_ctx *cx, int matrices) {
-    sc_list *s = sc_list_new(cx, SC_OBJECTS, OUTER_STARTS + matrices);
-    if (!s) return NULL;
-    for (int i = 0; i < OUTER_HELD; i++) s->items[i].t = NULL;
-    s->len = OUTER_HELD, s->items[OUTER_COUNT].i = 0;
-    return s;
-}
+static sc_value *numbers_of(sc_list *s) { return s->items + s->len; }
 
-static sc_tensor *zeros(sc_ctx *cx, int dtype, int64_t rows, int64_t columns) {
-    return sc_full(cx, dtype, (int64_t[]){rows, columns}, 2, 0, 0);
+SC_KERNEL sc_list *sc_outer_sum_new(sc_ctx *cx, int matrices) {
+    int held = OUTER_TOTALS + matrices - 1;
+    sc_list *s = sc_list_new(cx, SC_OBJECTS, held + OUTER_MATRICES + 2 * (matrices - 1) + 1);
+    if (!s) return NULL;
+    for (int i = 0; i < held; i++) s->items[i].t = NULL;
+    s->len = held;
+    return s;
 }
 
 /* Make the buffers for matrices like the given ones, the first of which is the left one. */
 static int begin(sc_ctx *cx, sc_list *s, sc_tensor *const *x, int count) {
+    sc_value *number = numbers_of(s), *matrix = number + OUTER_MATRICES;
     int dtype = x[0]->dtype;
-    int64_t m = x[0]->size[1], n = 0;
-    for (int i = 1; i < count; i++) {
-        s->items[OUTER_STARTS + i - 1].i = n;
-        n += x[i]->size[1];
+    int64_t m = x[0]->size[1], width = width_of(dtype), panels = 0;
+    number[OUTER_COUNT].i = 0, number[OUTER_FIRST].i = 1, number[OUTER_M].i = m;
+    for (int i = 1; i < count; i++, matrix += 2) {
+        int64_t n = x[i]->size[1];
+        matrix[0].i = panels, matrix[1].i = n;
+        panels += (n + width - 1) / width;
+        if (!(s->items[OUTER_TOTALS + i - 1].t = sc_empty(cx, dtype, 2, (int64_t[]){m, n}))) return -1;
     }
-    s->items[OUTER_STARTS + count - 1].i = n, s->items[OUTER_COUNT].i = 0, s->items[OUTER_M].i = m, s->items[OUTER_N].i = n;
-    int64_t columns = rounded_up(n, width_of(dtype));
-    if (!(s->items[OUTER_LEFT].t = zeros(cx, dtype, OUTER_ROWS, left_step(m, dtype)))) return -1;
-    if (!(s->items[OUTER_RIGHT].t = zeros(cx, dtype, OUTER_ROWS, columns))) return -1;
-    if (!(s->items[OUTER_TOTAL].t = zeros(cx, dtype, rounded_up(m, GEMM_MR), columns))) return -1;
-    return (s->items[OUTER_SUMS].t = zeros(cx, dtype, 1, left_step(m, dtype))) ? 0 : -1;
+    matrix->i = panels;
+    if (!(s->items[OUTER_LEFT].t = sc_empty(cx, dtype, 2, (int64_t[]){OUTER_ROWS, left_step(m, dtype)}))) return -1;
+    if (!(s->items[OUTER_RIGHT].t = sc_empty(cx, dtype, 2, (int64_t[]){OUTER_ROWS, panels * width}))) return -1;
+    return (s->items[OUTER_SUMS].t = sc_full(cx, dtype, (int64_t[]){left_step(m, dtype)}, 1, 0, 0)) ? 0 : -1;
 }
 
 /* Add the products of the collected rows to the sums. */
 static void multiply(sc_ctx *cx, sc_list *s) {
-    const sc_tensor *left = s->items[OUTER_LEFT].t, *total = s->items[OUTER_TOTAL].t;
-    int64_t rows = s->items[OUTER_COUNT].i, m = s->items[OUTER_M].i, n = s->items[OUTER_N].i;
-    int64_t tiles = (m + GEMM_MR - 1) / GEMM_MR, chunks = (tiles + OUTER_TILES - 1) / OUTER_TILES;
-    outer_job job = {left->data, s->items[OUTER_RIGHT].t->data, total->data, rows, n, left->size[1], total->size[1], tiles, chunks};
-    int64_t pieces = chunks * ((n + width_of(left->dtype) - 1) / width_of(left->dtype));
-    double ns = gemm_ns(m, n, rows, sc_dtype_size(left->dtype));
-    sc_parallel(cx, pieces, 1, ns, left->dtype == SC_F32 ? outer_part_f32 : outer_part_f64, &job);
+    const sc_tensor *left = s->items[OUTER_LEFT].t;
+    sc_value *number = numbers_of(s);
+    int64_t rows = number[OUTER_COUNT].i, m = number[OUTER_M].i, matrices = s->len - OUTER_TOTALS;
+    int64_t panels = number[OUTER_MATRICES + 2 * matrices].i, tiles = (m + GEMM_MR - 1) / GEMM_MR;
+    outer_job job = {left->data, s->items[OUTER_RIGHT].t->data, s->items + OUTER_TOTALS, number + OUTER_MATRICES, rows, m, left->size[1],
+                     tiles, (tiles + OUTER_TILES - 1) / OUTER_TILES, number[OUTER_FIRST].i};
+    double ns = gemm_ns(m, panels * width_of(left->dtype), rows, sc_dtype_size(left->dtype));
+    sc_parallel(cx, panels * job.chunks, 1, ns, left->dtype == SC_F32 ? outer_part_f32 : outer_part_f64, &job);
     void *sums = s->items[OUTER_SUMS].t->data;
     if (left->dtype == SC_F32) outer_add_rows_f32(rows, rounded_up(m, outer_LANES_f32), left->data, left->size[1], sums);
     else outer_add_rows_f64(rows, rounded_up(m, outer_LANES_f64), left->data, left->size[1], sums);
-    s->items[OUTER_COUNT].i = 0;
+    number[OUTER_COUNT].i = 0, number[OUTER_FIRST].i = 0;
 }
 
 /* Copy n elements, `step` apart, to contiguous memory. */
@@ -90,14 +95,13 @@ static void copy_row(int64_t n, size_t item, const char *from, int64_t step, cha
         for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)i * item, from + i * step * (int64_t)item, item);
 }
 
-/* Copy rows from..from + count of the right matrix x, whose columns begin at column `at` of all, to rows of the panels. */
-static void put_right(const sc_tensor *x, int64_t from, int64_t count, int64_t at, int64_t row, sc_tensor *panels) {
+/* Copy rows from..from + count of the right matrix x to its panels, the first of which is `panel` of all, from a row on. */
+static void put_right(const sc_tensor *x, int64_t from, int64_t count, int64_t panel, int64_t row, sc_tensor *panels) {
     int64_t width = width_of(x->dtype), item = (int64_t)sc_dtype_size(x->dtype);
-    for (int64_t j = 0, n; j < x->size[1]; j += n, at += n) {
-        int64_t within = at % width;
-        n = width - within < x->size[1] - j ? width - within : x->size[1] - j;
+    for (int64_t j = 0, n; j < x->size[1]; j += n, panel++) {
+        n = width < x->size[1] - j ? width : x->size[1] - j;
         const char *source = (const char *)x->data + (from * x->stride[0] + j * x->stride[1]) * item;
-        char *to = (char *)panels->data + ((at / width * OUTER_ROWS + row) * width + within) * item;
+        char *to = (char *)panels->data + (panel * OUTER_ROWS + row) * width * item;
         for (int64_t i = 0; i < count; i++, source += x->stride[0] * item, to += width * item)
             copy_row(n, (size_t)item, source, x->stride[1], to);
     }
@@ -111,11 +115,11 @@ static int refuse(sc_ctx *cx, int64_t have, int64_t given, int dim) {
 
 SC_KERNEL int sc_outer_sum_add(sc_ctx *cx, sc_list *s, sc_tensor *const *x, int count) {
     if (!s->items[OUTER_SUMS].t && begin(cx, s, x, count) < 0) return -1;
-    sc_value *number = s->items;
+    sc_value *number = numbers_of(s), *matrix = number + OUTER_MATRICES;
     int64_t m = x[0]->size[1], item = (int64_t)sc_dtype_size(x[0]->dtype);
     if (m != number[OUTER_M].i) return refuse(cx, number[OUTER_M].i, m, 0);
     for (int i = 1; i < count; i++) {
-        int64_t n = number[OUTER_STARTS + i].i - number[OUTER_STARTS + i - 1].i;
+        int64_t n = matrix[2 * i - 1].i;
         if (x[i]->size[1] != n) return refuse(cx, n, x[i]->size[1], 1);
         if (x[i]->size[0] != x[0]->size[0])
             return sc_raise(cx, "RuntimeError", "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", (long long)m,
@@ -128,7 +132,7 @@ SC_KERNEL int sc_outer_sum_add(sc_ctx *cx, sc_list *s, sc_tensor *const *x, int 
         for (int64_t i = 0; i < rows; i++)
             copy_row(m, (size_t)item, (const char *)x[0]->data + (from + i) * x[0]->stride[0] * item, x[0]->stride[1],
                      (char *)left->data + (at + i) * left->size[1] * item);
-        for (int i = 1; i < count; i++) put_right(x[i], from, rows, number[OUTER_STARTS + i - 1].i, at, s->items[OUTER_RIGHT].t);
+        for (int i = 1; i < count; i++) put_right(x[i], from, rows, matrix[2 * i - 2].i, at, s->items[OUTER_RIGHT].t);
         if ((number[OUTER_COUNT].i = at + rows) == OUTER_ROWS) multiply(cx, s);
     }
     return 0;
@@ -139,15 +143,16 @@ SC_KERNEL sc_tensor *sc_outer_sum_part(sc_ctx *cx, sc_list *s, int part) {
         sc_raise(cx, "RuntimeError", "a sum of no matrices has no sizes");
         return NULL;
     }
-    if (s->items[OUTER_COUNT].i) multiply(cx, s);
-    const sc_value *start = s->items + OUTER_STARTS + part;
-    const bool of_columns = part < 0;
-    const sc_tensor *from = s->items[of_columns ? OUTER_SUMS : OUTER_TOTAL].t;
-    int64_t m = s->items[OUTER_M].i, n = of_columns ? m : start[1].i - start[0].i, item = (int64_t)sc_dtype_size(from->dtype);
-    sc_tensor *out = of_columns ? sc_empty(cx, from->dtype, 1, &m) : sc_empty(cx, from->dtype, 2, (int64_t[]){m, n});
-    if (!out) return NULL;
-    const char *source = (const char *)from->data + (of_columns ? 0 : start[0].i * item);
-    char *to = out->data;
-    for (int64_t i = 0; i < (of_columns ? 1 : m); i++, source += from->size[1] * item, to += n * item) memcpy(to, source, (size_t)(n * item));
+    sc_value *number = numbers_of(s);
+    if (number[OUTER_COUNT].i || number[OUTER_FIRST].i) multiply(cx, s);
+    if (part >= 0) { /* moved: no op takes a part twice, nor adds to the sums when one is taken */
+        sc_tensor *total = s->items[OUTER_TOTALS + part].t;
+        s->items[OUTER_TOTALS + part].t = NULL;
+        if (!total) sc_raise(cx, "RuntimeError", "a sum of products was taken twice");
+        return total;
+    }
+    const sc_tensor *sums = s->items[OUTER_SUMS].t;
+    sc_tensor *out = sc_empty(cx, sums->dtype, 1, &number[OUTER_M].i);
+    if (out) memcpy(out->data, sums->data, (size_t)out->numel * sc_dtype_size(sums->dtype));
     return out;
 }
