@@ -11,7 +11,8 @@ enum {
     GEMM_KC = 512,        /* rows of a block of a panel: 128 KB, half of a small L2 */
     GEMM_FAR = 5 << 18,   /* bytes: a larger b is not in the second cache from one product to the next, so that it is asked ... */
     GEMM_STREAMS = SC_VL == 64 ? 4 : 1, /* ... for early: by one row, so many panels at a time, ... */
-    GEMM_AHEAD = 2048,                  /* ... and so many bytes ahead */
+    GEMM_MEMORY = 16 << 20,             /* ... and, of a b that the third cache does not keep, ... */
+    GEMM_AHEAD = 2048,                  /* ... so many bytes ahead */
     GEMM_TURN = 1 << 15,  /* bytes: a b as large as an L1 cache is read in alternating directions */
     GEMM_DOT_M = 12,      /* up to so many rows of a, packing b costs more than it brings: rows of b^T, ... */
     GEMM_DIRECT_M = 48,   /* ... rows of b */
