@@ -177,8 +177,55 @@ static void test_products(void) {
         for (int layout = 0; layout < 9; layout++)
             check_products(layout & 1 ? SC_F64 : SC_F32, large[i][0], large[i][1], large[i][2], layout % 3, layout / 3, layout & 2);
     for (int64_t m = 1; m < 8; m += 3) check_products(SC_F32, m, 340, 1030, 0, 0, true); /* beyond GEMM_FAR */
+    check_products(SC_F32, 1, 4100, 1030, 0, 0, true); /* beyond GEMM_MEMORY */
     for (int dtype = SC_U8; dtype <= SC_BF16; dtype++)
         for (int layout = 0; layout < 3; layout++) check_products(dtype, 3, 5, dtype == SC_U8 || dtype == SC_I8 ? 3 : 8, layout, 0, dtype != SC_U8);
+}
+
+/* ---- sums of products over iterations ---- */
+
+/* Compare sums over `steps` matrices of `rows` rows with loops. Layouts take turns. */
+static void check_outer_sum(int dtype, int64_t steps, int64_t rows, int64_t m, int64_t n, int64_t k) {
+    double *want = calloc((size_t)(m * (n + k + 1)) + 1, sizeof *want);
+    sc_list *sums = sc_outer_sum_new(cx, 3);
+    const int64_t width[2] = {n, k};
+    for (int64_t t = 0; t < steps; t++) {
+        int layout = (int)(t % 3);
+        sc_tensor *x[3] = {MAKE(dtype, layout, rows, m), MAKE(dtype, (layout + 1) % 3, rows, n), MAKE(dtype, layout, rows, k)};
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t i = 0; i < m; i++) {
+                double *sum = want, left = at(x[0], r * m + i);
+                for (int part = 0; part < 2; sum += m * width[part++])
+                    for (int64_t j = 0; j < width[part]; j++) sum[i * width[part] + j] += left * at(x[part + 1], r * width[part] + j);
+                sum[i] += left;
+            }
+        expect(sc_outer_sum_add(cx, sums, x, 3) == 0, "outer_sum_add", "");
+        for (int i = 0; i < 3; i++) sc_release(cx, x[i]);
+    }
+    const double *sum = want;
+    for (int part = 0; part < 3; part++) {
+        int64_t size[2] = {m, part < 2 ? width[part] : 1};
+        sc_tensor *y = sc_outer_sum_part(cx, sums, part < 2 ? part : -1);
+        expect_size(y, part < 2 ? 2 : 1, size, "outer_sum_part", "");
+        bool ok = y != NULL;
+        for (int64_t i = 0; ok && i < y->numel; i++) ok = get(y, i) == sum[i];
+        expect(ok, "outer_sum_part", "values");
+        sum += size[0] * size[1];
+    }
+    free(want);
+    sc_ctx_unwind(cx);
+}
+
+static void test_outer_sums(void) {
+    static const int64_t sizes[][5] = {{1, 1, 1, 1, 1}, {3, 1, 6, 64, 17}, {130, 1, 7, 65, 3}, {300, 1, 13, 130, 1}, {2, 300, 5, 16, 33},
+                                       {128, 1, 12, 64, 0}, {4, 0, 4, 9, 2}, {1, 2, 97, 31, 128}, {2, 1, 0, 3, 2}, {257, 2, 18, 47, 63}};
+    for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
+        const int64_t *s = sizes[i / 2];
+        check_outer_sum(i & 1 ? SC_F32 : SC_F64, s[0], s[1], s[2], s[3], s[4]);
+    }
+    sc_list *none = sc_outer_sum_new(cx, 2);
+    expect_error(sc_outer_sum_part(cx, none, 0), "RuntimeError", "a sum of no matrices has no sizes");
+    sc_ctx_unwind(cx);
 }
 
 /* ---- other ranks ---- */
@@ -477,6 +524,7 @@ int main(void) {
     cx = sc_ctx_new(NULL);
     test_products();
     test_ahead();
+    test_outer_sums();
     test_batches();
     test_linear_ranks_and_biases();
     test_activations();
