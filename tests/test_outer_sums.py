@@ -53,6 +53,22 @@ def test_bits_do_not_depend_on_threads(compiled):
     assert all(map(torch.equal, *found))
 
 
+def named_twice(xs, ys):
+    start = torch.zeros(3, 4)
+    total = start
+    for i in range(xs.shape[0]):
+        total = total + xs[i].t() @ ys[i]
+    return start, total
+
+
+def test_zeros_that_have_another_name_stay_one_tensor():
+    compiled = scriptc.compile(named_twice)
+    for steps in (0, 2):
+        start, total = compiled(torch.ones(steps, 2, 3), torch.ones(steps, 2, 4))
+        assert (start is total) == (steps == 0)
+        assert not start.any() and (total == 2 * steps).all()
+
+
 SUM = """
 module "m" entries(@f)
 

@@ -131,6 +131,7 @@ def _batch(loop: Op, groups: Sequence[_Group]) -> None:
     then, orelse = Block(), Block()
     inner = Builder(then)
     carried = loop.operands[3:]
+    zeros = {v for v in carried if v.op is not None and v.op.name == "full" and len(v.uses) == 1}  # no other name
     totals = [_collect(group, body, inner) for group in groups]
     taken = {s.slot for group in groups for s in group.sums}
     kept = [i for i in range(len(carried)) if i not in taken]
@@ -154,19 +155,19 @@ def _batch(loop: Op, groups: Sequence[_Group]) -> None:
                 number = -1 if each.right is None else group.rights.index(each.right)
                 part = inner.op("outer_sum.part", [total], each.term.loc, types=[each.term.result.type], part=number)
                 parts[each.right] = part.result
-            start, part = carried[each.slot], parts[each.right]
-            if _is_zeros_like(start, part) and part not in results.values():
-                results[each.slot] = part
+            start, own = carried[each.slot], parts[each.right]
+            if _is_zeros_like(start, own) and own not in results.values():
+                results[each.slot] = own
             else:
-                results[each.slot] = inner.op("add", [start, part], loc, types=[types[each.slot]]).result
+                results[each.slot] = inner.op("add", [start, own], loc, types=[types[each.slot]]).result
     inner.op("yield", [results[i] for i in range(len(carried))], loc)
     other = Builder(orelse)  # makes zeros of its own, which the loop does not need
-    starts = [clone_op(other, v.op, {}).result if v.op is not None and v.op.name == "full" else v for v in carried]
+    starts = [clone_op(other, v.op, {}).result if v.op is not None and v in zeros else v for v in carried]
     other.op("yield", starts, loc)
     chosen = before.op("if", [some], loc, regions=[then, orelse], names=[r.name for r in loop.results], types=types)
     loop.replace_with(chosen.results)
     for value in carried:
-        if value.op is not None and value.op.name == "full" and not value.uses:
+        if value.op is not None and value in zeros and not value.uses:
             value.op.erase()  # before equal ops are merged, which would make the zeros on both paths
 
 
