@@ -190,6 +190,8 @@ def _clear_leftovers(out: Path) -> None:
 
 def _keep_others_files(old: Path, new: Path) -> None:
     """Link into `new` what is in `old` but was not written by the build that `old` is of."""
+    if not (old / FILE).exists():  # an empty directory
+        return
     rows = read((old / FILE).read_text(encoding="utf-8"))
     ours, name = files_of(rows), rows["name"]
     made_of_ours = re.compile(rf"python/__pycache__/{name}\..*|build/lib{name}-[0-9a-f]{{32}}\.so|build/making-.*")
