@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 15
+#define SC_ABI_VERSION 16
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -254,6 +254,7 @@ typedef struct sc_ctx {
     sc_obj kept;              /* sentinel of the objects kept from call to call: prepared weights */
     struct sc_kept { const sc_loc *program; int slot; sc_obj *object; } *kept_index;
     int n_kept;
+    void (*on_keep)(struct sc_ctx *cx, size_t nbytes); /* is told that prepared weights of so many bytes are kept; or NULL */
     sc_target *targets;       /* state that the call has assigned, by the program's numbers */
     int n_targets, n_set;
     sc_rng *rng;              /* NULL if the program draws no random numbers */

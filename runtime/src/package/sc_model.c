@@ -98,6 +98,15 @@ static int on_stop(sc_ctx *cx) {
     return raised ? sc_raise(cx, raised, "%s", "") : 0;
 }
 
+/* Weights are seldom read again after they were prepared, so their pages are released. Those that are read are mapped again. */
+static void on_keep(sc_ctx *cx, size_t nbytes) {
+    sc_caller *c = cx->user;
+    c->prepared += nbytes;
+    if (c->prepared < SC_RELEASED_BYTES) return;
+    c->prepared = 0;
+    sc_weights_release(&c->model->weights);
+}
+
 sc_caller *sc_caller_new(const sc_model *model) {
     sc_caller *c = calloc(1, sizeof *c);
     if (!c || !(c->cx = sc_ctx_new(NULL))) {
@@ -109,6 +118,7 @@ sc_caller *sc_caller_new(const sc_model *model) {
     c->cx->team = model->team;
     c->cx->print = on_print;
     c->cx->on_stop = on_stop;
+    c->cx->on_keep = on_keep;
     c->cx->warn = on_warn;
     sc_caller_seed(c, 67280421310721); /* torch's default seed */
     c->error = (scriptc_error){.type = "", .message = "", .traceback = ""};
@@ -253,6 +263,8 @@ int sc_call_end(sc_caller *c, int code) {
             write_traceback(c, p, at);
         }
     }
+    if (c->prepared) sc_weights_release(&c->model->weights);
+    c->prepared = 0;
     if (c->state) sc_state_settle(c->state);
     c->state = NULL;
     size_t peak = cx->bytes_peak;

@@ -80,6 +80,7 @@ typedef struct sc_caller { /* a context of one thread, and its last error for th
     const char *(*check)(void *user); /* decides whether a call goes on, or NULL */
     void *check_user;
     bool read_only; /* argument tensors may not be written */
+    size_t prepared; /* bytes of weights that were prepared since pages of the weights file were released */
     sc_state *state; /* of the running call, or NULL */
     sc_rng rng, python_rng, numpy_rng; /* generators of random numbers: torch's, that of Python's `random`, and NumPy's */
     char traceback[4096];
@@ -94,6 +95,8 @@ typedef struct sc_param { /* an argument tensor, or the tensors of an argument l
 /* the items of lists of lists */
 typedef enum sc_rows { SC_ROWS_TENSORS, SC_ROWS_I64S, SC_ROWS_F64S, SC_ROWS_BOOLS, SC_ROWS_STRS } sc_rows;
 
+enum { SC_RELEASED_BYTES = 1 << 22 }; /* bytes of a weights file that are read before their pages are released */
+
 typedef struct sc_text { /* a buffer for a message, always terminated */
     char *at;
     size_t n;
@@ -105,7 +108,9 @@ typedef struct sc_text { /* a buffer for a message, always terminated */
 int sc_weights_open(sc_weights *w, const sc_package *package, const char *path, sc_text error); /* maps the file; -1 */
 int sc_weights_read(sc_weights *w, const sc_package *package, const void *file, size_t bytes, sc_text error);
 void sc_weights_close(sc_weights *w);
-uint32_t sc_crc32(const void *data, size_t bytes);
+/* Return the pages of a mapped file to the system. They are read again where they are needed. */
+void sc_weights_release(const sc_weights *w);
+uint32_t sc_crc32(uint32_t crc, const void *data, size_t bytes); /* crc: of the bytes before; 0: there are none */
 int sc_tell(sc_text error, const char *format, ...) __attribute__((format(printf, 2, 3))); /* -1 */
 
 /* ---- models and calls (sc_model.c) ---- */

@@ -20,7 +20,7 @@ int sc_tell(sc_text error, const char *format, ...) {
 
 /* ---- CRC-32 as in zlib, eight bytes at a time ---- */
 
-uint32_t sc_crc32(const void *data, size_t bytes) {
+uint32_t sc_crc32(uint32_t crc, const void *data, size_t bytes) {
     uint32_t table[8][256];
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t c = i;
@@ -31,7 +31,7 @@ uint32_t sc_crc32(const void *data, size_t bytes) {
         for (int i = 0; i < 256; i++) table[t][i] = (table[t - 1][i] >> 8) ^ table[0][table[t - 1][i] & 255];
 
     const unsigned char *p = data;
-    uint32_t crc = ~0u;
+    crc = ~crc;
     for (; bytes >= 8; bytes -= 8, p += 8) {
         uint32_t word[2];
         memcpy(word, p, 8);

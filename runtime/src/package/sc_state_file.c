@@ -216,7 +216,7 @@ static char *image_of(const piece *pieces, int64_t n, size_t data, size_t *bytes
     *bytes = b.n + data;
     size_t after = 8 + sizeof metadata - 1;
     char sum[16];
-    snprintf(sum, sizeof sum, "%08x", (unsigned)sc_crc32(image + after, *bytes - after));
+    snprintf(sum, sizeof sum, "%08x", (unsigned)sc_crc32(0, image + after, *bytes - after));
     memcpy(image + after - 10, sum, 8);
     return image;
 }
@@ -440,7 +440,7 @@ static int check_sum(const loader *l, const char *end, sc_text error) {
     char expected[16];
     if (!*l->sum) return 0;
     size_t bytes = (size_t)(end - l->span.after_metadata);
-    snprintf(expected, sizeof expected, "%08x", (unsigned)sc_crc32(l->span.after_metadata, bytes));
+    snprintf(expected, sizeof expected, "%08x", (unsigned)sc_crc32(0, l->span.after_metadata, bytes));
     return strcmp(expected, l->sum) ? sc_tell(error, "the file is damaged (checksum %s, saved with %s)", expected, l->sum) : 0;
 }
 

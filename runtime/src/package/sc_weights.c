@@ -62,6 +62,21 @@ static int weights_tensor(void *user, const char *name, const sc_row *found, sc_
     return sc_tell(error, "unknown tensor '%.200s'", name);
 }
 
+void sc_weights_release(const sc_weights *w) {
+    if (w->map) madvise(w->map, w->map_bytes, MADV_DONTNEED); /* loses nothing: the mapping is never written */
+}
+
+/* Return the checksum of the data. The pages of a mapped file are released meanwhile, so that they are never all in memory. */
+static uint32_t checksum(const sc_weights *w, const char *data, size_t bytes) {
+    uint32_t crc = 0;
+    for (size_t n; bytes; data += n, bytes -= n) {
+        n = bytes < SC_RELEASED_BYTES ? bytes : SC_RELEASED_BYTES;
+        crc = sc_crc32(crc, data, n);
+        sc_weights_release(w);
+    }
+    return crc;
+}
+
 int sc_weights_read(sc_weights *w, const sc_package *package, const void *file, size_t bytes, sc_text error) {
     w->n = package->n_weights;
     w->data = calloc((size_t)w->n + 1, sizeof *w->data);
@@ -72,7 +87,7 @@ int sc_weights_read(sc_weights *w, const sc_package *package, const void *file, 
     if (sc_read_safetensors(file, bytes, &to, &r.span, error)) return -1;
     for (int i = 0; i < w->n; i++)
         if (!w->data[i]) return sc_tell(error, "tensor '%s' is missing", package->weights[i].name);
-    uint32_t found = sc_crc32(r.span.data, (size_t)r.span.bytes);
+    uint32_t found = checksum(w, r.span.data, (size_t)r.span.bytes);
     if (found != package->checksum)
         return sc_tell(error, "the data is damaged or of another build (checksum %08x, compiled for %08x)", (unsigned)found,
                        (unsigned)package->checksum);
