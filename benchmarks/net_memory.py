@@ -1,11 +1,14 @@
-"""The memory of each net of examples/zoo in ONNX Runtime and in scriptc, each measured in a process of its own."""
+"""The memory of each net of examples/zoo in ONNX Runtime, in a package and in scriptc.compile, each in a process of its own."""
 
 from __future__ import annotations
 
 import logging
 import multiprocessing
+import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +17,15 @@ from benchmarks.onnx_session import Unavailable, onnx_session
 from scriptc.inspect.text_table import table
 
 CALLS = 3
+PACKAGE = "zoo_net"
 KIB_OF_MB = BYTES_OF_KIB = 1 << 10
 
 
 def run(names: Iterable[str], json: Path | None) -> None:
     """Print by how many MB loading a net and three calls on one thread raise the resident memory of a process at most.
 
-    ONNX Runtime loads its weights itself. scriptc finds those of the module in memory, and they are added. The disk
-    cache is warm, so that the compiler takes no part.
+    ONNX Runtime and a package load their weights themselves, in processes without torch. scriptc.compile finds those of the
+    module in memory, and they are added. The library and the disk cache exist, so that the compiler takes no part.
     """
     from benchmarks.rivals import exported
 
@@ -37,17 +41,34 @@ def run(names: Iterable[str], json: Path | None) -> None:
         except (Unavailable, ImportError) as error:
             print(f"{name}: ONNX Runtime: {error}")
             continue
-        _in_a_process(_in_scriptc, name)  # fills the disk cache
-        growth, weights = _in_a_process(_in_scriptc, name)
-        rows.append((name, with_onnx, growth, weights))
-        print(f"{name}: ONNX Runtime {with_onnx}, scriptc {growth} and weights of {weights} KiB", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            _in_a_process(_build, name, folder)
+            package = _second_time(_in_package, folder, list(feed.values()))
+        growth, weights = _second_time(_in_scriptc, name)
+        rows.append((name, with_onnx, package, growth, weights))
+        print(f"{name}: ONNX Runtime {with_onnx}, package {package}, scriptc {growth}, weights {weights} KiB", flush=True)
         save(json, {name: numbers for name, *numbers in rows})
     cells = [
-        [name, *(f"{kib / KIB_OF_MB:.1f}" for kib in (onnx, growth, weights)), f"{(growth + weights) / onnx:.2f}"]
-        for name, onnx, growth, weights in rows
+        [
+            name,
+            *(f"{kib / KIB_OF_MB:.1f}" for kib in (onnx, package)),
+            f"{package / onnx:.2f}",
+            *(f"{kib / KIB_OF_MB:.1f}" for kib in (growth, weights)),
+            f"{(growth + weights) / onnx:.2f}",
+        ]
+        for name, onnx, package, growth, weights in rows
     ]
-    header = ["net", "ONNX Runtime, MB", "scriptc, MB", "weights, MB", "(scriptc + weights) / ONNX Runtime"]
+    header = [
+        "net", "ONNX Runtime, MB", "package, MB", "package / ONNX Runtime",
+        "compiled, MB", "weights, MB", "(compiled + weights) / ONNX Runtime",
+    ]  # fmt: skip
     print(f"\n{cpu_model()}, 1 thread\n\n{table(header, cells, right=range(1, len(header)))}")
+
+
+def _second_time(measure: Callable[..., Any], *args: Any) -> Any:
+    """Return what a function returns in a second process. The first one fills the disk cache."""
+    _in_a_process(measure, *args)
+    return _in_a_process(measure, *args)
 
 
 def _in_a_process(measure: Callable[..., Any], *args: Any) -> Any:
@@ -98,6 +119,30 @@ def _in_onnx_runtime(path: Path, feed: dict[str, Any]) -> int:
         for _ in range(CALLS):
             session.run(None, feed)
 
+    return peak(load_and_call)
+
+
+def _build(name: str, folder: str) -> None:
+    import scriptc
+
+    net, args = _net(name)
+    scriptc.build(net, *args, out=folder, name=PACKAGE)
+
+
+def _in_package(folder: str, arrays: list[Any]) -> int:
+    """Return the KiB that a net takes in a package, without those of the loader."""
+    sys.path.insert(0, str(Path(folder, "python")))
+    loader = import_module(PACKAGE)
+    from benchmarks.memory import peak
+
+    pin()
+
+    def load_and_call() -> None:
+        model = loader.load()
+        for _ in range(CALLS):
+            model(*arrays)
+
+    assert "torch" not in sys.modules
     return peak(load_and_call)
 
 
