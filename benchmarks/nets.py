@@ -7,16 +7,17 @@ import io
 import logging
 import math
 import os
+import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import net_memory
+from benchmarks import net_memory, without_avx512
 from benchmarks.harness import Candidate, cpu_model, medians, pin, save
 from benchmarks.onnx_session import Unavailable
 from scriptc.inspect.text_table import table
@@ -35,6 +36,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--rivals", nargs="*", default=RIVALS, choices=RIVALS, metavar="NAME",
                          help=f"columns of the table (default: {', '.join(RIVALS)})")  # fmt: skip
     command.add_argument("--samples", type=int, default=15, help="samples that a median is taken of (default: 15)")
+    command.add_argument("--level", choices=["avx2"], help="keep all systems from AVX-512, and check that they do without it")
+    command.add_argument("--cpu-time", action="store_true", help="measure CPU time, on machines that do other work too")
     command.add_argument("--threads", type=int, default=1, help="threads of each system (default: 1, on a pinned core)")
     command.add_argument("--json", type=Path, metavar="FILE", help="also save the numbers")
 
@@ -43,6 +46,10 @@ def run(options: argparse.Namespace) -> None:
     if options.memory:
         net_memory.run(options.nets, options.json)
         return
+    if options.level and not without_avx512.is_possible():
+        sys.exit("--level needs a processor with AVX-512, which it hides; others are at that level at most")
+    if options.level and not without_avx512.is_active():
+        sys.exit(without_avx512.run_again())
     if options.threads == 1:
         pin()
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
@@ -61,8 +68,9 @@ def run(options: argparse.Namespace) -> None:
         ONNX: partial(net_in_onnx_runtime, threads=options.threads),
         OPENVINO: partial(net_in_openvino, threads=options.threads),
     }
+    timer = time.process_time if options.cpu_time else time.perf_counter
     rows: dict[str, dict[str, float]] = {}
-    with torch.no_grad():
+    with torch.no_grad(), without_avx512.checker() if options.level else nullcontext() as uses_avx512:
         for name in options.nets:
             first, compiled, net, args = _first_call(NETS[name].small, NETS[name].full)
             expected = net(*args)
@@ -76,10 +84,13 @@ def run(options: argparse.Namespace) -> None:
                     candidates.append(Candidate(rival, call))
                 except Unavailable as error:
                     print(f"{name}: {rival}: {error}")
-            rows[name] |= medians(candidates, samples=options.samples)
+            for candidate in candidates if uses_avx512 else ():
+                assert not uses_avx512(candidate.call), f"{name}: {candidate.name} uses AVX-512"
+            rows[name] |= medians(candidates, samples=options.samples, timer=timer)
             print(f"{name}: " + ", ".join(f"{key} {value:.4g}" for key, value in rows[name].items()), flush=True)
             save(options.json, rows)
-    print(f"\n{cpu_model()}, {options.threads} threads; ms per call, medians of interleaved samples\n")
+    level = ", no AVX-512" if options.level else ""
+    print(f"\n{cpu_model()}{level}, {options.threads} threads; ms per call, medians of interleaved samples\n")
     print(_table(rows, options.rivals))
     ratios = [_best(times) / times[SCRIPTC] for times in rows.values() if _best(times)]
     if ratios:

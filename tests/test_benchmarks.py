@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import fresh_python
@@ -11,6 +12,7 @@ import torch
 from settings import without_asan
 
 import scriptc
+from benchmarks import without_avx512
 from benchmarks.decoder_models import CASES
 
 ROOT = Path(__file__).parent.parent
@@ -97,6 +99,29 @@ def test_memory_is_flat(tmp_path: Path) -> None:
     bench("memory", "--calls", "3000", "--iterations", "200000", "--json", str(saved))
     for before, after, _ in json.loads(saved.read_text())["results"].values():
         assert after - before < 2048, "KiB"
+
+
+@pytest.mark.slow
+@without_asan
+def test_memory_of_nets(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    saved = tmp_path / "memory.json"
+    bench("nets", "--memory", "--nets", "SqueezeNet", "--json", str(saved))
+    ((onnx, package, _, _),) = json.loads(saved.read_text())["results"].values()
+    assert package < 1.2 * onnx
+
+
+@pytest.mark.slow
+@without_asan
+@pytest.mark.skipif(not without_avx512.is_possible(), reason="the processor has no AVX-512")
+@pytest.mark.skipif(not shutil.which("objdump"), reason="needs objdump")
+def test_nets_without_avx512() -> None:
+    """Each call is checked before it is measured, ONNX Runtime's too."""
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    out = bench("nets", "--level", "avx2", "--nets", "SqueezeNet", "--rivals", "ONNX Runtime", "--samples", "1")
+    assert "no AVX-512" in out
 
 
 def test_ulp() -> None:
