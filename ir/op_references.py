@@ -81,6 +81,28 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def conv_transpose2d(x: Any, w: Any, bias: Any, arranged: Any, *how: Any) -> Any:
         return torch.conv_transpose2d(x, w if arranged is None else arranged, bias, *how)
 
+    def convolution_backward(grad: Any, x: Any, w: Any, how: tuple[Any, ...], place: int) -> Any:
+        stride, padding, dilation, groups = how
+        sizes = zip(grad.shape[2:], x.shape[2:], w.shape[2:], stride, padding, dilation, strict=True)
+        missing = [(n + 2 * p - d * (k - 1) - 1) // s + 1 - size for size, n, k, s, p, d in sizes]
+        whole = torch.nn.functional.pad(grad, (0, missing[1], 0, missing[0]))
+        mask = [i == place for i in range(3)]
+        return torch.ops.aten.convolution_backward(
+            whole, x, w, None, stride, padding, dilation, False, (0, 0), groups, mask
+        )[place].contiguous()  # fmt: skip
+
+    def conv2d_backward_input(grad: Any, w: Any, height: int, width: int, *how: Any) -> Any:
+        x = grad.new_zeros(grad.shape[0], w.shape[1] * how[3], height, width)
+        return convolution_backward(grad, x, w, how, 0)
+
+    def conv2d_backward_weight(x: Any, grad: Any, height: int, width: int, *how: Any) -> Any:
+        w = grad.new_zeros(grad.shape[1], x.shape[1] // how[3], height, width)
+        return convolution_backward(grad, x, w, how, 1)
+
+    def max_pool2d_backward(grad: Any, x: Any, *how: Any) -> Any:
+        _, index = torch.ops.aten.max_pool2d_with_indices(x, *how)
+        return torch.ops.aten.max_pool2d_with_indices_backward(grad, x, *how, index)
+
     def conv2d_packed(
         x: Any, packed: Any, add: Any, channels_last: bool, activation: Any, *where: Any, weight: Any, stride: Any,
         padding: Any, dilation: Any, groups: int, low: float, high: float, add_first: bool = False, in_place: bool = False,
@@ -310,6 +332,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "size_or_zero": lambda x, dim: x.size(dim) if isinstance(x, torch.Tensor) else 0,
         "topk": topk, "kthvalue": kthvalue, "resample": resample, "nms": nms, "roi_align": roi_align,
         "conv_transpose2d": conv_transpose2d,
+        "conv2d_backward_input": conv2d_backward_input, "conv2d_backward_weight": conv2d_backward_weight,
+        "max_pool2d_backward": max_pool2d_backward,
         "pack_conv": lambda w, bias, depthwise, dense=False: (w.clone(), bias), "conv2d_packed": conv2d_packed,
         "with_prologue": with_prologue,
         "place": lambda x, *where, room, at: x.clone(),

@@ -29,7 +29,7 @@ def run(*command: str | Path) -> str:
 def test_contractions_convolution_and_pooling(tmp_path: Path) -> None:
     """Every kernel over edge sizes, layouts and dtypes; addresses and undefined behaviour watched."""
     sources = sorted(p for p in (ROOT / "runtime/src").glob("*.c") if p.name != "sc_all.c")
-    sources.append(ROOT / "tests/runtime/test_gemm.c")
+    tests = [ROOT / f"tests/runtime/{name}.c" for name in ("test_gemm", "test_gradients")]
 
     def build(source: Path) -> Path:
         target = tmp_path / f"{source.stem}.o"
@@ -37,10 +37,11 @@ def test_contractions_convolution_and_pooling(tmp_path: Path) -> None:
         return target
 
     with ThreadPoolExecutor(2) as pool:
-        objects = list(pool.map(build, sources))
-    program = tmp_path / "test_gemm"
-    run(COMPILER, *SANITIZERS, *objects, "-o", program, "-lm")
-    assert ", 0 failed" in run(program)
+        objects = list(pool.map(build, sources + tests))
+    for test, main in zip(tests, objects[len(sources) :], strict=True):
+        program = tmp_path / test.stem
+        run(COMPILER, *SANITIZERS, *objects[: len(sources)], main, "-o", program, "-lm")
+        assert ", 0 failed" in run(program)
 
 
 def test_float_functions_are_accurate(tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from scriptc.ir.opdef import MADE_BY_PASSES, OpDef, Raises, Samples, TypeRuleError
-from scriptc.ir.ops.rules import Attrs, Operands, broadcast_dims, fixed, same_type, tensor
+from scriptc.ir.ops.rules import Attrs, Operands, as_dim, broadcast_dims, fixed, same_type, tensor
 from scriptc.ir.types import BOOL, NONE, PACKED, Dim, TensorType, Type
 
 _PURE = frozenset({"PURE"})
+_PLAIN = frozenset({"PURE", "PLAIN"})
 _TENSOR = frozenset({"tensor"})
 
 
@@ -57,6 +58,31 @@ def _conv_transpose2d(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType(x.dtype, (*dims[:-3], filters, None, None)),)
 
 
+def _gradient_operands(operands: Operands, what: str) -> tuple[TensorType, TensorType]:
+    a, b = tensor(operands[0]), tensor(operands[1])
+    if a.rank != 4 or b.rank != 4:
+        raise TypeRuleError(f"{what} expects 4-D tensors, not {a} and {b}")
+    if a.dtype != b.dtype:
+        raise TypeRuleError(f"expected scalar type {a.dtype} but found {b.dtype}")
+    return a, b
+
+
+def _conv2d_backward_input(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    y, w = _gradient_operands(operands, "conv2d_backward_input")
+    assert y.dims is not None and w.dims is not None
+    groups = as_dim(operands[-1])
+    channels = w.dims[1] * groups if isinstance(w.dims[1], int) and isinstance(groups, int) else None
+    return (TensorType(y.dtype, (y.dims[0], channels, as_dim(operands[2]), as_dim(operands[3]))),)
+
+
+def _conv2d_backward_weight(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    x, y = _gradient_operands(operands, "conv2d_backward_weight")
+    assert x.dims is not None and y.dims is not None
+    groups = as_dim(operands[-1])
+    channels = x.dims[1] // groups if isinstance(x.dims[1], int) and isinstance(groups, int) and groups > 0 else None
+    return (TensorType(x.dtype, (y.dims[1], channels, as_dim(operands[2]), as_dim(operands[3]))),)
+
+
 def _pool(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     x = tensor(operands[0])
     dims = _image(x, "pooling")
@@ -64,6 +90,13 @@ def _pool(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     windows = zip(dims[-2:], attrs["kernel_size"], attrs["stride"], attrs["padding"], dilation, strict=True)
     sizes = [_window(*window, attrs["ceil_mode"]) for window in windows]
     return (TensorType(x.dtype, (*dims[:-2], *sizes)),)
+
+
+def _max_pool2d_backward(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    (pooled,) = _pool(operands[1:], attrs)
+    if tensor(operands[0]).dtype != tensor(operands[1]).dtype:
+        raise TypeRuleError(f"expected a gradient of the dtype of {pooled}")
+    return (tensor(operands[1]),)
 
 
 def _resample(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -92,6 +125,24 @@ ROWS = [
                   Raises("RuntimeError", "Given weight of size [6, 4, 3, 3], expected bias to be 1-dimensional with 6 "
                          "elements, but got bias of size [5] instead", shapes=((2, 4, 9, 8), (6, 4, 3, 3), (5,)),
                          extra=_ONES))),
+    # The gradients of the images, of this height and width, and of the weight of a convolution, from that of its result. The
+    # latter may have fewer rows and columns than the convolution: the gradient of a transposed convolution passes its input.
+    OpDef("conv2d_backward_input", "(Tensor grad, Tensor weight, SymInt height, SymInt width, int[2] stride, int[2] padding, "
+          "int[2] dilation, SymInt groups) -> Tensor", _conv2d_backward_input, _PLAIN, ref="conv2d_backward_input",
+          reads=_TENSOR, raises=True, kernel="sc_conv2d_backward_input", tolerance_ulp=128,
+          samples=Samples((((2, 6, 7, 5), (6, 4, 3, 3)),), dtypes=("f32", "f64"),
+                          extra=((9, 7, (1, 1), (0, 0), (1, 1), 1), (14, 7, (2, 1), (1, 2), (1, 2), 1))),
+          errors=(Raises("RuntimeError", "Given groups=4, expected weight to be divisible by 4 at dimension 0, but got weight "
+                         "of size [[6, 4, 3, 3]] instead", shapes=((2, 6, 7, 5), (6, 4, 3, 3)),
+                         extra=(9, 7, (1, 1), (0, 0), (1, 1), 4)),)),
+    OpDef("conv2d_backward_weight", "(Tensor input, Tensor grad, SymInt height, SymInt width, int[2] stride, int[2] padding, "
+          "int[2] dilation, SymInt groups) -> Tensor", _conv2d_backward_weight, _PLAIN, ref="conv2d_backward_weight",
+          reads=_TENSOR, raises=True, kernel="sc_conv2d_backward_weight", tolerance_ulp=128,
+          samples=Samples((((2, 4, 9, 7), (2, 6, 7, 5)),), dtypes=("f32", "f64"),
+                          extra=((3, 3, (1, 1), (0, 0), (1, 1), 1), (3, 3, (1, 1), (0, 0), (1, 1), 2))),
+          errors=(Raises("RuntimeError", "Given groups=4, expected weight to be divisible by 4 at dimension 0, but got weight "
+                         "of size [[6, 1, 3, 3]] instead", shapes=((2, 4, 9, 7), (2, 6, 7, 5)),
+                         extra=(3, 3, (1, 1), (0, 0), (1, 1), 4)),)),
     # Packs a float32 weight and bias for conv2d_packed. depthwise: for a convolution of at least 16 groups of one channel, with
     # a filter each; else for one without groups. dense: the strides and dilations of the convolution are 1.
     OpDef("pack_conv", "(Tensor weight, Tensor? bias, *, bool depthwise, bool dense=False) -> Value", fixed(PACKED), _PURE,
@@ -147,6 +198,14 @@ ROWS = [
           errors=(Raises("RuntimeError", _PADDED, shapes=_IMAGES[0], extra=((2, 2), (2, 2), (2, 0), (1, 1), False)),
                   Raises("RuntimeError", "Given input size: (3x1x1). Calculated output size: (3x0x0). Output size is too "
                          "small", shapes=((2, 3, 1, 1),), extra=((2, 2), (2, 2), (0, 0), (1, 1), False)))),
+    # The gradient of the input: that of a result goes to the first of the largest elements of its window, or to the last NaN.
+    OpDef("max_pool2d_backward", "(Tensor grad, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, "
+          "int[2] dilation, bool ceil_mode) -> Tensor", _max_pool2d_backward, _PURE, ref="max_pool2d_backward",
+          reads=_TENSOR, raises=True, kernel="sc_max_pool2d_backward",
+          samples=Samples((((2, 3, 4, 4), (2, 3, 9, 8)), ((3, 4, 4), (3, 9, 9))),
+                          extra=(((2, 2), (2, 2), (0, 0), (1, 1), False), ((3, 2), (2, 2), (0, 0), (1, 1), False))),
+          errors=(Raises("RuntimeError", _PADDED, shapes=((2, 3, 6, 6), (2, 3, 9, 8)),
+                         extra=((2, 2), (2, 2), (2, 0), (1, 1), False)),)),
     OpDef("avg_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, "
           "bool count_include_pad, int? divisor_override) -> Tensor",
           _pool, _PURE, gradient=("self",), ref="torch.nn.functional.avg_pool2d", reads=_TENSOR, raises=True, emit="avg_pool2d",

@@ -381,6 +381,14 @@ SC_KERNEL sc_packed *sc_arrange_transposed_kept(sc_ctx *cx, const sc_tensor *w, 
                                                 int64_t groups, const int64_t *dilation, int64_t slot);
 /* whether eager's suggest_memory_format() of one of them is channels last */
 SC_KERNEL bool sc_suggests_channels_last(sc_tensor *const *tensors, int count);
+/* the gradient of images of this height and width whose convolution has the gradient y */
+SC_KERNEL sc_tensor *sc_conv2d_backward_input(sc_ctx *cx, const sc_tensor *y, const sc_tensor *w, int64_t height, int64_t width,
+                                              const int64_t *stride, const int64_t *padding, const int64_t *dilation,
+                                              int64_t groups);
+/* the gradient of a kernel of this height and width; y may have fewer rows and columns than the convolution */
+SC_KERNEL sc_tensor *sc_conv2d_backward_weight(sc_ctx *cx, const sc_tensor *x, const sc_tensor *y, int64_t height,
+                                               int64_t width, const int64_t *stride, const int64_t *padding,
+                                               const int64_t *dilation, int64_t groups);
 /* w: float32, of one group, or [C, 1, h, w] of a depthwise convolution of at least 16 channels; dense: for strides and
  * dilations of 1, for which the weight may be transformed */
 SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise, bool dense);
@@ -456,6 +464,9 @@ SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t
 /* divisor: 0 if not given */
 SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, bool ceil_mode, bool count_include_pad, int64_t divisor);
+SC_KERNEL sc_tensor *sc_max_pool2d_backward(sc_ctx *cx, const sc_tensor *grad, const sc_tensor *x, const int64_t *kernel,
+                                            const int64_t *stride, const int64_t *padding, const int64_t *dilation,
+                                            bool ceil_mode);
 
 /* ---- sc_resample.c ---- */
 /* Sum weight[t, i] times the element at index[t, i] over t, along a dim. Raises IndexError. */

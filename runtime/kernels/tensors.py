@@ -347,6 +347,7 @@ SOURCES: tuple[Source, ...] = (
         unless="SC_WITHOUT_CONTRACTIONS",
     ),
     source("sc_conv_direct", needs="sc_core sc_copy sc_team sc_view", hot=4, unless="SC_WITHOUT_IMAGES"),
+    source("sc_conv_gradient", needs="sc_core sc_copy sc_team sc_view", hot=8, unless="SC_WITHOUT_IMAGES"),
     source("sc_conv_tile", needs="", unless="SC_WITHOUT_IMAGES"),
     source("sc_conv_packed", needs="sc_conv_tile sc_core sc_copy sc_team sc_view", unless="SC_WITHOUT_IMAGES"),
     source("sc_conv_depthwise", needs="sc_conv_packed sc_copy sc_core sc_team sc_view", unless="SC_WITHOUT_IMAGES"),
@@ -370,6 +371,14 @@ SOURCES: tuple[Source, ...] = (
                "const int64_t *dilation, int64_t slot"),
         kernel("bool", "sc_suggests_channels_last", "sc_tensor *const *tensors, int count",
                "whether eager's suggest_memory_format() of one of them is channels last"),
+        kernel("sc_tensor *", "sc_conv2d_backward_input",
+               "sc_ctx *cx, const sc_tensor *y, const sc_tensor *w, int64_t height, int64_t width, const int64_t *stride, "
+               "const int64_t *padding, const int64_t *dilation, int64_t groups",
+               "the gradient of images of this height and width whose convolution has the gradient y"),
+        kernel("sc_tensor *", "sc_conv2d_backward_weight",
+               "sc_ctx *cx, const sc_tensor *x, const sc_tensor *y, int64_t height, int64_t width, const int64_t *stride, "
+               "const int64_t *padding, const int64_t *dilation, int64_t groups",
+               "the gradient of a kernel of this height and width; y may have fewer rows and columns than the convolution"),
         kernel("sc_packed *", "sc_pack_conv",
                "sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise, bool dense",
                "w: float32, of one group, or [C, 1, h, w] of a depthwise convolution of at least 16 channels; dense: for "
@@ -400,8 +409,8 @@ SOURCES: tuple[Source, ...] = (
                "sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside",
                "copies a channels-last float32 image x to such a part, or returns x where it is none, or not placed"),
         about="convolutions of images, NCHW or CHW; arrays are (h, w)",
-        needs="sc_check sc_core sc_copy sc_gemm sc_conv_depthwise sc_conv_direct sc_conv_packed sc_conv_winograd sc_iter "
-              "sc_iter_staging sc_layout sc_slots sc_team sc_view",
+        needs="sc_check sc_core sc_copy sc_gemm sc_conv_depthwise sc_conv_direct sc_conv_gradient sc_conv_packed "
+              "sc_conv_winograd sc_iter sc_iter_staging sc_layout sc_slots sc_team sc_view",
         unless="SC_WITHOUT_IMAGES",
     ),
     source(
@@ -478,8 +487,11 @@ SOURCES: tuple[Source, ...] = (
                "sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride, "
                "const int64_t *padding, bool ceil_mode, bool count_include_pad, int64_t divisor",
                "divisor: 0 if not given"),
+        kernel("sc_tensor *", "sc_max_pool2d_backward",
+               "sc_ctx *cx, const sc_tensor *grad, const sc_tensor *x, const int64_t *kernel, const int64_t *stride, "
+               "const int64_t *padding, const int64_t *dilation, bool ceil_mode"),
         about="pooling of images, NCHW or CHW; arrays are (h, w)",
-        needs="sc_core sc_copy sc_layout sc_view",
+        needs="sc_core sc_copy sc_layout sc_team sc_view",
         hot=5,
         unless="SC_WITHOUT_IMAGES",
     ),

@@ -40,6 +40,7 @@
 #endif
 #ifndef SC_WITHOUT_IMAGES /* set by tests of the files above alone */
 #include "sc_conv_direct.c"
+#include "sc_conv_gradient.c"
 #include "sc_conv_tile.c"
 #include "sc_conv_packed.c"
 #include "sc_conv_depthwise.c"

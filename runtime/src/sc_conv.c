@@ -3,6 +3,7 @@
 #include "sc_gemm.h"
 #include "sc_image.h"
 #include "sc_conv_direct.h"
+#include "sc_conv_gradient.h"
 #include "sc_conv_packed.h"
 #include "sc_conv_winograd.h"
 #include <math.h>
@@ -292,6 +293,83 @@ SC_KERNEL sc_packed *sc_arrange_transposed_kept(sc_ctx *cx, const sc_tensor *w, 
     if (arranged) return arranged;
     arranged = sc_arrange_transposed(cx, w, stride, padding, groups, dilation);
     return arranged && sc_ctx_keep(cx, (int)slot, &arranged->obj, &arranged->storage, NULL) == 0 ? arranged : NULL;
+}
+
+/* ---- gradients ---- */
+
+/* Check the operands of a gradient: x are the sizes of the images that were convolved by a weight of the sizes of w, and y is the
+ * gradient of the result, which may have fewer rows and columns than the convolution, as inputs of transposed ones do. */
+static int conv_check_gradient(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *y, int dtype, const int64_t *stride,
+                               const int64_t *padding, const int64_t *dilation, int64_t groups) {
+    if (conv_check_numbers(cx, x, w, stride, padding, dilation, groups) < 0) return -1;
+    if (conv_check_shapes(cx, x, w, NULL, padding, dilation, groups) < 0) return -1;
+    if (dtype < SC_F16 || dtype == SC_C64 || dtype == SC_C128)
+        return sc_raise(cx, "NotImplementedError", "\"slow_conv2d_grad_input\" not implemented for '%s'", sc_scalar_type_name(dtype));
+    if (y->dtype != dtype)
+        return sc_raise(cx, "RuntimeError", "expected scalar type %s but found %s", sc_scalar_type_name(dtype), sc_scalar_type_name(y->dtype));
+    bool fits = y->rank == 4 && y->size[0] == x->size[0] && y->size[1] == w->size[0];
+    for (int i = 0; i < 2 && fits; i++) {
+        int64_t most = (x->size[2 + i] + 2 * padding[i] - dilation[i] * (w->size[2 + i] - 1) - 1) / stride[i] + 1;
+        fits = y->size[2 + i] <= most;
+    }
+    if (fits) return 0;
+    return sc_raise(cx, "RuntimeError", "a gradient of size %s is not that of a convolution of an input of size %s by a weight of size %s",
+                    sc_shape_text(y).s, sc_shape_text(x).s, sc_shape_text(w).s);
+}
+
+/* Compute the gradient of images by one of the kernels. All tensors are contiguous and of dtype f32 or f64. s->in: of y. */
+static int conv_input_gradient(sc_ctx *cx, const conv_shape *s, int dtype, int64_t groups, const sc_tensor *y, const sc_tensor *w,
+                               sc_tensor *out) {
+    sc_tensor *arranged = conv_arrange(cx, s, groups, w);
+    int status = arranged ? conv_transposed(cx, s, dtype, groups, y, arranged->data, NULL, out) : -1;
+    sc_release(cx, arranged);
+    return status;
+}
+
+SC_KERNEL sc_tensor *sc_conv2d_backward_input(sc_ctx *cx, const sc_tensor *y, const sc_tensor *w, int64_t height, int64_t width,
+                                              const int64_t *stride, const int64_t *padding, const int64_t *dilation, int64_t groups) {
+    int64_t channels = w->rank == 4 && groups > 0 ? sc_wrapped_product(w->size[1], groups) : 0;
+    sc_tensor like = {.dtype = w->dtype, .rank = 4, .size = {y->size[0], channels, height, width}};
+    if (conv_check_gradient(cx, &like, w, y, w->dtype, stride, padding, dilation, groups) < 0) return NULL;
+    int dtype = w->dtype == SC_F64 ? SC_F64 : SC_F32, status = -1;
+    sc_tensor *grad = image_prepared(cx, y, dtype), *weight = grad ? image_prepared(cx, w, dtype) : NULL, *out = NULL;
+    sc_tensor *wide = weight ? sc_empty(cx, dtype, 4, like.size) : NULL;
+    if (wide && y->numel == 0) {
+        memset(wide->data, 0, (size_t)wide->numel * sc_dtype_size(dtype));
+        status = 0;
+    } else if (wide && wide->numel) {
+        conv_shape s = conv_shape_of(y, w, stride, padding, dilation);
+        s.channels = w->size[0] / groups, s.filters = w->size[1], s.out[0] = height, s.out[1] = width;
+        status = conv_input_gradient(cx, &s, dtype, groups, grad, weight, wide);
+    } else if (wide) status = 0;
+    if (status == 0) out = sc_to_dtype(cx, wide, w->dtype);
+    sc_release(cx, grad);
+    sc_release(cx, weight);
+    sc_release(cx, wide);
+    return out;
+}
+
+SC_KERNEL sc_tensor *sc_conv2d_backward_weight(sc_ctx *cx, const sc_tensor *x, const sc_tensor *y, int64_t height, int64_t width,
+                                               const int64_t *stride, const int64_t *padding, const int64_t *dilation, int64_t groups) {
+    int64_t channels = x->rank == 4 && groups > 0 ? x->size[1] / groups : 0, filters = y->rank > 1 ? y->size[1] : 0;
+    sc_tensor like = {.dtype = x->dtype, .rank = 4, .size = {filters, channels, height, width}};
+    if (conv_check_gradient(cx, x, &like, y, x->dtype, stride, padding, dilation, groups) < 0) return NULL;
+    int dtype = x->dtype == SC_F64 ? SC_F64 : SC_F32, status = -1;
+    sc_tensor *in = sc_to_dtype(cx, (sc_tensor *)x, dtype), *grad = in ? sc_to_dtype(cx, (sc_tensor *)y, dtype) : NULL, *out = NULL;
+    sc_tensor *wide = grad ? sc_empty(cx, dtype, 4, like.size) : NULL;
+    if (wide && (x->numel == 0 || y->numel == 0)) {
+        memset(wide->data, 0, (size_t)wide->numel * sc_dtype_size(dtype));
+        status = 0;
+    } else if (wide) {
+        conv_shape s = conv_shape_of(x, &like, stride, padding, dilation);
+        s.channels = channels, s.filters = filters / groups, s.out[0] = y->size[2], s.out[1] = y->size[3];
+        status = conv_weight_gradient(cx, &s, groups, in, grad, wide);
+    }
+    if (status == 0) out = sc_to_dtype(cx, wide, x->dtype);
+    sc_release(cx, in);
+    sc_release(cx, grad);
+    sc_release(cx, wide);
+    return out;
 }
 
 /* ---- packed weights ---- */

@@ -1,7 +1,10 @@
 /* sc_pool.c - max_pool2d and avg_pool2d. float, double and int64 have loops; halves go through float, other integers
  * through int64. */
 #include "sc_image.h"
+#include "../include/sc_team.h"
 #include <math.h>
+
+enum { POOL_PART = 128 }; /* results, or channels, whose largest elements are found side by side */
 
 typedef struct pool_shape { /* sizes of one plane; pairs are (h, w) */
     int64_t in[2], out[2], kernel[2], stride[2], padding[2], dilation[2], divisor;
@@ -35,12 +38,14 @@ static int64_t pool_divisor(const pool_shape *s, pool_span y, pool_span z) {
 #undef LEAST
 #undef POOL_SUM
 #undef POOL_NAN
+#define POOL_INTEGERS
 #define T int64_t
 #define N(name) pool_##name##_i64
 #define LEAST INT64_MIN
 #define POOL_SUM(a, b) ((uint64_t)(a) + (uint64_t)(b)) /* wraps */
 #define POOL_NAN(v) 0
 #include "sc_pool_tile.inc"
+#undef POOL_INTEGERS
 #undef T
 #undef N
 #undef LEAST
@@ -170,4 +175,71 @@ SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t
     pool_shape s = {.kernel = {kernel[0], kernel[1]}, .stride = {stride[0], stride[1]}, .padding = {padding[0], padding[1]},
                     .dilation = {1, 1}, .divisor = divisor, .count_padding = count_include_pad};
     return pool_prepare(cx, x, &s, ceil_mode) < 0 ? NULL : pool_run(cx, x, &s);
+}
+
+/* ---- gradients ---- */
+
+/* Images, planes, or parts of POOL_PART channels where these are side by side, whose gradients are found one by one. */
+typedef struct pool_gradient { const pool_shape *s; const sc_tensor *x, *grad; sc_tensor *out; bool channels_last; } pool_gradient;
+
+static void pool_gradient_part(void *arg, int64_t begin, int64_t end, int worker) {
+    const pool_gradient *g = arg;
+    const pool_shape *s = g->s;
+    (void)worker;
+    int64_t channels = g->channels_last ? g->x->size[1] : 1, parts = (channels + POOL_PART - 1) / POOL_PART;
+    int64_t in = s->in[0] * s->in[1] * channels, of = s->out[0] * s->out[1] * channels;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t image = i / parts, channel = i % parts * POOL_PART, n = channels - channel < POOL_PART ? channels - channel : POOL_PART;
+        int64_t from = image * in + channel, at = image * of + channel;
+        if (g->x->dtype == SC_F32) {
+            const float *x = (const float *)g->x->data + from, *grad = (const float *)g->grad->data + at;
+            float *out = (float *)g->out->data + from;
+            if (g->channels_last) pool_max_backward_channels_f32(s, channels, n, x, grad, out);
+            else pool_max_backward_f32(s, x, grad, out);
+        } else {
+            const double *x = (const double *)g->x->data + from, *grad = (const double *)g->grad->data + at;
+            double *out = (double *)g->out->data + from;
+            if (g->channels_last) pool_max_backward_channels_f64(s, channels, n, x, grad, out);
+            else pool_max_backward_f64(s, x, grad, out);
+        }
+    }
+}
+
+/* Return an image in dtype, with its channels side by side or contiguous. */
+static sc_tensor *pool_prepared(sc_ctx *cx, const sc_tensor *x, int dtype, bool channels_last) {
+    if (!channels_last) return image_prepared(cx, x, dtype);
+    sc_tensor *wide = sc_to_dtype(cx, (sc_tensor *)x, dtype);
+    return wide && !sc_is_channels_last(wide) ? image_to_channels_last(cx, wide) : wide;
+}
+
+SC_KERNEL sc_tensor *sc_max_pool2d_backward(sc_ctx *cx, const sc_tensor *grad, const sc_tensor *x, const int64_t *kernel,
+                                            const int64_t *stride, const int64_t *padding, const int64_t *dilation, bool ceil_mode) {
+    pool_shape s = {.kernel = {kernel[0], kernel[1]}, .stride = {stride[0], stride[1]}, .padding = {padding[0], padding[1]},
+                    .dilation = {dilation[0], dilation[1]}, .max = true};
+    bool fits = x->rank >= 3 && x->rank <= 4 && grad->rank == x->rank && grad->dtype == x->dtype;
+    if (fits && pool_prepare(cx, x, &s, ceil_mode) < 0) return NULL;
+    for (int d = 0; d < x->rank && fits; d++) fits = grad->size[d] == (d < x->rank - 2 ? x->size[d] : s.out[d - x->rank + 2]);
+    if (!fits || x->dtype < SC_F16 || x->dtype > SC_F64) {
+        sc_raise(cx, "RuntimeError", "a gradient of size %s is not that of pooling an input of size %s", sc_shape_text(grad).s,
+                 sc_shape_text(x).s);
+        return NULL;
+    }
+    int dtype = x->dtype == SC_F64 ? SC_F64 : SC_F32;
+    bool channels_last = image_channels_last(x);
+    const int64_t *n = x->size, last[4] = {n[1] * n[2] * n[3], 1, n[1] * n[3], n[1]};
+    sc_tensor *in = pool_prepared(cx, x, dtype, channels_last), *of = in ? pool_prepared(cx, grad, dtype, channels_last) : NULL;
+    sc_tensor *wide = !of ? NULL : channels_last ? sc_empty_strided(cx, dtype, 4, n, last) : sc_empty(cx, dtype, x->rank, n), *out = NULL;
+    if (wide) {
+        enum { NS = 1 }; /* of an element of a window, about */
+        pool_gradient job = {&s, in, of, wide, channels_last};
+        int64_t images = x->rank == 4 ? n[0] : 1, planes = x->numel ? x->numel / (s.in[0] * s.in[1]) : 0;
+        int64_t count = channels_last ? images * ((n[1] + POOL_PART - 1) / POOL_PART) : planes;
+        double ns = NS * (double)grad->numel * (double)(s.kernel[0] * s.kernel[1]);
+        sc_parallel(cx, count, 1, ns, pool_gradient_part, &job);
+        out = sc_to_dtype(cx, wide, x->dtype);
+    }
+    sc_release(cx, in);
+    sc_release(cx, of);
+    sc_release(cx, wide);
+    return out;
 }

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
-from scriptc.frontend.library.torch.images_decomposed import each
+from scriptc.frontend.library.torch.images_decomposed import as_image, each
 
 
 def _spread(grad: Tensor, n: int) -> Tensor:
@@ -70,6 +70,30 @@ def max_pool2d_with_indices_backward(
     return torch.scatter_add(flat, -1, indices.flatten(-2), grad_output.flatten(-2)).reshape(input.shape)
 
 
+def conv2d_backward_input(
+    grad: Tensor, weight: Tensor, height: int, width: int, stride: tuple[int, ...], padding: tuple[int, ...],
+    dilation: tuple[int, ...], groups: int,
+) -> Tensor:  # fmt: skip
+    """Return the gradient of a batch of images of this height and width, from that of their convolution."""
+    raise NotImplementedError  # an op
+
+
+def conv2d_backward_weight(
+    input: Tensor, grad: Tensor, height: int, width: int, stride: tuple[int, ...], padding: tuple[int, ...],
+    dilation: tuple[int, ...], groups: int,
+) -> Tensor:  # fmt: skip
+    """Return the gradient of a kernel of this height and width, from that of its convolution."""
+    raise NotImplementedError  # an op
+
+
+def max_pool2d_backward(
+    grad: Tensor, self: Tensor, kernel_size: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
+    dilation: tuple[int, ...], ceil_mode: bool,
+) -> Tensor:  # fmt: skip
+    """Return the gradient of the input of max_pool2d."""
+    raise NotImplementedError  # an op
+
+
 @decomposes("aten.convolution_backward")
 def convolution_backward(
     grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: list[int] | None, stride: list[int],
@@ -79,15 +103,30 @@ def convolution_backward(
     count = weight.dim() - 2
     s, p, d = each(stride, count), each(padding, count), each(dilation, count)
     of_input, of_weight, of_bias = None, None, None
+    if count == 1:
+        image, kernel, grad = as_image(input), weight.unsqueeze(-2), as_image(grad_output)
+        of_input, of_weight, of_bias = torch.ops.aten.convolution_backward(
+            grad, image, kernel, bias_sizes, (1, s[0]), (0, p[0]), (1, d[0]), transposed, (0, 0), groups, output_mask
+        )  # fmt: skip
+        if of_input is not None:
+            of_input = of_input.squeeze(-2)
+        if of_weight is not None:
+            of_weight = of_weight.squeeze(-2)
+        return of_input, of_weight, of_bias
     if output_mask[0]:
         if transposed:
             of_input = torch.convolution(grad_output, weight, None, s, p, d, False, (0,) * count, groups)
+        elif count == 2:
+            of_input = conv2d_backward_input(grad_output, weight, input.size(2), input.size(3), s, p, d, groups)
         else:
             whole = torch.convolution(grad_output, weight, None, s, (0,) * count, d, True, (0,) * count, groups)
             of_input = cut_padding(whole, input.shape[2:], p)
     if output_mask[1]:
         x, y = (grad_output, input) if transposed else (input, grad_output)
-        of_weight = kernel_gradient(x, y, weight.shape[2:], s, p, d, groups)
+        if count == 2:
+            of_weight = conv2d_backward_weight(x, y, weight.size(2), weight.size(3), s, p, d, groups)
+        else:
+            of_weight = kernel_gradient(x, y, weight.shape[2:], s, p, d, groups)
     if output_mask[2]:
         of_bias = torch.sum(grad_output, (0, *range(2, 2 + count)))
     return of_input, of_weight, of_bias

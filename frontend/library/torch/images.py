@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.library.torch import backward_decomposed as backward
 from scriptc.frontend.library.torch import complexes_decomposed as complexes
 from scriptc.frontend.library.torch import resizing_decomposed as resizing
 from scriptc.frontend.library.torch.complexes import is_complex_tensor
@@ -75,6 +76,22 @@ def conv_transpose2d(
     )  # fmt: skip
 
 
+def _conv2d_backward(name: str) -> None:
+    @serves(getattr(backward, name))
+    def handler(
+        r: Reader, a: AbstractValue, b: AbstractValue, height: AbstractValue, width: AbstractValue, stride: AbstractValue,
+        padding: AbstractValue, dilation: AbstractValue, groups: AbstractValue,
+    ) -> AbstractValue:  # fmt: skip
+        return apply_op(
+            r, name, a, b, height, width, groups, stride=pair(r, stride, "the stride"),
+            padding=pair(r, padding, "the padding"), dilation=pair(r, dilation, "the dilation"),
+        )  # fmt: skip
+
+
+_conv2d_backward("conv2d_backward_input")
+_conv2d_backward("conv2d_backward_weight")
+
+
 @serves("torch.max_pool2d")
 def max_pool2d(
     r: Reader,
@@ -92,6 +109,18 @@ def max_pool2d(
         "max_pool2d", input, kernel_size=kernel, stride=kernel if steps in (None, [], ()) else pair(r, stride, "the stride"),
         padding=pair(r, padding, "the padding"), dilation=pair(r, dilation, "the dilation"),
         ceil_mode=bool(require_known(r, ceil_mode, "ceil_mode")),
+    )  # fmt: skip
+
+
+@serves(backward.max_pool2d_backward)
+def max_pool2d_backward(
+    r: Reader, grad: AbstractValue, self: AbstractValue, kernel_size: AbstractValue, stride: AbstractValue,
+    padding: AbstractValue, dilation: AbstractValue, ceil_mode: AbstractValue,
+) -> AbstractValue:  # fmt: skip
+    return apply_op(r,
+        "max_pool2d_backward", grad, self, kernel_size=pair(r, kernel_size, "the kernel size"),
+        stride=pair(r, stride, "the stride"), padding=pair(r, padding, "the padding"),
+        dilation=pair(r, dilation, "the dilation"), ceil_mode=bool(require_known(r, ceil_mode, "ceil_mode")),
     )  # fmt: skip
 
 

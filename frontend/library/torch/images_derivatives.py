@@ -6,7 +6,12 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import derives
-from scriptc.frontend.library.torch.backward_decomposed import cut_padding, kernel_gradient, spread_means
+from scriptc.frontend.library.torch.backward_decomposed import (
+    conv2d_backward_input,
+    conv2d_backward_weight,
+    max_pool2d_backward,
+    spread_means,
+)
 
 Sizes = tuple[int, ...]
 
@@ -19,15 +24,17 @@ def _batched(x: Tensor) -> Tensor:
 def conv2d_input(
     grad: Tensor, input_sizes: Sizes, weight: Tensor, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Tensor:
-    whole = torch.conv_transpose2d(grad, weight, None, stride, 0, 0, groups, dilation)
-    return cut_padding(whole, input_sizes[-2:], padding)
+    height, width = input_sizes[-2], input_sizes[-1]
+    batch = conv2d_backward_input(_batched(grad), weight, height, width, stride, padding, dilation, groups)
+    return batch.squeeze(0) if len(input_sizes) == 3 else batch
 
 
 @derives("conv2d", "weight")
 def conv2d_weight(
     grad: Tensor, input: Tensor, weight_sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Tensor:
-    return kernel_gradient(_batched(input), _batched(grad), weight_sizes[2:], stride, padding, dilation, groups)
+    height, width = weight_sizes[2], weight_sizes[3]
+    return conv2d_backward_weight(_batched(input), _batched(grad), height, width, stride, padding, dilation, groups)
 
 
 @derives("conv2d", "bias")
@@ -48,16 +55,15 @@ def conv_transpose2d_input(
 def conv_transpose2d_weight(
     grad: Tensor, input: Tensor, weight_sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Tensor:
-    return kernel_gradient(_batched(grad), _batched(input), weight_sizes[2:], stride, padding, dilation, groups)
+    height, width = weight_sizes[2], weight_sizes[3]
+    return conv2d_backward_weight(_batched(grad), _batched(input), height, width, stride, padding, dilation, groups)
 
 
 @derives("max_pool2d", "self")
 def max_pool2d(
     grad: Tensor, self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> Tensor:
-    _, index = torch.nn.functional.max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)
-    flat = torch.zeros(self.shape, dtype=grad.dtype).flatten(-2)
-    return flat.scatter_add(-1, index.flatten(-2), grad.flatten(-2)).reshape(self.shape)
+    return max_pool2d_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 @derives("avg_pool2d", "self")
