@@ -177,10 +177,69 @@ static int conv_run_all(sc_ctx *cx, const conv_shape *s, int dtype, int64_t grou
     return conv_forward(cx, s, dtype, groups, x, w, bias, out);
 }
 
+static sc_conv_images conv_images(const sc_tensor *t) {
+    const int64_t *s = t->stride;
+    return (sc_conv_images){t->data, s[0], s[1], s[2], s[3]};
+}
+
+enum { CONV_LEAST_POSITIONS = 128 }; /* for which transforming a weight that may change pays */
+
+/* Return whether a convolution of float images without groups is worth transforming its weight in each call. */
+static bool conv_is_transformed(const conv_shape *s, int dtype, int64_t groups, int64_t images) {
+    sc_conv c = {.channels = s->channels, .filters = s->filters, .kernel = {s->kernel[0], s->kernel[1]}};
+    bool dense = s->stride[0] == 1 && s->stride[1] == 1 && s->dilation[0] == 1 && s->dilation[1] == 1;
+    return dtype == SC_F32 && groups == 1 && dense && images * s->out[0] * s->out[1] >= CONV_LEAST_POSITIONS &&
+           sc_conv_winograd_pays(&c);
+}
+
+/* Compute such a convolution of images x of any strides. Return 1, *out, if the weight is finite; 0 if it is not; -1 where memory
+ * ends. channels_last: the strides of the result. */
+static int conv_transformed(sc_ctx *cx, const conv_shape *s, const sc_tensor *x, sc_conv_filters weight, const float *bias,
+                            bool channels_last, sc_tensor **out) {
+    sc_conv c = {.images = x->size[0], .channels = s->channels, .filters = s->filters, .low = -INFINITY, .high = INFINITY};
+    for (int i = 0; i < 2; i++) {
+        c.in[i] = s->in[i], c.out[i] = s->out[i], c.kernel[i] = s->kernel[i], c.padding[i] = s->padding[i];
+        c.stride[i] = c.dilation[i] = 1;
+    }
+    int64_t floats = sc_conv_winograd_floats(&c);
+    sc_tensor *packed = sc_empty(cx, SC_F32, 1, &floats), *in = NULL, *sums = NULL;
+    int status = packed ? 0 : -1;
+    if (packed && sc_conv_winograd_pack(&c, weight, bias, packed->data)) {
+        const int64_t size[4] = {c.images, c.filters, c.out[0], c.out[1]};
+        const int64_t stride[4] = {size[1] * size[2] * size[3], 1, size[1] * size[3], size[1]};
+        in = sc_alias(cx, x), status = -1;
+        if (in && in->stride[1] != 1) in = image_to_channels_last(cx, in); /* transforms read vectors of channels */
+        if (in) sums = sc_empty_strided(cx, SC_F32, 4, size, stride);
+        if (sums && sc_conv_winograd_run(cx, &c, conv_images(in), conv_images(sums), (sc_conv_images){0}, packed->data) == 0)
+            *out = channels_last ? sc_alias(cx, sums) : sc_contiguous(cx, sums), status = *out ? 1 : -1;
+    }
+    sc_release(cx, packed);
+    sc_release(cx, in);
+    sc_release(cx, sums);
+    return status;
+}
+
+/* Compute a convolution by the kernel of transformed weights, if that pays and the weight is finite; see conv_transformed. */
+static int conv_try_transformed(sc_ctx *cx, const conv_shape *s, int64_t groups, const sc_tensor *x, const sc_tensor *w,
+                                const sc_tensor *bias, sc_tensor **out) {
+    if (x->numel == 0 || w->dtype != SC_F32 || !conv_is_transformed(s, x->dtype, groups, x->size[0])) return 0;
+    sc_tensor *weight = sc_contiguous(cx, (sc_tensor *)w), *b = bias ? sc_contiguous(cx, (sc_tensor *)bias) : NULL;
+    int status = -1;
+    if (weight && (!bias || b))
+        status = conv_transformed(cx, s, x, (sc_conv_filters){weight->data, s->channels * 9, 9, 1}, b ? b->data : NULL,
+                                  image_channels_last(x) || image_channels_last(w), out);
+    sc_release(cx, weight);
+    sc_release(cx, b);
+    return status;
+}
+
 /* Return a convolution of checked operands; x is batched. arranged: see sc_conv_transpose2d. */
 static sc_tensor *conv_compute(sc_ctx *cx, const conv_shape *s, int64_t groups, bool transposed, const sc_tensor *x,
                                const sc_tensor *w, const sc_packed *arranged, const sc_tensor *bias) {
     int dtype = x->dtype == SC_F64 ? SC_F64 : x->dtype >= SC_F16 ? SC_F32 : SC_I64;
+    sc_tensor *made = NULL;
+    int status = transposed ? 0 : conv_try_transformed(cx, s, groups, x, w, bias, &made);
+    if (status != 0) return status > 0 ? made : NULL;
     /* no input channels give no output channels, as in eager */
     int64_t size[4] = {x->size[0], x->size[1] ? groups * s->filters : 0, s->out[0], s->out[1]};
     sc_tensor *wide = sc_empty(cx, dtype, 4, size), *out = NULL, *in = NULL, *weight = NULL, *b = NULL;
@@ -317,13 +376,28 @@ static int conv_check_gradient(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
                     sc_shape_text(y).s, sc_shape_text(x).s, sc_shape_text(w).s);
 }
 
-/* Compute the gradient of images by one of the kernels. All tensors are contiguous and of dtype f32 or f64. s->in: of y. */
-static int conv_input_gradient(sc_ctx *cx, const conv_shape *s, int dtype, int64_t groups, const sc_tensor *y, const sc_tensor *w,
-                               sc_tensor *out) {
-    sc_tensor *arranged = conv_arrange(cx, s, groups, w);
-    int status = arranged ? conv_transposed(cx, s, dtype, groups, y, arranged->data, NULL, out) : -1;
+/* Compute the gradient of images by one of the kernels: that of transformed weights for the reversed filters, if it pays. y and w
+ * are of dtype f32 or f64, and w is contiguous. s->in: of y. */
+static sc_tensor *conv_input_gradient(sc_ctx *cx, const conv_shape *s, int dtype, int64_t groups, const sc_tensor *y,
+                                      const sc_tensor *w) {
+    sc_tensor *made = NULL;
+    if (s->padding[0] < 3 && s->padding[1] < 3 && conv_is_transformed(s, dtype, groups, y->size[0])) {
+        conv_shape reversed = *s;
+        for (int i = 0; i < 2; i++) reversed.padding[i] = 2 - s->padding[i];
+        sc_conv_filters filters = {(const float *)w->data + 8, 9, s->filters * 9, -1};
+        int status = conv_transformed(cx, &reversed, y, filters, NULL, false, &made);
+        if (status != 0) return status > 0 ? made : NULL;
+    }
+    int64_t size[4] = {y->size[0], groups * s->filters, s->out[0], s->out[1]};
+    sc_tensor *arranged = conv_arrange(cx, s, groups, w), *grad = arranged ? sc_contiguous(cx, (sc_tensor *)y) : NULL;
+    sc_tensor *out = grad ? sc_empty(cx, dtype, 4, size) : NULL;
+    if (out && conv_transposed(cx, s, dtype, groups, grad, arranged->data, NULL, out) < 0) {
+        sc_release(cx, out);
+        out = NULL;
+    }
     sc_release(cx, arranged);
-    return status;
+    sc_release(cx, grad);
+    return out;
 }
 
 SC_KERNEL sc_tensor *sc_conv2d_backward_input(sc_ctx *cx, const sc_tensor *y, const sc_tensor *w, int64_t height, int64_t width,
@@ -331,18 +405,15 @@ SC_KERNEL sc_tensor *sc_conv2d_backward_input(sc_ctx *cx, const sc_tensor *y, co
     int64_t channels = w->rank == 4 && groups > 0 ? sc_wrapped_product(w->size[1], groups) : 0;
     sc_tensor like = {.dtype = w->dtype, .rank = 4, .size = {y->size[0], channels, height, width}};
     if (conv_check_gradient(cx, &like, w, y, w->dtype, stride, padding, dilation, groups) < 0) return NULL;
-    int dtype = w->dtype == SC_F64 ? SC_F64 : SC_F32, status = -1;
-    sc_tensor *grad = image_prepared(cx, y, dtype), *weight = grad ? image_prepared(cx, w, dtype) : NULL, *out = NULL;
-    sc_tensor *wide = weight ? sc_empty(cx, dtype, 4, like.size) : NULL;
-    if (wide && y->numel == 0) {
-        memset(wide->data, 0, (size_t)wide->numel * sc_dtype_size(dtype));
-        status = 0;
-    } else if (wide && wide->numel) {
+    int dtype = w->dtype == SC_F64 ? SC_F64 : SC_F32;
+    sc_tensor *grad = sc_to_dtype(cx, (sc_tensor *)y, dtype), *weight = grad ? image_prepared(cx, w, dtype) : NULL, *wide = NULL;
+    if (weight && (y->numel == 0 || w->numel == 0)) wide = sc_full(cx, dtype, like.size, 4, 0, 0);
+    else if (weight) {
         conv_shape s = conv_shape_of(y, w, stride, padding, dilation);
         s.channels = w->size[0] / groups, s.filters = w->size[1], s.out[0] = height, s.out[1] = width;
-        status = conv_input_gradient(cx, &s, dtype, groups, grad, weight, wide);
-    } else if (wide) status = 0;
-    if (status == 0) out = sc_to_dtype(cx, wide, w->dtype);
+        wide = height && width ? conv_input_gradient(cx, &s, dtype, groups, grad, weight) : sc_empty(cx, dtype, 4, like.size);
+    }
+    sc_tensor *out = wide ? sc_to_dtype(cx, wide, w->dtype) : NULL;
     sc_release(cx, grad);
     sc_release(cx, weight);
     sc_release(cx, wide);
@@ -392,7 +463,7 @@ SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, boo
     bool there = weight && (!bias || b), transformed = there && dense && !depthwise && sc_conv_winograd_pays(&c);
     int64_t floats = transformed ? sc_conv_winograd_floats(&c) : sc_conv_packed_floats(&c, depthwise);
     if (there) out = sc_empty(cx, SC_F32, 1, &floats);
-    if (out && transformed && !sc_conv_winograd_pack(&c, weight->data, b ? b->data : NULL, out->data)) {
+    if (out && transformed && !sc_conv_winograd_pack(&c, (sc_conv_filters){weight->data, c.channels * 9, 9, 1}, b ? b->data : NULL, out->data)) {
         sc_release(cx, out);
         floats = sc_conv_packed_floats(&c, depthwise), transformed = false;
         out = sc_empty(cx, SC_F32, 1, &floats);
@@ -401,11 +472,6 @@ SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, boo
     sc_release(cx, weight);
     sc_release(cx, b);
     return out ? gemm_packed_from(out, SC_F32, c.filters, transformed ? CONV_TRANSFORMED : CONV_AS_IT_IS) : NULL;
-}
-
-static sc_conv_images conv_images(const sc_tensor *t) {
-    const int64_t *s = t->stride;
-    return (sc_conv_images){t->data, s[0], s[1], s[2], s[3]};
 }
 
 /* Return whether a channels-last image of these sizes is contiguous. */

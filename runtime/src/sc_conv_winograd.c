@@ -60,41 +60,77 @@ SC_KERNEL int64_t sc_conv_winograd_floats(const sc_conv *c) {
     return winograd_filter_blocks(c) * PACKED_BLOCK * (1 + POSITIONS * winograd_rows(c));
 }
 
-/* Multiply by G three numbers that lie `from_step` apart. */
-static void winograd_expand(const double *g, int from_step, double *to, int to_step) {
-    double ends = g[0] + g[2 * from_step], middle = g[from_step];
+enum { WINOGRAD_FILTERS = SC_VL / 8 }; /* that are transformed side by side, in double */
+typedef double winograd_wide __attribute__((vector_size(SC_VL)));
+typedef float winograd_narrow __attribute__((vector_size(SC_VL / 2)));
+
+/* Multiply by G three vectors that lie `from_step` apart. */
+SC_INLINE void winograd_expand(const winograd_wide *g, int from_step, winograd_wide *to, int to_step) {
+    winograd_wide ends = g[0] + g[2 * from_step], middle = g[from_step];
     to[0] = g[0], to[to_step] = (ends + middle) / 2;
     to[2 * to_step] = (ends - middle) / 2, to[3 * to_step] = g[2 * from_step];
 }
 
-/* Return whether all elements of a transformed filter are finite. */
-static bool winograd_transform_filter(const float *filter, float *to) {
-    double g[9], half[12], u[POSITIONS];
-    bool finite = true;
-    for (int i = 0; i < 9; i++) g[i] = filter[i];
-    for (int i = 0; i < 3; i++) winograd_expand(g + i, 3, half + i, 3); /* G g, 4 x 3 */
-    for (int i = 0; i < WINDOW; i++) winograd_expand(half + 3 * i, 1, u + WINDOW * i, 1);
-    for (int i = 0; i < POSITIONS; i++) {
-        to[i] = (float)u[i];
-        finite = finite && to[i] - to[i] == 0;
+/* Transform the filters g[9][PACKED_BLOCK] of a block for one channel: to[POSITIONS], `apart` from one another. Return whether all
+ * elements are finite. */
+static bool winograd_transform_filters(const float *g, float *to, int64_t apart) {
+    winograd_narrow zero = {0};
+    for (int f = 0; f < PACKED_BLOCK; f += WINOGRAD_FILTERS) {
+        winograd_wide wide[9], half[12], u[POSITIONS];
+        for (int k = 0; k < 9; k++) {
+            winograd_narrow narrow;
+            memcpy(&narrow, g + k * PACKED_BLOCK + f, sizeof narrow);
+            wide[k] = __builtin_convertvector(narrow, winograd_wide);
+        }
+#pragma GCC unroll 3
+        for (int i = 0; i < 3; i++) winograd_expand(wide + i, 3, half + i, 3); /* G g, 4 x 3 */
+#pragma GCC unroll 4
+        for (int i = 0; i < WINDOW; i++) winograd_expand(half + 3 * i, 1, u + WINDOW * i, 1);
+        for (int i = 0; i < POSITIONS; i++) {
+            winograd_narrow narrow = __builtin_convertvector(u[i], winograd_narrow);
+            memcpy(to + i * apart + f, &narrow, sizeof narrow);
+            zero += narrow * 0;
+        }
     }
+    bool finite = true;
+    for (int l = 0; l < WINOGRAD_FILTERS; l++) finite = finite && zero[l] == 0;
     return finite;
 }
 
-SC_KERNEL bool sc_conv_winograd_pack(const sc_conv *c, const float *weight, const float *bias, float *to) {
+/* Copy the filters of a block for n channels, of which so many exist: g[channels][9][PACKED_BLOCK]. Memory is read in the order in
+ * which it lies, since lines that are far apart may fall into one set of a cache. */
+static void winograd_read_filters(sc_conv_filters weight, int64_t filter, int64_t channel, int64_t n, int64_t there, float *g) {
+    if (there < n) memset(g, 0, (size_t)(n * 9 * PACKED_BLOCK) * sizeof *g);
+    else there = n;
+    const float *first = weight.data + filter * weight.filter + channel * weight.channel;
+    bool by_filter = weight.filter > weight.channel;
+    int64_t outer = by_filter ? PACKED_BLOCK : there, inner = by_filter ? there : PACKED_BLOCK;
+    for (int64_t i = 0; i < outer; i++)
+        for (int64_t j = 0; j < inner; j++) {
+            int64_t f = by_filter ? i : j, c = by_filter ? j : i;
+            const float *from = first + f * weight.filter + c * weight.channel;
+            for (int64_t k = 0; k < 9; k++) g[(c * 9 + k) * PACKED_BLOCK + f] = from[k * weight.element];
+        }
+}
+
+SC_KERNEL bool sc_conv_winograd_pack(const sc_conv *c, sc_conv_filters weight, const float *bias, float *to) {
     int64_t blocks = winograd_filter_blocks(c), rows = winograd_rows(c);
     bool finite = true;
     for (int64_t b = 0; b < blocks; b++)
         for (int64_t i = 0; i < PACKED_BLOCK; i++) *to++ = bias ? bias[packed_first_filter(c->filters, b) + i] : 0;
-    memset(to, 0, (size_t)(POSITIONS * blocks * rows * PACKED_BLOCK) * sizeof *to);
+    float g[PACKED_BLOCK * 9 * PACKED_BLOCK], u[POSITIONS * PACKED_BLOCK * PACKED_BLOCK]; /* of some channels */
     for (int64_t b = 0; b < blocks; b++)
-        for (int64_t channel = 0; channel < c->channels; channel++)
-            for (int64_t i = 0; i < PACKED_BLOCK; i++) {
-                float u[POSITIONS];
-                int64_t filter = packed_first_filter(c->filters, b) + i;
-                if (!winograd_transform_filter(weight + (filter * c->channels + channel) * 9, u)) finite = false;
-                for (int64_t k = 0; k < POSITIONS; k++) to[((k * blocks + b) * rows + channel) * PACKED_BLOCK + i] = u[k];
+        for (int64_t channel = 0, n; channel < rows; channel += n) {
+            n = rows - channel < PACKED_BLOCK ? rows - channel : PACKED_BLOCK;
+            winograd_read_filters(weight, packed_first_filter(c->filters, b), channel, n, c->channels - channel, g);
+            for (int64_t i = 0; i < n; i++) {
+                float *at = u + i * PACKED_BLOCK;
+                finite = winograd_transform_filters(g + i * 9 * PACKED_BLOCK, at, PACKED_BLOCK * PACKED_BLOCK) && finite;
             }
+            for (int64_t k = 0; k < POSITIONS; k++)
+                memcpy(to + ((k * blocks + b) * rows + channel) * PACKED_BLOCK, u + k * PACKED_BLOCK * PACKED_BLOCK,
+                       (size_t)(n * PACKED_BLOCK) * sizeof *u);
+        }
     return finite;
 }
 

@@ -8,9 +8,11 @@
 SC_KERNEL bool sc_conv_winograd_pays(const sc_conv *c);
 /* Return the number of floats that the transformed weight and the bias take. */
 SC_KERNEL int64_t sc_conv_winograd_floats(const sc_conv *c);
-/* Transform a contiguous weight [filters, channels, 3, 3]. Return false if some element is not finite; then another form is needed.
+/* Filters of 3 x 3 elements, with strides in floats. */
+typedef struct sc_conv_filters { const float *data; int64_t filter, channel, element; } sc_conv_filters;
+/* Transform a weight. Return false if some element is not finite; then another form is needed.
  * bias may be NULL. */
-SC_KERNEL bool sc_conv_winograd_pack(const sc_conv *c, const float *weight, const float *bias, float *to);
+SC_KERNEL bool sc_conv_winograd_pack(const sc_conv *c, sc_conv_filters weight, const float *bias, float *to);
 /* Compute out = clamp(conv(in) + add). add.data is NULL if there is nothing to add. -1 where memory ends. */
 SC_KERNEL int sc_conv_winograd_run(sc_ctx *cx, const sc_conv *c, sc_conv_images in, sc_conv_images out, sc_conv_images add,
                                    const float *packed);
