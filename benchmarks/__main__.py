@@ -11,6 +11,7 @@ BENCHMARKS = {
     "cells": "recurrent cells as users write them, a selective scan and decoding, beside eager, torch.jit and C by hand",
     "decoders": "decoding word by word: greedy, beam search, RNN-T, CTC, a transformer; beside eager, torch.jit and C by hand",
     "training": "forward and backward of recurrent cells and layers: eager, torch.jit, torch.compile, JAX, scriptc; memory",
+    "convolutions": "forward and backward of convolutions, pools, norms and convolutional nets: eager, scriptc",
     "scalar": "programs of numbers, lists and strings, beside CPython and C by hand",
     "compiling": "time to compile against the size of the source",
     "startup": "the first call in a fresh process, with an empty and with a warm cache",

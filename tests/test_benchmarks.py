@@ -34,6 +34,12 @@ def test_rnn(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_convolutions() -> None:
+    """Compares the gradients with eager's before it measures."""
+    assert "eager / scriptc" in bench("convolutions", "--only", "conv1d 8", "average pool", "denoiser", "--samples", "1")
+
+
+@pytest.mark.slow
 def test_lstm() -> None:
     assert "in C / by hand" in bench("lstm", "--no-compile", "--sizes", "0", "--samples", "3")
 

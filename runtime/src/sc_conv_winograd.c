@@ -36,7 +36,7 @@ typedef struct winograd_plan {
     const sc_conv *c;
     sc_conv_images in, out, add;       /* of the whole batch; add.data is NULL if there is nothing to add */
     const float *bias, *weights;       /* [filters padded], [POSITIONS][filter_blocks][rows][PACKED_BLOCK] */
-    int64_t across, windows, capacity; /* windows of a row, of an image, and of a chunk */
+    int64_t across, windows, capacity; /* windows of a row, of an image, and of a chunk of images */
     int64_t chunks, blocks, filter_blocks, filter_parts;
     int64_t scratch_floats, transformed_floats; /* of a worker, and of these for transformed windows */
     float *scratch;
@@ -171,10 +171,11 @@ SC_INLINE void winograd_transform(const bool whole, const winograd_plan *p, cons
 }
 
 /* Transform n windows to [POSITIONS][blocks][capacity][PACKED_BLOCK]. */
-static void winograd_transform_windows(const winograd_plan *p, const float *image, int64_t first, int64_t n, float *to) {
+static void winograd_transform_windows(const winograd_plan *p, int64_t first, int64_t n, float *to) {
     const sc_conv *c = p->c;
     for (int64_t i = 0; i < n; i++) {
-        int64_t y = (first + i) / p->across * 2 - c->padding[0], x = (first + i) % p->across * 2 - c->padding[1];
+        int64_t at = (first + i) % p->windows, y = at / p->across * 2 - c->padding[0], x = at % p->across * 2 - c->padding[1];
+        const float *image = p->in.data + (first + i) / p->windows * p->in.image;
         bool inside = y >= 0 && x >= 0 && y + WINDOW <= c->in[0] && x + WINDOW <= c->in[1] && p->in.channel == 1;
         for (int64_t channel = 0; channel < p->blocks * PACKED_BLOCK; channel += PACKED_LANES) {
             float *at = to + (channel / PACKED_BLOCK * p->capacity + i) * PACKED_BLOCK + channel % PACKED_BLOCK;
@@ -193,9 +194,9 @@ typedef struct winograd_place {
     int64_t down, across;
 } winograd_place;
 
-static winograd_place winograd_place_of(const winograd_plan *p, int64_t image, int64_t window, int64_t filter) {
+static winograd_place winograd_place_of(const winograd_plan *p, int64_t window, int64_t filter) {
     const sc_conv *c = p->c;
-    int64_t y = window / p->across * 2, x = window % p->across * 2;
+    int64_t image = window / p->windows, at = window % p->windows, y = at / p->across * 2, x = at % p->across * 2;
     const sc_conv_images *o = &p->out, *a = &p->add;
     return (winograd_place){o->data + image * o->image + y * o->row + x * o->column + filter * o->channel,
                             a->data ? a->data + image * a->image + y * a->row + x * a->column + filter * a->channel : NULL,
@@ -217,12 +218,12 @@ SC_INLINE void winograd_store(const winograd_plan *p, const winograd_place *at, 
 
 /* Compute and store the results of n windows of a block of filters from sums [POSITIONS][capacity][width]. Return whether all are
  * finite. */
-static bool winograd_finish(const winograd_plan *p, int64_t image, int64_t first, int64_t n, int64_t block, const float *sums,
+static bool winograd_finish(const winograd_plan *p, int64_t first, int64_t n, int64_t block, const float *sums,
                             int64_t width) {
     packed_vec zero = {0};
     for (int64_t i = 0; i < n; i++)
         for (int64_t v = 0; v < PACKED_BLOCK; v += PACKED_LANES) {
-            winograd_place at = winograd_place_of(p, image, first + i, packed_first_filter(p->c->filters, block) + v);
+            winograd_place at = winograd_place_of(p, first + i, packed_first_filter(p->c->filters, block) + v);
             packed_vec rows[2][WINDOW], bias = packed_load(p->bias + block * PACKED_BLOCK + v);
 #pragma GCC unroll 4
             for (int k = 0; k < WINDOW; k++) {
@@ -273,16 +274,16 @@ static void winograd_recover(const winograd_plan *p, int64_t block, int64_t chan
 }
 
 /* Compute the results of n windows of a block of filters by the definition; sums has room for them. */
-static void winograd_by_definition(const winograd_plan *p, int64_t image, int64_t first, int64_t n, int64_t block, float *sums) {
+static void winograd_by_definition(const winograd_plan *p, int64_t first, int64_t n, int64_t block, float *sums) {
     const sc_conv *c = p->c;
-    const float *in = p->in.data + image * p->in.image;
     for (int64_t v = 0; v < PACKED_BLOCK; v += PACKED_LANES) {
         packed_vec g[9], bias = packed_load(p->bias + block * PACKED_BLOCK + v);
         for (int64_t i = 0; i < 4 * n; i++) packed_store(sums + i * PACKED_LANES, bias);
         for (int64_t channel = 0; channel < c->channels; channel++) {
             winograd_recover(p, block, channel, v, g);
             for (int64_t i = 0; i < 4 * n; i++) {
-                int64_t window = first + i / 4, y = window / p->across * 2 + i / 2 % 2 - c->padding[0];
+                int64_t window = (first + i / 4) % p->windows, y = window / p->across * 2 + i / 2 % 2 - c->padding[0];
+                const float *in = p->in.data + (first + i / 4) / p->windows * p->in.image;
                 int64_t x = window % p->across * 2 + i % 2 - c->padding[1];
                 packed_vec sum = packed_load(sums + i * PACKED_LANES);
                 for (int64_t k = 0; k < 9; k++) {
@@ -294,7 +295,7 @@ static void winograd_by_definition(const winograd_plan *p, int64_t image, int64_
             }
         }
         for (int64_t i = 0; i < 4 * n; i++) {
-            winograd_place at = winograd_place_of(p, image, first + i / 4, packed_first_filter(c->filters, block) + v);
+            winograd_place at = winograd_place_of(p, first + i / 4, packed_first_filter(c->filters, block) + v);
             if (i / 2 % 2 < at.down && i % 2 < at.across)
                 winograd_store(p, &at, i / 2 % 2, i % 2, packed_load(sums + i * PACKED_LANES));
         }
@@ -308,10 +309,10 @@ static int64_t winograd_first_block(const winograd_plan *p, int64_t part) {
 }
 
 /* Apply the activation to the results of n windows, for the filters of the blocks begin..end-1. */
-static void winograd_activate(const winograd_plan *p, int64_t image, int64_t first, int64_t n, int64_t begin, int64_t end) {
+static void winograd_activate(const winograd_plan *p, int64_t first, int64_t n, int64_t begin, int64_t end) {
     int64_t filter = begin * PACKED_BLOCK, stop = end * PACKED_BLOCK < p->c->filters ? end * PACKED_BLOCK : p->c->filters;
     for (int64_t i = first; i < first + n; i++) {
-        winograd_place at = winograd_place_of(p, image, i, filter);
+        winograd_place at = winograd_place_of(p, i, filter);
         for (int64_t y = 0; y < at.down; y++)
             packed_activate(p->c->activation, at.out + y * p->out.row, p->out.column, at.across, stop - filter);
     }
@@ -321,10 +322,10 @@ static void winograd_part(void *arg, int64_t begin, int64_t end, int worker) {
     const winograd_plan *p = arg;
     float *windows = p->scratch + worker * p->scratch_floats, *sums = windows + p->transformed_floats;
     for (int64_t i = begin; i < end; i++) {
-        int64_t part = i % p->filter_parts, at = i / p->filter_parts, image = at / p->chunks, first = at % p->chunks * p->capacity;
-        int64_t n = p->windows - first < p->capacity ? p->windows - first : p->capacity;
+        int64_t part = i % p->filter_parts, first = i / p->filter_parts * p->capacity, left = p->c->images * p->windows - first;
+        int64_t n = left < p->capacity ? left : p->capacity;
         int64_t begun = winograd_first_block(p, part), last = winograd_first_block(p, part + 1);
-        winograd_transform_windows(p, p->in.data + image * p->in.image, first, n, windows);
+        winograd_transform_windows(p, first, n, windows);
         const packed_kind *kind;
         for (int64_t block = begun; block < last; block += kind->blocks) {
             kind = sc_conv_choose_tile(PACKED_BLOCK, last - block, n);
@@ -332,10 +333,10 @@ static void winograd_part(void *arg, int64_t begin, int64_t end, int worker) {
             int64_t width = kind->blocks * PACKED_BLOCK;
             bool finite = true;
             for (int64_t b = 0; b < kind->blocks; b++)
-                finite = winograd_finish(p, image, first, n, block + b, sums + b * PACKED_BLOCK, width) && finite;
-            for (int64_t b = 0; !finite && b < kind->blocks; b++) winograd_by_definition(p, image, first, n, block + b, sums);
+                finite = winograd_finish(p, first, n, block + b, sums + b * PACKED_BLOCK, width) && finite;
+            for (int64_t b = 0; !finite && b < kind->blocks; b++) winograd_by_definition(p, first, n, block + b, sums);
         }
-        if (p->c->activation && p->out.channel == 1) winograd_activate(p, image, first, n, begun, last);
+        if (p->c->activation && p->out.channel == 1) winograd_activate(p, first, n, begun, last);
     }
 }
 
@@ -347,9 +348,12 @@ SC_KERNEL int sc_conv_winograd_run(sc_ctx *cx, const sc_conv *c, sc_conv_images 
     p.across = packed_divide_up(c->out[1], 2), p.windows = packed_divide_up(c->out[0], 2) * p.across;
     int64_t most = WINOGRAD_BYTES / (POSITIONS * PACKED_BLOCK * 4 * blocks) / PACKED_MOST_PIXELS * PACKED_MOST_PIXELS;
     most = most < PACKED_MOST_PIXELS ? PACKED_MOST_PIXELS : most < WINOGRAD_MOST_WINDOWS ? most : WINOGRAD_MOST_WINDOWS;
-    p.chunks = packed_divide_up(p.windows, most), p.capacity = packed_divide_up(p.windows, p.chunks);
-    p.chunks = packed_divide_up(p.windows, p.capacity);
-    int64_t pieces = c->images * p.chunks, workers = sc_workers(cx);
+    /* windows of all images follow one another, so that small images share the weights that come from a cache */
+    int64_t all = c->images * p.windows;
+    p.chunks = packed_divide_up(all, most), p.capacity = packed_divide_up(all, p.chunks);
+    if (p.chunks > 1) p.capacity = packed_divide_up(p.capacity, PACKED_MOST_PIXELS) * PACKED_MOST_PIXELS; /* whole tiles */
+    p.chunks = packed_divide_up(all, p.capacity);
+    int64_t pieces = p.chunks, workers = sc_workers(cx);
     p.filter_parts = workers == 1 || pieces >= 4 * workers ? 1 : packed_divide_up(4 * workers, pieces);
     if (p.filter_parts > filter_blocks) p.filter_parts = filter_blocks;
     pieces *= p.filter_parts;
