@@ -13,7 +13,7 @@ from benchmarks.harness import Candidate, cpu_model, medians, save
 from scriptc.inspect.text_table import table
 
 EAGER, SCRIPTC, EAGER_FORWARD, SCRIPTC_FORWARD = "eager", "scriptc", "eager forward", "scriptc forward"
-TOLERANCE = 5e-3  # of the largest gradient: rounding grows through the norms of a net
+TOLERANCE = 2e-2  # of a gradient's norm: an activation that is rounded to the other side of 0 changes the gradients below it
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -63,9 +63,10 @@ def _measure(make: Any, name: str, samples: int) -> dict[str, float]:
     torch.manual_seed(1)
     forward, both = calls(scriptc.compile(own), own, x)
     expected, got = eager(), both()
-    largest = max(float(each.abs().max()) for each in expected)
+    largest = max(float(each.norm()) for each in expected)
     for a, b in zip(got, expected, strict=True):
-        torch.testing.assert_close(a, b, rtol=TOLERANCE, atol=TOLERANCE * largest, msg=f"{name}: other gradients")
+        difference = float((a - b).norm()) / max(float(b.norm()), 1e-3 * largest)  # a bias before a norm has no gradient
+        assert difference < TOLERANCE, f"{name}: gradients differ by {difference:.1e}"
     candidates = [
         Candidate(EAGER, eager), Candidate(SCRIPTC, both), Candidate(EAGER_FORWARD, eager_forward),
         Candidate(SCRIPTC_FORWARD, forward),

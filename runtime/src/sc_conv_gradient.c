@@ -22,12 +22,12 @@ enum {
 
 typedef struct gradient_strides { int64_t image, channel, row, column; } gradient_strides; /* in elements */
 
-/* The plan of a gradient. x, y: where their elements are. planes: strides of the planes of x, or of x itself if it is read in place.
+/* The plan of a gradient. x, y: where their elements are, and end. planes: strides of the planes of x, or of x itself if it is read in place.
  * phases: parts of a row of a plane, of the columns that are equal modulo the stride. */
 typedef struct gradient_plan {
     conv_shape s;
     int64_t batch, groups, terms;
-    const void *x, *y;
+    const void *x, *y, *x_end, *y_end;
     gradient_strides at_x, at_y, planes;
     bool in_place, dots;
     int64_t images, rows, columns;                 /* of a chunk */
@@ -154,6 +154,12 @@ static gradient_strides gradient_strides_of(const sc_tensor *t) {
     return (gradient_strides){t->stride[0], t->stride[1], t->stride[2], t->stride[3]};
 }
 
+static const void *gradient_end(const sc_tensor *t) {
+    int64_t last = 0;
+    for (int d = 0; d < t->rank; d++) last += (t->size[d] - 1) * t->stride[d];
+    return (const char *)t->data + (last + 1) * (int64_t)sc_dtype_size(t->dtype);
+}
+
 /* Return the images in strides that the kernels take: columns side by side, or, unless `planar`, channels. */
 static sc_tensor *gradient_prepared(sc_ctx *cx, const sc_tensor *t, bool planar) {
     if (t->stride[3] == 1 || (!planar && t->stride[1] == 1)) return sc_alias(cx, t);
@@ -167,6 +173,7 @@ SC_KERNEL int conv_weight_gradient(sc_ctx *cx, const conv_shape *s, int64_t grou
     p.dots = 2 * s->filters < lanes || lanes == 1;
     sc_tensor *in = gradient_prepared(cx, x, p.dots), *of = in ? gradient_prepared(cx, y, p.dots) : NULL, *memory = NULL;
     if (of) {
+        p.x_end = gradient_end(in), p.y_end = gradient_end(of);
         p.x = in->data, p.y = of->data, p.at_x = gradient_strides_of(in), p.at_y = gradient_strides_of(of);
         gradient_cut(&p);
         gradient_lay_out(&p, item);
