@@ -379,8 +379,6 @@ SC_KERNEL sc_packed *sc_arrange_transposed(sc_ctx *cx, const sc_tensor *w, const
                                            int64_t groups, const int64_t *dilation);
 SC_KERNEL sc_packed *sc_arrange_transposed_kept(sc_ctx *cx, const sc_tensor *w, const int64_t *stride, const int64_t *padding,
                                                 int64_t groups, const int64_t *dilation, int64_t slot);
-/* whether eager's suggest_memory_format() of one of them is channels last */
-SC_KERNEL bool sc_suggests_channels_last(sc_tensor *const *tensors, int count);
 /* the gradient of images of this height and width whose convolution has the gradient y */
 SC_KERNEL sc_tensor *sc_conv2d_backward_input(sc_ctx *cx, const sc_tensor *y, const sc_tensor *w, int64_t height, int64_t width,
                                               const int64_t *stride, const int64_t *padding, const int64_t *dilation,
@@ -389,6 +387,13 @@ SC_KERNEL sc_tensor *sc_conv2d_backward_input(sc_ctx *cx, const sc_tensor *y, co
 SC_KERNEL sc_tensor *sc_conv2d_backward_weight(sc_ctx *cx, const sc_tensor *x, const sc_tensor *y, int64_t height,
                                                int64_t width, const int64_t *stride, const int64_t *padding,
                                                const int64_t *dilation, int64_t groups);
+/* raises what a convolution by a weight of these sizes raises */
+SC_KERNEL int sc_check_conv2d(sc_ctx *cx, const sc_tensor *x, const int64_t *weight, const int64_t *stride,
+                              const int64_t *padding, const int64_t *dilation, int64_t groups);
+
+/* ---- sc_conv_frozen.c: convolutions of packed weights ---- */
+/* whether eager's suggest_memory_format() of one of them is channels last */
+SC_KERNEL bool sc_suggests_channels_last(sc_tensor *const *tensors, int count);
 /* w: float32, of one group, or [C, 1, h, w] of a depthwise convolution of at least 16 channels; dense: for strides and
  * dilations of 1, for which the weight may be transformed */
 SC_KERNEL sc_packed *sc_pack_conv(sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise, bool dense);
@@ -409,9 +414,6 @@ SC_KERNEL sc_tensor *sc_conv2d_prologue(sc_ctx *cx, bool applied, sc_tensor *sca
                                         const int64_t *padding, const int64_t *dilation, int64_t groups, double low,
                                         double high, bool add_first, bool in_place, int64_t room, int64_t at, bool placed,
                                         const sc_tensor *beside);
-/* raises what a convolution by a weight of these sizes raises */
-SC_KERNEL int sc_check_conv2d(sc_ctx *cx, const sc_tensor *x, const int64_t *weight, const int64_t *stride,
-                              const int64_t *padding, const int64_t *dilation, int64_t groups);
 /* copies a channels-last float32 image x to such a part, or returns x where it is none, or not placed */
 SC_KERNEL sc_tensor *sc_place(sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside);
 

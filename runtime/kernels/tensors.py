@@ -369,8 +369,6 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_packed *", "sc_arrange_transposed_kept",
                "sc_ctx *cx, const sc_tensor *w, const int64_t *stride, const int64_t *padding, int64_t groups, "
                "const int64_t *dilation, int64_t slot"),
-        kernel("bool", "sc_suggests_channels_last", "sc_tensor *const *tensors, int count",
-               "whether eager's suggest_memory_format() of one of them is channels last"),
         kernel("sc_tensor *", "sc_conv2d_backward_input",
                "sc_ctx *cx, const sc_tensor *y, const sc_tensor *w, int64_t height, int64_t width, const int64_t *stride, "
                "const int64_t *padding, const int64_t *dilation, int64_t groups",
@@ -379,6 +377,18 @@ SOURCES: tuple[Source, ...] = (
                "sc_ctx *cx, const sc_tensor *x, const sc_tensor *y, int64_t height, int64_t width, const int64_t *stride, "
                "const int64_t *padding, const int64_t *dilation, int64_t groups",
                "the gradient of a kernel of this height and width; y may have fewer rows and columns than the convolution"),
+        kernel("int", "sc_check_conv2d",
+               "sc_ctx *cx, const sc_tensor *x, const int64_t *weight, const int64_t *stride, const int64_t *padding, "
+               "const int64_t *dilation, int64_t groups",
+               "raises what a convolution by a weight of these sizes raises"),
+        about="convolutions of images, NCHW or CHW; arrays are (h, w)",
+        needs="sc_check sc_core sc_copy sc_gemm sc_conv_direct sc_conv_gradient sc_conv_winograd sc_layout sc_slots sc_view",
+        unless="SC_WITHOUT_IMAGES",
+    ),
+    source(
+        "sc_conv_frozen",
+        kernel("bool", "sc_suggests_channels_last", "sc_tensor *const *tensors, int count",
+               "whether eager's suggest_memory_format() of one of them is channels last"),
         kernel("sc_packed *", "sc_pack_conv",
                "sc_ctx *cx, sc_tensor *w, sc_tensor *bias, bool depthwise, bool dense",
                "w: float32, of one group, or [C, 1, h, w] of a depthwise convolution of at least 16 channels; dense: for "
@@ -401,16 +411,12 @@ SOURCES: tuple[Source, ...] = (
                "int64_t room, int64_t at, bool placed, const sc_tensor *beside",
                "sc_conv2d_packed, by a weight of 1 x 1 without groups and without padding, of clamp(x * scale + shift, least, "
                "most), or of x if not applied; scale: [N or 1, C, 1, 1] or [C, 1, 1]; shift: C numbers, or NULL"),
-        kernel("int", "sc_check_conv2d",
-               "sc_ctx *cx, const sc_tensor *x, const int64_t *weight, const int64_t *stride, const int64_t *padding, "
-               "const int64_t *dilation, int64_t groups",
-               "raises what a convolution by a weight of these sizes raises"),
         kernel("sc_tensor *", "sc_place",
                "sc_ctx *cx, sc_tensor *x, int64_t room, int64_t at, bool placed, const sc_tensor *beside",
                "copies a channels-last float32 image x to such a part, or returns x where it is none, or not placed"),
-        about="convolutions of images, NCHW or CHW; arrays are (h, w)",
-        needs="sc_check sc_core sc_copy sc_gemm sc_conv_depthwise sc_conv_direct sc_conv_gradient sc_conv_packed "
-              "sc_conv_winograd sc_iter sc_iter_staging sc_layout sc_slots sc_team sc_view",
+        about="convolutions of packed weights",
+        needs="sc_check sc_conv sc_conv_depthwise sc_conv_packed sc_conv_winograd sc_copy sc_core sc_gemm sc_iter "
+              "sc_iter_staging sc_layout sc_team sc_view",
         unless="SC_WITHOUT_IMAGES",
     ),
     source(

@@ -46,6 +46,7 @@
 #include "sc_conv_depthwise.c"
 #include "sc_conv_winograd.c"
 #include "sc_conv.c"
+#include "sc_conv_frozen.c"
 #include "sc_signs.c"
 #include "sc_signs_product.c"
 #include "sc_integers.c"

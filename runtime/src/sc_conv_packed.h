@@ -1,4 +1,4 @@
-/* sc_conv_packed.h - what sc_conv_packed.c and sc_conv_depthwise.c have for sc_conv.c. */
+/* sc_conv_packed.h - what sc_conv_packed.c and sc_conv_depthwise.c have for sc_conv.c and sc_conv_frozen.c. */
 #ifndef SC_CONV_PACKED_H
 #define SC_CONV_PACKED_H
 #include "sc_internal.h"
@@ -30,6 +30,10 @@ static inline void packed_activate(sc_activation *activation, float *to, int64_t
 
 /* Floats of images, with strides in floats. */
 typedef struct sc_conv_images { float *data; int64_t image, channel, row, column; } sc_conv_images;
+static inline sc_conv_images conv_images(const sc_tensor *t) {
+    const int64_t *s = t->stride;
+    return (sc_conv_images){t->data, s[0], s[1], s[2], s[3]};
+}
 static inline float *packed_at(const sc_conv_images *of, int64_t image, int64_t row, int64_t column, int64_t channel) {
     return of->data ? of->data + image * of->image + row * of->row + column * of->column + channel * of->channel : NULL;
 }
