@@ -4,6 +4,9 @@
 compiler made, with the same flags, from the same texts of the source and of all headers. Precompiled headers are
 kept like object files. Everything that is no plain compilation of one file, and everything that fails or warns, goes to the
 compiler itself. A build starts this file for each source, so that it imports little: json alone would double its time.
+
+Each package gives the symbols of the runtime names of its own, by the header `sc_names.h`. An object file that another
+package has made of the same texts is taken too: objcopy renames its symbols.
 """
 
 from __future__ import annotations
@@ -16,21 +19,27 @@ import sys
 NAMES_FOLDERS = ("-g", "-fsanitize", "-fdebug-prefix-map", "-ffile-prefix-map", "-fprofile", "--coverage")
 # These write more than an object file and its dependencies, or read more than files.
 NOT_PLAIN = ("-", "-E", "-S", "-M", "-MM", "-MMD", "-include")
+FORMAT = 2  # of the files beside object files
+NAMES = "sc_names.h"  # rows `#define sc_raise sc_raise_in_PACKAGE`
 NOT_PLAIN_BEGIN = ("-save-temps", "-fopt-info", "-fprofile", "--coverage", "-Wp,", "@")
 
 
 def wrapper(real: str, path: str | os.PathLike[str], store: str | os.PathLike[str]) -> str:
     """Write a command at `path` that does what the compiler `real` does, and keeps object files in `store`."""
     import shlex
+    import shutil
 
-    command = [sys.executable, "-I", "-S", os.path.abspath(__file__), os.fspath(store), os.path.realpath(real)]
+    compiler, objcopy = os.path.realpath(real), shutil.which("objcopy") or ""
+    command = [sys.executable, "-I", "-S", os.path.abspath(__file__), os.fspath(store), objcopy, compiler]
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+        # Without -c nothing is taken from the store: such a command need not start Python.
+        links = f'case " $* " in *" -c "*) ;; *) exec {shlex.quote(compiler)} "$@" ;; esac'
+        file.write(f'#!/bin/sh\n{links}\nexec {shlex.join(command)} "$@"\n')
     os.chmod(path, 0o755)
     return os.fspath(path)
 
 
-def main(store: str, compiler: str, arguments: list[str]) -> int:
+def main(store: str, objcopy: str, compiler: str, arguments: list[str]) -> int:
     plain = _plain(arguments)
     if plain is None:
         os.execv(compiler, [compiler, *arguments])
@@ -40,14 +49,12 @@ def main(store: str, compiler: str, arguments: list[str]) -> int:
     if any(flag.startswith(NAMES_FOLDERS) for flag in flags):
         named = [os.getcwd(), os.path.abspath(source), *folders]
     made_by = [compiler, info.st_size, info.st_mtime_ns, _cpu() if "-march=native" in flags else ""]
-    key = _digest(ascii([made_by, flags, named, os.path.basename(source)]), source)
+    key = _digest(ascii([FORMAT, made_by, flags, named, os.path.basename(source)]), source)
     roots = [os.path.dirname(os.path.abspath(source)), *map(os.path.abspath, folders)]
     known = os.path.join(store, key)
     found = _stored(store, key, roots)
-    if found is not None:
-        files, data = found
-        with open(out, "wb") as file:
-            file.write(data)
+    if found is not None and _write(out, *found[1:], objcopy):
+        files = found[0]
     else:
         import subprocess  # a command that finds its object file needs neither
         import tempfile
@@ -133,10 +140,46 @@ def _digest(text: str, path: str) -> str:
         return hashlib.sha256(text.encode() + b"\0" + file.read()).hexdigest()
 
 
-def _stored(store: str, key: str, roots: list[str]) -> tuple[list[str], bytes] | None:
-    """Return the files that an object file was made from and the object file, where all of them are as they were.
+def _digest_of_header(path: str) -> str:
+    """Return a hash of a file; of `sc_names.h`, a hash of the names without the ending that the package gives them."""
+    rows = _renamings(path)
+    return hashlib.sha256(b"\n".join(sorted(rows))).hexdigest() if rows else _digest("", path)
 
-    Sources of one text may include files of several texts: each has an object file.
+
+def _renamings(path: str) -> dict[bytes, bytes]:
+    """Return the names in `sc_names.h` and what they become; nothing for other files, or where they become anything else."""
+    if os.path.basename(path) != NAMES:
+        return {}
+    with open(path, "rb") as file:
+        rows = [line.split() for line in file.read().splitlines() if line.startswith(b"#define ")]
+    renamed = {words[1]: words[2] for words in rows if len(words) == 3}
+    endings = {new[len(name) :] if new.startswith(name) else b"" for name, new in renamed.items()}
+    return renamed if len(endings) == 1 and endings != {b""} else {}
+
+
+def _write(out: str, data: bytes, renamed: list[tuple[bytes, bytes]], objcopy: str) -> bool:
+    """Write an object file whose symbols are renamed. Return False if objcopy is missing or fails."""
+    with open(out, "wb") as file:
+        file.write(data)
+    if not renamed:
+        return True
+    names = f"{out}.names"
+    with open(names, "wb") as file:
+        file.writelines(b"%s %s\n" % row for row in renamed)
+    try:
+        process = os.posix_spawn(objcopy, [objcopy, f"--redefine-syms={names}", out], os.environ)
+        return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+    except OSError:
+        return False
+    finally:
+        os.remove(names)
+
+
+def _stored(store: str, key: str, roots: list[str]) -> tuple[list[str], bytes, list[tuple[bytes, bytes]]] | None:
+    """Return what an object file was made from, the object file, and its symbols that have other names now.
+
+    All files that it was made from are as they were. Sources of one text may include files of several texts: each has an
+    object file.
     """
     digests: dict[str, str] = {}
     try:
@@ -150,26 +193,32 @@ def _stored(store: str, key: str, roots: list[str]) -> tuple[list[str], bytes] |
     return None
 
 
-def _fitting(known: str, roots: list[str], digests: dict[str, str]) -> tuple[list[str], bytes] | None:
-    """Return the files and the object file that a name stands for, where the files are as they were.
+def _fitting(
+    known: str, roots: list[str], digests: dict[str, str]
+) -> tuple[list[str], bytes, list[tuple[bytes, bytes]]] | None:
+    """Return what `_stored` does of the object file that a name stands for, where the files are as they were.
 
     digests: those of files that were read before.
     """
     try:
         with open(f"{known}.txt", encoding="utf-8", errors="surrogateescape") as file:
-            digest, *parts = file.read().split("\0")
-        files = []
+            digest, ending, *parts = file.read().split("\0")
+        files: list[str] = []
+        renamed: list[tuple[bytes, bytes]] = []
         for part in parts:
             root, noted, name = part.split(" ", 2)
             path = name if root == "-1" else os.path.normpath(os.path.join(roots[int(root)], name))
             if path not in digests:
-                digests[path] = _digest("", path)
+                digests[path] = _digest_of_header(path)
             if digests[path] != noted:
                 return None
             files.append(path)
+            for name, new in _renamings(path).items():
+                old = name + os.fsencode(ending)
+                renamed += [(old, new)] if old != new else []
         with open(f"{known}.o", "rb") as file:
             data = file.read()
-        return (files, data) if hashlib.sha256(data).hexdigest() == digest else None
+        return (files, data, renamed) if hashlib.sha256(data).hexdigest() == digest else None
     except (OSError, ValueError, IndexError):
         return None
 
@@ -177,16 +226,18 @@ def _fitting(known: str, roots: list[str], digests: dict[str, str]) -> tuple[lis
 def _keep(known: str, roots: list[str], files: list[str], out: str) -> None:
     import tempfile
 
-    parts = []
+    parts, ending = [], ""
     for path in map(os.path.abspath, files):
+        for name, new in _renamings(path).items():
+            ending = os.fsdecode(new[len(name) :])
         inside = [i for i, root in enumerate(roots) if path.startswith(root + os.sep)]
         root = max(inside, key=lambda i: len(roots[i])) if inside else -1
-        parts.append(f"{root} {_digest('', path)} {os.path.relpath(path, roots[root]) if root >= 0 else path}")
+        parts.append(f"{root} {_digest_of_header(path)} {os.path.relpath(path, roots[root]) if root >= 0 else path}")
     os.makedirs(os.path.dirname(known), exist_ok=True)
     with open(out, "rb") as file:
         data = file.read()
     known += "-" + hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
-    noted = "\0".join((hashlib.sha256(data).hexdigest(), *parts)).encode(errors="surrogateescape")
+    noted = "\0".join((hashlib.sha256(data).hexdigest(), ending, *parts)).encode(errors="surrogateescape")
     for suffix, content in ((".o", data), (".txt", noted)):
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(known))
         with os.fdopen(handle, "wb") as file:
@@ -195,4 +246,4 @@ def _keep(known: str, roots: list[str], files: list[str], out: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))
+    sys.exit(main(*sys.argv[1:4], sys.argv[4:]))

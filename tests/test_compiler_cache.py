@@ -62,6 +62,27 @@ def test_cpp_is_compiled_once(cached: Cached) -> None:
     assert [cached.compile(project, "-O1", source="one.cpp")[0] for project in projects] == [True, False]
 
 
+def symbols(project: Path) -> str:
+    return subprocess.run(["nm", str(project / "one.o")], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.skipif(shutil.which("objcopy") is None, reason="no objcopy")
+def test_packages_share_objects_whose_symbols_have_names_of_their_own(cached: Cached) -> None:
+    body = "return other(VALUE); } int sc_two(void) { return sc_one() + sc_two();"
+    made = {}
+    for package in ("first", "second", "third"):
+        project = made[package] = cached.project(package, body=body)
+        names = "".join(f"#define {name} {name}_in_{package}\n" for name in ("sc_one", "sc_two"))
+        (project / "with space" / "sc_names.h").write_text(f"/* of {package} */\n{names}")
+        text = (project / "one.c").read_text().replace("int one", "int other(int);\nint sc_one")
+        (project / "one.c").write_text(f'#include "sc_names.h"\n{text}')
+    assert [cached.compile(made[package], "-O1")[0] for package in ("first", "second", "first")] == [True, False, False]
+    assert symbols(made["second"]) == symbols(made["first"]).replace("_in_first", "_in_second")
+    assert "sc_two_in_first" in symbols(made["first"]) and "other" in symbols(made["first"])
+    (made["third"] / "with space" / "sc_names.h").write_text("#define sc_one sc_one_in_third\n")
+    assert cached.compile(made["third"], "-O1")[0]
+
+
 def test_other_flags_texts_and_headers_are_compiled(cached: Cached) -> None:
     assert cached.compile(cached.project("first"), "-O1")[0]
     assert cached.compile(cached.project("first"), "-O2")[0]
