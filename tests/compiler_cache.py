@@ -19,6 +19,7 @@ import sys
 NAMES_FOLDERS = ("-g", "-fsanitize", "-fdebug-prefix-map", "-ffile-prefix-map", "-fprofile", "--coverage")
 # These write more than an object file and its dependencies, or read more than files.
 NOT_PLAIN = ("-", "-E", "-S", "-M", "-MM", "-MMD", "-include")
+SEVERAL = {"-ffast-math", "-funsafe-math-optimizations"}  # about several things, of which later flags may revoke one
 FORMAT = 2  # of the files beside object files
 NAMES = "sc_names.h"  # rows `#define sc_raise sc_raise_in_PACKAGE`
 NOT_PLAIN_BEGIN = ("-save-temps", "-fopt-info", "-fprofile", "--coverage", "-Wp,", "@")
@@ -49,7 +50,7 @@ def main(store: str, objcopy: str, compiler: str, arguments: list[str]) -> int:
     if any(flag.startswith(NAMES_FOLDERS) for flag in flags):
         named = [os.getcwd(), os.path.abspath(source), *folders]
     made_by = [compiler, info.st_size, info.st_mtime_ns, _cpu() if "-march=native" in flags else ""]
-    key = _digest(ascii([FORMAT, made_by, flags, named, os.path.basename(source)]), source)
+    key = _digest(ascii([FORMAT, made_by, _unordered(flags), named, os.path.basename(source)]), source)
     roots = [os.path.dirname(os.path.abspath(source)), *map(os.path.abspath, folders)]
     known = os.path.join(store, key)
     found = _stored(store, key, roots)
@@ -109,6 +110,23 @@ def _plain(arguments: list[str]) -> tuple[str, str, list[str], list[str], list[s
     if "-c" not in flags or len(sources) != 1 or not sources[0].endswith(suffixes) or not out:
         return None
     return sources[0], out, folders, flags, dependencies
+
+
+def _unordered(flags: list[str]) -> list[str]:
+    """Return flags in an order that all commands of the same flags share; as they stand, if one may revoke another."""
+    different = set(flags)
+    about = {_subject(flag) for flag in different}
+    return flags if len(about) < len(different) or about & SEVERAL else sorted(different)
+
+
+def _subject(flag: str) -> str:
+    """Return what a flag is about, which flags share of which the last one counts."""
+    if flag.startswith("-O"):
+        return "-O"
+    name = flag.partition("=")[0]
+    if name.startswith("-U"):
+        return f"-D{name[2:]}"
+    return f"{name[:2]}{name[5:]}" if name[2:5] == "no-" else name
 
 
 def _dependencies(text: str) -> list[str]:

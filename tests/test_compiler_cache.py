@@ -90,6 +90,14 @@ def test_other_flags_texts_and_headers_are_compiled(cached: Cached) -> None:
     assert cached.compile(cached.project("first", body="return -VALUE;"), "-O1")[0]
 
 
+def test_the_order_of_flags_matters_only_where_the_last_one_counts(cached: Cached) -> None:
+    project = cached.project("first")
+    assert cached.compile(project, "-O1", "-fno-math-errno", "-Wall")[0]
+    assert not cached.compile(project, "-fno-math-errno", "-Wall", "-O1", "-Wall")[0]
+    for flags in (("-O1", "-O2"), ("-fmath-errno", "-fno-math-errno"), ("-DX=1", "-UX"), ("-ffast-math", "-fno-math-errno")):
+        assert cached.compile(project, *flags)[0] and cached.compile(project, *reversed(flags))[0], flags
+
+
 def test_objects_that_name_their_folder_are_not_shared(cached: Cached) -> None:
     first, second = cached.project("first"), cached.project("second")
     assert cached.compile(first, "-g")[0]
