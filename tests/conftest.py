@@ -43,6 +43,13 @@ def compiles_once(compilers_once: dict[str, str]) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def compiles_once_in_test(compilers_once: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do what `compiles_once` does, for one test: the others of its file take objects of the runtime that CC has compiled."""
+    for variable, command in compilers_once.items():
+        monkeypatch.setenv(variable, command)
+
+
 @pytest.fixture(scope="session")
 def lasting_path(pytestconfig: pytest.Config) -> Path:
     """Return a folder for generated programs that is the same in each run. Their C names it, so that a later run finds their

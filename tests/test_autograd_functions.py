@@ -161,7 +161,7 @@ print(x.grad.tolist())
 """
 
 
-@pytest.mark.usefixtures("compiles_once")
+@pytest.mark.usefixtures("compiles_once_in_test")
 def test_a_later_process_takes_backward_from_the_cache(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("SCRIPTC_CACHE_DIR", str(tmp_path / "cache"))
     program = tmp_path / "program.py"

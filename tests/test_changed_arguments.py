@@ -190,7 +190,7 @@ def test_children_of_a_fork_change_their_own_tensors() -> None:
     assert os.waitpid(child, 0)[1] == 0 and y.shape == (1, 2, 3)
 
 
-@pytest.mark.usefixtures("compiles_once")
+@pytest.mark.usefixtures("compiles_once_in_test")
 def test_later_processes_change_it_too(tmp_path: Any) -> None:
     program = tmp_path / "program.py"
     program.write_text(

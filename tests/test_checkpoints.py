@@ -250,7 +250,7 @@ def test_a_step_keeps_the_root_of_its_iterations(optimize):
     assert sqrt < none / 2
 
 
-@pytest.mark.usefixtures("compiles_once")
+@pytest.mark.usefixtures("compiles_once_in_test")
 @pytest.mark.parametrize("every", sweep([False, True], True))
 def test_the_step_of_a_package_runs_again(every, tmp_path):
     net = programs.Recurrent(every=every).double()

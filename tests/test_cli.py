@@ -214,6 +214,7 @@ def test_build(nets: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert run("build", f"{nets}:twice", "--out", str(out), "--name", "not a name") == 2
 
 
+@pytest.mark.usefixtures("compiles_once_in_test")
 def test_build_of_several_entries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "parts.py"
     source.write_text("""

@@ -17,7 +17,10 @@ from three_ways import assert_same, call, compiled, eager
 import scriptc
 from scriptc.backend_c import processes
 
-pytestmark = pytest.mark.skipif(not compiled_together.IS_TAKEN, reason="each program is built alone")
+pytestmark = [
+    pytest.mark.skipif(not compiled_together.IS_TAKEN, reason="each program is built alone"),
+    pytest.mark.usefixtures("compiles_once"),
+]
 X = torch.arange(4.0)
 
 

@@ -111,13 +111,13 @@ def write_sources(folder: Path, source: str = SOURCE, header: str = HEADER) -> d
 
 
 @pytest.fixture(scope="module")
-def checked(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def checked(tmp_path_factory: pytest.TempPathFactory, compiles_once: None) -> Any:
     given = write_sources(tmp_path_factory.mktemp("checked"))
     return scriptc.extension("checked", define_macros=[("WITH_SCALE", "3"), ("PLAIN", None)], **given)
 
 
 @pytest.fixture(scope="module")
-def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tutorial(tmp_path_factory: pytest.TempPathFactory, compiles_once: None) -> Path:
     """Return a folder with the tutorial's files, built."""
     folder = tmp_path_factory.mktemp("tutorial") / "script"
     shutil.copytree(TUTORIAL, folder, ignore=shutil.ignore_patterns("_ext", "__pycache__"))
@@ -476,6 +476,7 @@ def test_paths_beyond_ascii_and_libraries(tmp_path: Path) -> None:
         built(folder, "int f(void *x) { return !x; }\n", "int f(void *x);\n")
 
 
+@pytest.mark.usefixtures("compiles_once_in_test")
 def test_two_processes_build_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCRIPTC_CACHE_DIR", str(tmp_path / "cache"))
     given = write_sources(tmp_path / "x", "#include <scriptc_extension.h>\nint f(void) { return 1; }\n", "int f(void);\n")

@@ -58,10 +58,11 @@ def _called(*tests: str) -> set[str]:
 
 
 @pytest.mark.parametrize("level", sweep(LEVELS, "avx2", "neon"))
-def test_kernels(level: str, tmp_path: Path) -> None:
+def test_kernels(level: str, tmp_path: Path, compilers_once: dict[str, str]) -> None:
     """Contractions, convolution and pooling over edge sizes, layouts and dtypes, and the pool of threads."""
     needs, compiler, flags, emulator = LEVELS[level]
     needs()
+    compiler = compilers_once["CC"] if compiler == "cc" else compiler
     objects = []
     for source in runtime.needed_sources(_called(*TESTS)):
         objects.append(tmp_path / f"{source.stem}.o")

@@ -377,6 +377,7 @@ def test_exceptions_are_caught_by_their_class_and_its_base(function: Callable[..
         assert_same(expected, found)
 
 
+@pytest.mark.usefixtures("compiles_once_in_test")
 def test_errors_ahead_of_time(tmp_path: Path) -> None:
     """Without torch there is no LinAlgError: it is the RuntimeError that LinAlgError derives from."""
 

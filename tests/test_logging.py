@@ -85,6 +85,7 @@ def test_records_are_eagers(program: Callable[..., Any], kept: Kept) -> None:
     assert told(kept, made, X, 2) == told(kept, program, X, 2)
 
 
+@pytest.mark.usefixtures("compiles_once_in_test")
 def test_a_build_tells_the_logger_of_that_name(kept: Kept, tmp_path: Path) -> None:
     """Which of its messages are logged is decided when it is built."""
     logger.setLevel(logging.INFO)
@@ -94,6 +95,7 @@ def test_a_build_tells_the_logger_of_that_name(kept: Kept, tmp_path: Path) -> No
     assert ([r[:3] for r in found], result.tolist()) == ([r[:3] for r in expected], [3.0, 4.5])
 
 
+@pytest.mark.usefixtures("compiles_once_in_test")
 def test_a_memoized_message_comes_once(kept: Kept, tmp_path: Path) -> None:
     """No reading tells the logger anything, and neither does a path that is not taken."""
     logger.setLevel(logging.INFO)

@@ -30,7 +30,7 @@ except AssertionError as error:
 """
 
 
-@pytest.mark.usefixtures("compiles_once")
+@pytest.mark.usefixtures("compiles_once_in_test")
 def test_assertions(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(_PROGRAM)
     env = os.environ | {"SCRIPTC_CACHE_DIR": str(tmp_path / "cache")}

@@ -53,7 +53,7 @@ class Sums(torch.nn.Module):
 
 
 @pytest.fixture(scope="module", name="built")
-def built_fixture(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def built_fixture(tmp_path_factory: pytest.TempPathFactory, compiles_once: None) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("interrupts")
     made = {"count": count, "caught": caught, "sums": Sums()}
     return {

@@ -129,7 +129,7 @@ class Runtime:
 
 
 @pytest.fixture(scope="module")
-def rt(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+def rt(tmp_path_factory: pytest.TempPathFactory, compiles_once: None) -> Runtime:
     directory = tmp_path_factory.mktemp("driver")
     flags = ["-O0", "-fPIC", "-shared", "-fsanitize=undefined", "-fno-sanitize-recover=all"]
     if "clang" in find_compiler().version:  # it links no UBSan into a shared library, and minds NULL + 0, which is harmless

@@ -302,7 +302,7 @@ def test_a_forked_child_has_helpers_of_its_own() -> None:
     assert done.stdout == "ok\n", done.stderr
 
 
-@pytest.mark.usefixtures("compiles_once")
+@pytest.mark.usefixtures("compiles_once_in_test")
 @torch.no_grad()
 def test_packages_use_as_many_threads_as_they_are_told(tmp_path: Path) -> None:
     model, x = nn.Sequential(nn.Linear(400, 900), nn.Tanh(), nn.Linear(900, 300)), torch.randn(300, 400)

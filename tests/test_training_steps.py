@@ -389,7 +389,7 @@ class TrainsByAdam(nn.Module):
         return loss.detach()
 
 
-@pytest.mark.usefixtures("compiles_once")
+@pytest.mark.usefixtures("compiles_once_in_test")
 @pytest.mark.parametrize("made", [TrainsByHand, TrainsByAdam])
 def test_packages_train(made: type[nn.Module], tmp_path: Path) -> None:
     model = made()

@@ -53,7 +53,7 @@ def test_has_the_published_size(name: str) -> None:
     assert sum(p.numel() for p in net.parameters()) == PARAMETERS[name]
 
 
-@pytest.mark.usefixtures("compiles_once")
+@pytest.mark.usefixtures("compiles_once_in_test")
 @pytest.mark.parametrize("name", sweep(IN_C, "SqueezeNet"))
 def test_equals_eager_from_c(name: str, tmp_path: Path) -> None:
     """Built ahead of time, for this machine: tests/test_aot.py tries all ISA levels, and the packages' own tests. All nets:
