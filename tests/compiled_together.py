@@ -37,7 +37,9 @@ IS_TAKEN = sys.platform == "linux" and not toolchain.sanitizing()
 AT_A_TIME = 16  # functions: a library holds the kernels that any of its programs calls
 _INCLUDES = include_lines()
 _MARK = b"number of the program: "  # in a library of several programs, in front of the number
-_NAMES = re.compile(r"^static (?:SC_NOINLINE )?(?:const )?\w+ \**(\w+)|^typedef struct (\w+)|(?<=\*)(sc_program_get)", re.M)
+_NAMES = re.compile(
+    r"^(?:SC_[A-Z]+ )*static (?:SC_[A-Z]+ )*(?:const )?\w+ \**(\w+)|^typedef struct (\w+)|(?<=\*)(sc_program_get)", re.M
+)
 # Uses of the table of locations. Structs of the runtime have a member of this name, so it cannot be a macro.
 _LOCATIONS = re.compile(r"^(static const sc_loc |    cx->locs = |    SC_ABI_VERSION, .* entries, )locs\b", re.M)
 
