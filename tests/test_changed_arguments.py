@@ -116,6 +116,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize(("target", "mode", "required"), CASES)
 def test_the_argument_has_the_change(target: Any, mode: str, required: bool) -> None:
     compiled = outcome(scriptc.compile(target, optimize=OPTIMIZE), mode, required=required)

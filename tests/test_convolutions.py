@@ -23,6 +23,7 @@ def agree(made, eager, *args) -> None:
         assert torch.equal(a, b) and a.stride() == b.stride() and a.dtype == b.dtype
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize(
     ("channels", "filters", "kernel", "stride", "padding", "dilation", "groups"),
     [
@@ -54,6 +55,7 @@ def test_conv2d(channels, filters, kernel, stride, padding, dilation, groups) ->
 ONE_FILTER = [(1, 1, 1, 0, 1), (1, (3, 5), (2, 1), (1, 2), 1), (2, 3, (1, 2), 1, (2, 3)), (1, 3, 2, 0, 1)]
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize(("channels", "kernel", "stride", "padding", "dilation"), ONE_FILTER)
 def test_one_filter_of_each_group(channels, kernel, stride, padding, dilation) -> None:
     """Rows of all widths, some of which are no vector; the last image is cut into chunks of rows."""
@@ -70,6 +72,7 @@ def test_one_filter_of_each_group(channels, kernel, stride, padding, dilation) -
     agree(made, conv, x[:, :, :20].double(), w.double(), b.double())
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("stride", [1, (2, 1), (1, 2)])
 def test_one_transposed_filter_of_each_group(stride) -> None:
     def conv(x, w, b):
@@ -81,6 +84,7 @@ def test_one_transposed_filter_of_each_group(stride) -> None:
         agree(made, conv, whole(2, 8, 5, width), w, b)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize(
     ("kernel", "stride", "padding", "output_padding", "groups", "dilation"),
     [(4, 2, 1, 0, 1, 1), (3, (1, 3), (0, 2), (0, 1), 2, 1), ((2, 5), (3, 1), 1, (2, 0), 1, (1, 2)), (1, 2, 0, 1, 1, 1)],

@@ -67,6 +67,7 @@ PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
 ]
 
 
+@pytest.mark.compiled_together
 @pytest.mark.filterwarnings("ignore:stft with return_complex=False", "ignore:The length of signal")
 @pytest.mark.parametrize("optimize", sweep([0, 1], 0))
 @pytest.mark.parametrize(("function", "calls"), PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
@@ -79,6 +80,7 @@ def test_equals_eager(function: Callable[..., Any], calls: list[tuple[Any, ...]]
     torch.testing.assert_close(tuple(found.result), function(*calls[0]), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize(
     "function",
     [

@@ -44,6 +44,7 @@ def extremes(x):
     )  # fmt: skip
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("function", [activations, distances, norms, extremes])
 def test_gradients_at_edges(function):
     x = torch.tensor(
@@ -58,6 +59,7 @@ def test_gradients_at_edges(function):
         torch.testing.assert_close(got, expected, equal_nan=True, msg=lambda m, i=i: f"result {i}: {m}")
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("name", ["max", "min", "amax", "amin"])
 def test_extremes_of_nan(name):
     compiled = scriptc.compile(lambda x: getattr(x, name)(), optimize=OPTIMIZE)

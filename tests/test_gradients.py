@@ -99,6 +99,7 @@ def test_modules(name):
     assert_same_gradients_of_calls(module, [(torch.randn(steps, 2, 4, requires_grad=True),) for steps in (1, 6)])
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("function", [*programs.CHANGES_OF_LISTS, *programs.TRIES], ids=lambda f: f.__name__)
 def test_a_second_backward_finds_what_the_first_one_did(function):
     torch.manual_seed(1)
@@ -224,6 +225,7 @@ def test_what_has_no_gradient_says_so_at_the_line():
         result.sum().backward()
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize(
     ("function", "line", "reason"),
     [*lists.REFUSED, *carried.REFUSED, *tries.REFUSED],
@@ -423,6 +425,7 @@ def test_values_that_some_paths_leave_undefined_are_kept():
         assert_same_gradients(f, torch.randn(4, 3, requires_grad=True), torch.randn(3, requires_grad=True), n)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("sizes", [(3, 3), (2, 4), (4, 2), (2, 3, 4)])
 @pytest.mark.parametrize("hermitian", [False, True])
 def test_a_pseudo_inverse_whose_singular_values_are_equal(sizes: tuple[int, ...], hermitian: bool) -> None:

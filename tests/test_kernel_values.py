@@ -289,6 +289,7 @@ def group_errors(x, w):
     return torch.group_norm(x, 2, w)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize(
     ("function", "x", "w"),
     [

@@ -181,6 +181,7 @@ def hides_a_write(function: Callable[..., Any], make: Callable[[], torch.Tensor]
     return x.grad_fn is not before
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_writes(function: Callable[..., Any]) -> None:
     compiled = compile_at(function, 0)

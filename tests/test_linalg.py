@@ -81,6 +81,7 @@ def norms(x):
     return plain, kept, L.norm(x), L.norm(x, 1, -1), L.norm(x, 2, (0, 1))
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("function", [determinants, lu_factors, inverses, qr_factors, singular_values, powers, norms])
 def test_of_one_matrix(function: Callable[..., Any]) -> None:
     program = scriptc.compile(function, optimize=OPTIMIZE)
@@ -124,6 +125,7 @@ def cholesky_factors(x):
     return factor, upper, first, info, x.cholesky(), torch.cholesky_inverse(factor), torch.cholesky_inverse(upper, upper=True)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("function", [symmetric, cholesky_factors])
 def test_of_a_symmetric_matrix(function: Callable[..., Any]) -> None:
     program = scriptc.compile(function, optimize=OPTIMIZE)
@@ -163,6 +165,7 @@ SYSTEMS = [
 ]  # fmt: skip
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("function", [solutions, by_factors, triangles, by_cholesky])
 def test_systems(function: Callable[..., Any]) -> None:
     program = scriptc.compile(function, optimize=OPTIMIZE)

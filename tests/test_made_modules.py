@@ -51,6 +51,7 @@ def found(target: Any, x: torch.Tensor, required: bool) -> list[Any]:
     return [result.detach(), torch.tensor(result.requires_grad), torch.rand(2), *([x.grad] if required else [])]
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("required", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_random_numbers_and_gradients(name: str, required: bool) -> None:

@@ -34,6 +34,7 @@ CASES = {
 }
 
 
+@pytest.mark.compiled_together
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("name", CASES)
 @torch.no_grad()

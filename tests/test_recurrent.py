@@ -50,6 +50,7 @@ LAYERS = {
 }
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("name", CELLS)
 @torch.no_grad()
 def test_cells(name: str) -> None:
@@ -59,6 +60,7 @@ def test_cells(name: str) -> None:
         torch.testing.assert_close(made(x), CELLS[name](x))
 
 
+@pytest.mark.compiled_together
 @pytest.mark.filterwarnings("ignore:LSTM with projections")
 @pytest.mark.parametrize("name", LAYERS)
 @torch.no_grad()
@@ -86,6 +88,7 @@ def test_function_of_layers() -> None:
     torch.testing.assert_close(scriptc.compile(layers_by_name, optimize=OPTIMIZE)(*given), layers_by_name(*given))
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU, nn.RNN])
 @pytest.mark.parametrize("packed", [False, True], ids=["tensor", "packed"])
 def test_dropout_between_layers(layer: type[nn.RNNBase], packed: bool) -> None:
@@ -110,6 +113,7 @@ def cells(x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, kind: str
     return torch.rnn_tanh_cell(x, h, w_ih, w_hh) if kind == "tanh" else torch.rnn_relu_cell(x, h, w_ih, w_hh)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize(("kind", "gates"), [("gru", 3), ("lstm", 4), ("tanh", 1), ("relu", 1)])
 def test_cells_raise_what_eager_raises(kind: str, gates: int) -> None:
     """Also for a batch or a width of one, which would broadcast."""
@@ -156,6 +160,7 @@ PACKED = {
 }
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("name", PACKED)
 @torch.no_grad()
 def test_packed_sequences(name: str) -> None:

@@ -396,6 +396,7 @@ class Operates(nn.Module):
         return OPERATORS[self.how](self.table, k)
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("how", range(9))
 def test_operators_of_objects_outside_are_not_baked_in(how: int) -> None:
     eager, module = Operates(how), Operates(how)

@@ -105,6 +105,7 @@ def told(module: Any, target: Any, mode: str) -> list[Any]:
     return found
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("mode", ["plain", "required", "no_grad"])
 @pytest.mark.parametrize("cls", MODULES)
 def test_the_tensor_has_its_new_data(cls: type[nn.Module], mode: str) -> None:

@@ -90,6 +90,7 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.compiled_together
 @pytest.mark.parametrize("case", range(len(FUNCTIONS)))
 def test_functions(case: int) -> None:
     f, args = FUNCTIONS[case]
