@@ -75,7 +75,7 @@ def test_equals_eager(function: Callable[..., Any], calls: list[tuple[Any, ...]]
     compiled = scriptc.compile(function, optimize=optimize)
     for given in calls:
         torch.testing.assert_close(compiled(*given), function(*given), rtol=1e-4, atol=1e-4)
-    found = interpreted(function, call(*calls[0]))
+    found = interpreted(function, call(*calls[0]), compiled)
     assert found.error is None
     torch.testing.assert_close(tuple(found.result), function(*calls[0]), rtol=1e-4, atol=1e-4)
 

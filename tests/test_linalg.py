@@ -94,8 +94,7 @@ def test_of_one_matrix(function: Callable[..., Any]) -> None:
 def agree(function: Callable[..., Any], program: Any, given: Any) -> None:
     """Strides of dims of one element, eager's functions choose as it comes: they are not compared."""
     expected = eager(function, given)
-    for run, target in ((interpreted, function), (compiled, program)):
-        found = run(target, given)
+    for found in (compiled(program, given), interpreted(function, given, program)):
         assert_same(like(expected), like(found))
         if expected.error is not None:
             assert str(found.error).partition("\n  at ")[0] == str(expected.error)

@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 
 import scriptc
 from scriptc.driver.target import target_of
+from scriptc.driver.variant import Variant
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment import specs
 from scriptc.frontend.environment.specs import (
@@ -89,7 +91,7 @@ def compiled(target: Any, given: Args) -> Outcome:
 def interpreted(target: Any, given: Args, made: Any = None) -> Outcome:
     """By the IR that the front end makes for this very call.
 
-    made: the compiled target. If this process has read the variant that takes such a call, and no pass ran, its IR is run.
+    made: the compiled target. Calls that one variant takes are read once, if no pass ran.
     """
     given = copy.deepcopy(given)
     return _outcome(lambda *a, **k: _interpret(target, a, k, made), given)
@@ -109,7 +111,7 @@ def _outcome(run: Callable[..., Any], given: Args) -> Outcome:
 def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any = None) -> Any:
     target = target_of(obj)
     arguments = target.bind(args, kwargs)
-    entry = _entry_of_variant(made, args, kwargs) or read(target.func, target.receiver, arguments)
+    entry = _entry_of_variant(made, args, kwargs, lambda: read(target.func, target.receiver, arguments))
     verify(entry.module, READ)
     params = {live.name: live.container[live.key] for live in entry.tensors}
     inputs = [v for a in entry.args for v in values_of(a.spec, arguments[a.name])]
@@ -132,16 +134,23 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: An
     return _rebuilt(entry.result, iter(leaves), places)
 
 
-def _entry_of_variant(made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry | None:
-    """Return what this process has read for the variant of a compiled callable that takes a call."""
+_read: WeakKeyDictionary[Variant, Entry] = WeakKeyDictionary()  # for variants that the disk cache had
+
+
+def _entry_of_variant(made: Any, args: tuple[Any, ...], kwargs: dict[str, Any], read_call: Callable[[], Entry]) -> Entry:
+    """Return what this process has read for the variant of a compiled callable that takes a call, or else read the call."""
     for variant in made._dispatcher.variants if made is not None else ():
-        if variant._translated is None or variant.options.optimize:  # of the disk cache, or changed by passes
+        if variant.options.optimize:  # passes have changed its IR
             continue
         probe = bridge.Callable(lambda *_: None)
         probe.add_variant(made._dispatcher.spec(variant))
         if probe.fits(*args, **kwargs):
-            return variant.translated.entry
-    return None
+            if variant._translated is not None:
+                return variant._translated.entry
+            if variant not in _read:
+                _read[variant] = read_call()
+            return _read[variant]
+    return read_call()
 
 
 def _chosen(spec: Spec | None, value: Any, seen: set[int]) -> Any:
