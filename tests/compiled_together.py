@@ -174,16 +174,19 @@ def _build(requests: dict[str, _Request]) -> dict[str, bytes]:
 
 
 def _renamed(source: str, number: int) -> str:
-    """Return a program whose names at file scope end in a number."""
+    """Return a program whose names at file scope have an ending with a number.
+
+    No name of a program has such an ending: C would expand it again.
+    """
     text = _LOCATIONS.sub(rf"\1locs_{number}", source[len(_INCLUDES) :])
     names = {name for groups in _NAMES.findall(text) for name in groups if name} - {f"locs_{number}"}
-    defined = "".join(f"#define {name} {name}_{number}\n" for name in sorted(names))
+    defined = "".join(f"#define {name} {name}_of_program_{number}\n" for name in sorted(names))
     return f"{defined}{text}" + "".join(f"#undef {name}\n" for name in sorted(names))
 
 
 def _chooser(count: int) -> str:
     """Return the C of the function that the bridge asks for the program."""
-    rows = ", ".join(f"sc_program_get_{i}" for i in range(count))
+    rows = ", ".join(f"sc_program_get_of_program_{i}" for i in range(count))
     mark = ", ".join(map(str, _MARK))
     return f"""
 static const volatile struct {{ char mark[{len(_MARK)}]; unsigned char number[4]; }} chosen = {{{{{mark}}}, {{0}}}};
