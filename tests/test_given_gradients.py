@@ -87,6 +87,23 @@ def test_a_list_beside_a_tensor(compiled, use):
     assert_same(*(grads_of(f, use, inputs(listed)) for f in (compiled[listed], listed)))
 
 
+class Gated(torch.nn.Linear):
+    """Returns results of the parts of a product, one of which only the second result needs."""
+
+    def forward(self, x):
+        a, gate, b = torch.split(super().forward(x), 2, dim=1)
+        c = a * b
+        return c, torch.sigmoid(gate) * torch.tanh(c)
+
+
+def test_parts_of_a_product():
+    torch.manual_seed(0)
+    x, eager = torch.randn(3, 4), Gated(4, 6)
+    made = scriptc.compile(eager)
+    for use in (lambda c, h: c, lambda c, h: h, lambda c, h: c * h):
+        assert_same(*(torch.autograd.grad(use(*f(x)).sum(), list(eager.parameters())) for f in (made, eager)))
+
+
 @pytest.mark.parametrize("use", USES)
 def test_hooks_run_as_in_eager(compiled, use):
     calls = []

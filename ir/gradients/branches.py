@@ -61,7 +61,7 @@ def _branch_of(user: Op, known: Collection[Op], found: dict[Op, Block]) -> Block
 def _is_movable(op: Op, adjoints: Adjoints, function: Block) -> bool:
     if not op.operands or op.no_grad or op.name == "user_gradient" or op.has("TERMINATOR"):
         return False
-    if any(root_of(r) in adjoints.buffered or r in adjoints.ends for r in op.results):
+    if any(root_of(r) in adjoints.buffered or r in adjoints.tile_values or r in adjoints.ends for r in op.results):
         return False
     if any(_changes_later(v, op, adjoints) for v in _outside_of(op)):
         return False
