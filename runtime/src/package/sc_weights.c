@@ -1,5 +1,11 @@
 /* sc_weights.c - weights from a safetensors file. The file comes from outside, so nothing in it is believed: it is checked
  * against what the code was compiled for. */
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE /* madvise */
+#endif
+#ifndef _DARWIN_C_SOURCE
+#define _DARWIN_C_SOURCE
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
