@@ -254,6 +254,7 @@ typedef struct sc_ctx {
     sc_obj kept;              /* sentinel of the objects kept from call to call: prepared weights */
     struct sc_kept { const sc_loc *program; int slot; sc_obj *object; } *kept_index;
     int n_kept;
+    size_t kept_bytes;        /* of prepared weights: more than the third cache holds come from memory in each call */
     void (*on_keep)(struct sc_ctx *cx, size_t nbytes); /* is told that prepared weights of so many bytes are kept; or NULL */
     sc_target *targets;       /* state that the call has assigned, by the program's numbers */
     int n_targets, n_set;

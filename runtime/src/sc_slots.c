@@ -81,6 +81,7 @@ int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage **storage, void
     move_to_kept(cx, object);
     move_to_kept(cx, &(*storage)->obj);
     object->refs++;
+    cx->kept_bytes += (*storage)->nbytes;
     if (cx->on_keep) cx->on_keep(cx, (*storage)->nbytes);
     return 0;
 }
