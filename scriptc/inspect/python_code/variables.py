@@ -42,7 +42,8 @@ def inlined_values(func: Func, everywhere: Iterable[str]) -> set[Value]:
                 found.add(op.result)  # which is written nowhere
             if not op.has("PURE"):
                 continue
-            is_named = op.loc.inlined_at is None and not _UNNAMED.fullmatch(op.result.name)
+            is_own = op.loc.inlined_at is None and op.loc.file == func.loc.file  # earlier processes' locations lack calls
+            is_named = is_own and not _UNNAMED.fullmatch(op.result.name)
             users = [user for user in op.result.uses.values() if user.name not in _FREE]
             if is_named or len(users) != 1:
                 continue
