@@ -40,7 +40,7 @@ static int64_t width_of(int dtype) { return dtype == SC_F32 ? outer_WIDTH_f32 : 
  * column lie in many sets of a cache. */
 static int64_t left_step(int64_t m, int dtype) {
     int64_t line = 64 / (int64_t)sc_dtype_size(dtype);
-    return (rounded_up(rounded_up(m, GEMM_MR), width_of(dtype)) / line | 1) * line;
+    return (rounded_up(rounded_up(rounded_up(m, GEMM_MR), width_of(dtype)), line) / line | 1) * line; /* short vectors fill no line */
 }
 
 static sc_value *numbers_of(sc_list *s) { return s->items + s->len; }
