@@ -30,7 +30,10 @@ from scriptc.ir.types import INT, DictType, SetType
 
 @dataclass(frozen=True)
 class _Found:
-    """What an earlier op says of a key. position: the key's, which holds if the key is `present`; None: maybe."""
+    """Hold what an earlier op says of a key.
+
+    position: the key's, if the key is `present`; None: it may be.
+    """
 
     position: Value
     present: bool | None = None
@@ -38,7 +41,7 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Either:
-    """A key that is present behind an `if`, at the position that the branch says which ran."""
+    """Say that a key is present behind an `if`, at the position that the branch gives which ran."""
 
     choice: Op
     branches: tuple[_Found | _Either, ...]

@@ -1,19 +1,12 @@
 /* tensors.h - tensors of small integers, and checks of results, for the C tests of kernels. */
 #include "../../runtime/include/sc_half.h"
+#include "checks.h"
 #include "../../runtime/include/sc_kernels.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static sc_ctx *cx;
-static int failures, checks;
-static uint32_t seed = 1;
-
-static int64_t below(int64_t n) {
-    seed = seed * 1664525u + 1013904223u;
-    return (int64_t)(seed >> 8) % n;
-}
 static void expect(bool ok, const char *what, const char *detail) {
     checks++;
     if (!ok && failures++ < 20) printf("FAILED %s: %s %s\n", what, detail, cx->error.message);

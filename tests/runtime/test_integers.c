@@ -1,16 +1,8 @@
 /* test_integers.c - products of 16-bit integers against plain loops, over sizes around pairs, blocks and tiles. */
-#include "../../runtime/include/sc_ops.h"
+#include "checks.h"
 #include <stdio.h>
 #include <string.h>
 
-static sc_ctx *cx;
-static int failures, checks;
-static uint32_t seed = 1;
-
-static int64_t below(int64_t n) {
-    seed = seed * 1664525u + 1013904223u;
-    return (int64_t)(seed >> 8) % n;
-}
 static void expect(bool ok, const char *what) {
     checks++;
     if (!ok && failures++ < 20) printf("FAILED %s: %s\n", what, cx->error.message);

@@ -1,16 +1,8 @@
 /* test_prologue.c - 1 x 1 convolutions with a prologue against those of images that were scaled before. */
-#include "../../runtime/include/sc_ops.h"
+#include "checks.h"
 #include <math.h>
 #include <stdio.h>
 
-static sc_ctx *cx;
-static int failures, checks;
-static uint32_t seed = 1;
-
-static int64_t below(int64_t n) {
-    seed = seed * 1664525u + 1013904223u;
-    return (int64_t)(seed >> 8) % n;
-}
 /* Return small whole numbers, so that sums are exact; channels_last: their strides. */
 static sc_tensor *make(int64_t n, int64_t c, int64_t h, int64_t w, bool channels_last) {
     const int64_t size[4] = {n, c, h, w}, stride[4] = {c * h * w, 1, c * w, c};

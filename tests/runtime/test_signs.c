@@ -1,17 +1,9 @@
 /* test_signs.c - products of signs in bits against plain loops, over sizes around words, blocks and tiles. */
-#include "../../runtime/include/sc_ops.h"
+#include "checks.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static sc_ctx *cx;
-static int failures, checks;
-static uint32_t seed = 1;
-
-static int64_t below(int64_t n) {
-    seed = seed * 1664525u + 1013904223u;
-    return (int64_t)(seed >> 8) % n;
-}
 static void expect(bool ok, const char *what) {
     checks++;
     if (!ok && failures++ < 20) printf("FAILED %s: %s\n", what, cx->error.message);
