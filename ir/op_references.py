@@ -99,6 +99,15 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         w = grad.new_zeros(grad.shape[1], x.shape[1] // how[3], height, width)
         return convolution_backward(grad, x, w, how, 1)
 
+    def layer_norm_backward(grad: Any, x: Any, sizes: Any, weight: Any, eps: float) -> Any:
+        wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+        whole = torch.ones(sizes, dtype=wide) if weight is None else weight
+        _, mean, scale = torch.native_layer_norm(x, sizes, whole, None, eps)
+        first, second, _ = torch.ops.aten.native_layer_norm_backward(
+            grad, x, sizes, mean, scale, whole, None, [True, True, False]
+        )  # fmt: skip
+        return first, second.to(wide)
+
     def max_pool2d_backward(grad: Any, x: Any, *how: Any) -> Any:
         _, index = torch.ops.aten.max_pool2d_with_indices(x, *how)
         return torch.ops.aten.max_pool2d_with_indices_backward(grad, x, *how, index)
@@ -334,6 +343,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "conv_transpose2d": conv_transpose2d,
         "conv2d_backward_input": conv2d_backward_input, "conv2d_backward_weight": conv2d_backward_weight,
         "max_pool2d_backward": max_pool2d_backward,
+        "layer_norm_backward": layer_norm_backward,
         "pack_conv": lambda w, bias, depthwise, dense=False: (w.clone(), bias), "conv2d_packed": conv2d_packed,
         "with_prologue": with_prologue,
         "place": lambda x, *where, room, at: x.clone(),

@@ -105,6 +105,14 @@ def stacked_join(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def layer_norm_backward(low: Lowerer, op: Op) -> Sequence[Shape]:
+    args, (of_input, of_weight) = low.schema_args(op), op.results
+    if of_weight.uses:
+        return low.call(op, "sc_layer_norm_backward", args, of_input.type, of_weight.type)
+    return [*low.call(op, "sc_layer_norm_backward_input", args, of_input.type), low.undef(of_weight.type, op.loc)]
+
+
+@emitter
 def reduce(low: Lowerer, op: Op) -> Sequence[Shape]:
     x, *rest = (a for a in op.defn.args if a.name not in ("first", "equal_nan"))  # which concern gradients alone
     args = low.schema_args(op, [x]).add(enum(f"SC_{op.name.upper()}"))

@@ -225,11 +225,16 @@ def item_for(reader: Reader, container: Value, value: Value) -> Value:
 
 def apply_op(reader: Reader, name: str, /, *operands: AbstractValue, hint: str = "", **attrs: Attr) -> RuntimeValue:
     """Build an op over abstract values, numbers or tensors."""
-    return RuntimeValue(
-        reader.emit.build(
-            name, [materialize(reader, a) for a in operands_of(reader, OPS[name], operands)], hint, **attrs
-        )
-    )
+    (result,) = apply_for_results(reader, name, *operands, hint=hint, **attrs)
+    return result
+
+
+def apply_for_results(
+    reader: Reader, name: str, /, *operands: AbstractValue, hint: str = "", **attrs: Attr
+) -> list[RuntimeValue]:
+    """Build an op over abstract values, and return its results."""
+    values = [materialize(reader, a) for a in operands_of(reader, OPS[name], operands)]
+    return [RuntimeValue(v) for v in reader.emit.build_op(name, values, hint, **attrs).results]
 
 
 def materialize_complex(reader: Reader, av: AbstractValue) -> Value:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OpDef, Raises, Samples
-from scriptc.ir.ops.rules import Attrs, Operands, with_dtype
-from scriptc.ir.types import Type
+from scriptc.ir.opdef import OpDef, Raises, Samples, TypeRuleError
+from scriptc.ir.ops.rules import Attrs, Operands, as_dim, tensor, tuple_items, with_dtype
+from scriptc.ir.types import TensorType, Type
 
 _PURE = frozenset({"PURE"})
+_PLAIN = frozenset({"PURE", "PLAIN"})
 _TENSOR = frozenset({"tensor"})
 _FLOATS = ("f32", "f64", "bf16")
 _NORM = ((2, 6, 5), (6,), (6,))
@@ -14,6 +15,14 @@ _NORM = ((2, 6, 5), (6,), (6,))
 
 def _same(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (operands[0].type,)
+
+
+def _layer_norm_backward(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    grad, x = tensor(operands[0]), tensor(operands[1])
+    if grad.dtype != x.dtype:
+        raise TypeRuleError(f"layer_norm_backward expects a gradient of dtype {x.dtype}, not {grad.dtype}")
+    wide = "f64" if x.dtype == "f64" else "f32"
+    return (x, TensorType(wide, tuple(map(as_dim, tuple_items(operands[2])))))
 
 
 def _softmax(name: str, ref: str, kernel: str) -> OpDef:
@@ -41,6 +50,14 @@ ROWS = [
                          "size[3, 4]", shapes=((3, 4), (5,), (5,)), extra=((5,), 1e-3)),
                   Raises("RuntimeError", "Expected weight to be of same shape as normalized_shape, but got weight of shape "
                          "[4] and normalized_shape = [5]", shapes=((3, 5), (4,), (5,)), extra=((5,), 1e-3)))),
+    # The gradients of the input and of the weight of layer_norm, from that of its result. The latter are sums in float32, or
+    # in float64.
+    OpDef("layer_norm_backward", "(Tensor grad, Tensor input, SymInt[] normalized_shape, Tensor? weight, Scalar eps) -> "
+          "(Tensor, Tensor)", _layer_norm_backward, _PLAIN, ref="layer_norm_backward", reads=_TENSOR, raises=True,
+          emit="layer_norm_backward", tolerance_ulp=256,
+          samples=Samples((((3, 5), (3, 5), (5,)), ((0, 5), (0, 5), (5,))), dtypes=("f32", "f64"), extra=(((5,), 1e-3),)),
+          errors=(Raises("RuntimeError", "Given normalized_shape=[5], expected input with shape [*, 5], but got input of "
+                         "size[3, 4]", shapes=((3, 4), (3, 4), (5,)), extra=((5,), 1e-3)),)),
     # Normalizes over `num_groups` groups of the channels of [N, C, ...]; weight and bias have C elements.
     OpDef("group_norm", "(Tensor input, SymInt num_groups, Tensor? weight, Tensor? bias, Scalar eps) -> Tensor",
           _same, _PURE, gradient=("input", "weight", "bias"), ref="torch.group_norm", reads=_TENSOR, raises=True,

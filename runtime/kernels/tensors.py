@@ -233,6 +233,14 @@ SOURCES: tuple[Source, ...] = (
                "sc_ctx *cx, const sc_tensor *x, const int64_t *size, int n, const sc_tensor *weight, const "
                "sc_tensor *bias, double eps",
                "weight and bias may be NULL"),
+        kernel("sc_tensor *", "sc_layer_norm_backward_input",
+               "sc_ctx *cx, const sc_tensor *grad, const sc_tensor *x, const int64_t *size, int n, const sc_tensor *weight, "
+               "double eps",
+               "the gradient of x; weight may be NULL"),
+        kernel("int", "sc_layer_norm_backward",
+               "sc_ctx *cx, const sc_tensor *grad, const sc_tensor *x, const int64_t *size, int n, const sc_tensor *weight, "
+               "double eps, sc_tensor **of_input, sc_tensor **of_weight",
+               "also that of the weight, in float32 unless x is of float64"),
         kernel("sc_tensor *", "sc_group_norm",
                "sc_ctx *cx, const sc_tensor *x, int64_t groups, const sc_tensor *weight, const sc_tensor *bias, "
                "double eps"),

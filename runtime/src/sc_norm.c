@@ -173,28 +173,116 @@ static int check_same_shape(sc_ctx *cx, const char *what, const sc_tensor *t, co
                     what, sc_shape_text(t).s, sc_sizes_text(size, n).s);
 }
 
+/* Return the number of elements of the last n dims of x; -1 unless these are their sizes. */
+static int64_t normalized_elements(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int n) {
+    int64_t elements = 1;
+    for (int d = 0; d < n; d++) elements = sc_wrapped_product(elements, size[d]);
+    if (x->rank >= n && sc_same_sizes(x->size + x->rank - n, size, n)) return elements;
+    sc_text text = sc_sizes_text(size, n);
+    return sc_raise(cx, "RuntimeError", "Given normalized_shape=%s, expected input with shape [*, %s, but got input of size%s", text.s,
+                    text.s + 1, sc_shape_text(x).s);
+}
+
 SC_KERNEL sc_tensor *sc_layer_norm(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int n, const sc_tensor *weight,
                                    const sc_tensor *bias, double eps) {
-    norm_rows r = {.n = 1, .eps = eps};
-    for (int d = 0; d < n; d++) r.n = sc_wrapped_product(r.n, size[d]);
+    norm_rows r = {.eps = eps};
     if (n < 1) {
         sc_raise(cx, "RuntimeError", "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
                  "but got normalized_shape = []");
         return NULL;
     }
     if (check_same_shape(cx, "weight", weight, size, n) || check_same_shape(cx, "bias", bias, size, n)) return NULL;
-    if (x->rank < n || !sc_same_sizes(x->size + x->rank - n, size, n)) {
-        sc_text text = sc_sizes_text(size, n);
-        sc_raise(cx, "RuntimeError", "Given normalized_shape=%s, expected input with shape [*, %s, but got input of size%s", text.s,
-                 text.s + 1, sc_shape_text(x).s);
-        return NULL;
-    }
+    if ((r.n = normalized_elements(cx, x, size, n)) < 0) return NULL;
     if (!sc_is_float(x->dtype)) {
         norm_not_implemented(cx, x, "LayerNormKernelImpl");
         return NULL;
     }
     return normalize(cx, &r, x, weight, bias);
 }
+
+/* ---- gradients of layer norm ---- */
+
+enum { NORM_PART_ROWS = 16, NORM_PARTS = 32 }; /* a part of the sums over rows has at least so many; at most so many parts */
+
+typedef struct gradient_job {
+    const sc_tensor *grad, *x, *weight; /* weight: may be NULL */
+    sc_tensor *of_input, *sums;         /* sums: [parts, n] of the gradient of the weight, or NULL */
+    int64_t n, rows, rows_of_part;
+    double eps;
+} gradient_job;
+
+static void gradient_part(void *arg, int64_t begin, int64_t end, int worker) {
+    const gradient_job *job = arg;
+    (void)worker;
+    for (int64_t part = begin; part < end; part++) {
+        int64_t first = part * job->rows_of_part, rows = job->rows - first, n = job->n;
+        if (rows > job->rows_of_part) rows = job->rows_of_part;
+        const void *grad = norm_at(job->grad, first * n), *x = norm_at(job->x, first * n), *w = norm_at(job->weight, 0);
+        void *to = (char *)job->of_input->data + (size_t)(first * n) * sc_dtype_size(job->of_input->dtype);
+        void *sums = (void *)norm_at(job->sums, part * n);
+        job->x->dtype == SC_F32 ? norm_row_gradients_f32(grad, x, rows, n, job->eps, w, to, sums)
+                                : norm_row_gradients_f64(grad, x, rows, n, job->eps, w, to, sums);
+    }
+}
+
+static sc_tensor *zeros(sc_ctx *cx, int dtype, const int64_t *size, int rank) {
+    sc_tensor *t = sc_empty(cx, dtype, rank, size);
+    if (t && t->numel) memset(t->data, 0, (size_t)t->numel * sc_dtype_size(dtype));
+    return t;
+}
+
+/* Write the gradient of the contiguous job->x to job->of_input, and, unless of_weight is NULL, add that of the weight to it. How
+ * rows are divided does not depend on the number of threads. */
+static int row_gradients(sc_ctx *cx, gradient_job *job, sc_tensor *of_weight) {
+    job->rows = job->n ? job->x->numel / job->n : 0;
+    job->rows_of_part = (job->rows + NORM_PARTS - 1) / NORM_PARTS;
+    if (job->rows_of_part < NORM_PART_ROWS) job->rows_of_part = NORM_PART_ROWS;
+    int64_t parts = (job->rows + job->rows_of_part - 1) / job->rows_of_part;
+    if (!parts) return 0;
+    if (of_weight && !(job->sums = zeros(cx, of_weight->dtype, (const int64_t[]){parts, job->n}, 2))) return -1;
+    norm_share(cx, parts, job->rows_of_part * job->n, 0.5, gradient_part, job);
+    if (of_weight)
+        of_weight->dtype == SC_F32 ? norm_add_rows_f32(job->sums->data, parts, job->n, of_weight->data)
+                                   : norm_add_rows_f64(job->sums->data, parts, job->n, of_weight->data);
+    sc_release(cx, job->sums);
+    return 0;
+}
+
+/* of_weight: NULL if it is not needed */
+static int layer_norm_backward(sc_ctx *cx, const sc_tensor *grad, const sc_tensor *x, const int64_t *size, int n,
+                               const sc_tensor *weight, double eps, sc_tensor **of_input, sc_tensor **of_weight) {
+    int64_t elements = normalized_elements(cx, x, size, n);
+    if (elements < 0 || check_same_shape(cx, "weight", weight, size, n)) return -1;
+    if (!sc_is_float(x->dtype)) return norm_not_implemented(cx, x, "LayerNormBackwardKernelImpl");
+    if (!sc_same_shape(grad, x))
+        return sc_raise(cx, "RuntimeError", "expected a gradient of shape %s, but got %s", sc_shape_text(x).s, sc_shape_text(grad).s);
+    int dtype = norm_dtype(x->dtype);
+    sc_tensor *y = image_prepared(cx, grad, dtype), *in = y ? image_prepared(cx, x, dtype) : NULL;
+    sc_tensor *w = in && weight ? image_prepared(cx, weight, dtype) : NULL, *sum = NULL;
+    sc_tensor *wide = in && (w || !weight) ? sc_empty(cx, dtype, x->rank, x->size) : NULL;
+    bool ready = wide && (!of_weight || (sum = zeros(cx, dtype, size, n)));
+    gradient_job job = {.grad = y, .x = in, .weight = w, .of_input = wide, .n = elements, .eps = eps};
+    *of_input = ready && row_gradients(cx, &job, sum) == 0 ? sc_to_dtype(cx, wide, x->dtype) : NULL;
+    sc_release(cx, y);
+    sc_release(cx, in);
+    sc_release(cx, w);
+    sc_release(cx, wide);
+    if (of_weight) *of_weight = sum;
+    return *of_input ? 0 : -1;
+}
+
+SC_KERNEL int sc_layer_norm_backward(sc_ctx *cx, const sc_tensor *grad, const sc_tensor *x, const int64_t *size, int n,
+                                     const sc_tensor *weight, double eps, sc_tensor **of_input, sc_tensor **of_weight) {
+    return layer_norm_backward(cx, grad, x, size, n, weight, eps, of_input, of_weight);
+}
+
+SC_KERNEL sc_tensor *sc_layer_norm_backward_input(sc_ctx *cx, const sc_tensor *grad, const sc_tensor *x, const int64_t *size, int n,
+                                                  const sc_tensor *weight, double eps) {
+    sc_tensor *of_input;
+    return layer_norm_backward(cx, grad, x, size, n, weight, eps, &of_input, NULL) < 0 ? NULL : of_input;
+}
+
+/* ---- group norm ---- */
 
 static int check_channels(sc_ctx *cx, const char *what, const sc_tensor *t, const sc_tensor *x) {
     if (!t || (t->rank == 1 && t->numel == x->size[1])) return 0;

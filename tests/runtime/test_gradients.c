@@ -1,5 +1,5 @@
-/* test_gradients.c - gradients of convolutions and pools against plain loops. Values are small integers, so every sum is exact in
- * every dtype and results are compared for equality. */
+/* test_gradients.c - gradients of convolutions, pools and layer norm against plain loops. Values are small integers, so every sum
+ * of the first two is exact in every dtype and results are compared for equality. */
 #include "tensors.h"
 
 #include "../../runtime/include/sc_ops.h"
@@ -159,6 +159,66 @@ static void test_max_pool(void) {
     }
 }
 
+/* Compute the gradients of `rows` rows of n elements in double. */
+static void expected_norm(const sc_tensor *y, const sc_tensor *x, const sc_tensor *w, int64_t rows, int64_t n, double eps,
+                          double *of_input, double *of_weight) {
+    for (int64_t r = 0; r < rows; r++) {
+        double mean = 0, spread = 0, level = 0, along = 0;
+        for (int64_t i = 0; i < n; i++) mean += at(x, r * n + i) / (double)n;
+        for (int64_t i = 0; i < n; i++) spread += (at(x, r * n + i) - mean) * (at(x, r * n + i) - mean) / (double)n;
+        double scale = 1 / sqrt(spread + eps);
+        for (int64_t i = 0; i < n; i++) {
+            double normal = (at(x, r * n + i) - mean) * scale, grad = at(y, r * n + i) * (w ? at(w, i) : 1);
+            of_weight[i] += at(y, r * n + i) * normal, level += grad / (double)n, along += grad * normal / (double)n;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            double normal = (at(x, r * n + i) - mean) * scale, grad = at(y, r * n + i) * (w ? at(w, i) : 1);
+            of_input[r * n + i] = scale * (grad - level - normal * along);
+        }
+    }
+}
+
+/* Compare with a tolerance that grows with the number of terms of a sum. */
+static void check_near(const sc_tensor *got, int dtype, int64_t numel, int64_t terms, const double *want, const char *what) {
+    bool fits = got && got->dtype == dtype && got->numel == numel && sc_is_contiguous(got);
+    expect(fits, what, "shape");
+    double unit = dtype == SC_F64 ? 1e-13 : dtype == SC_F32 ? 2e-5 : dtype == SC_F16 ? 2e-3 : 1.6e-2;
+    for (int64_t i = 0; fits && i < numel; i++)
+        if (!(fabs(get(got, i) - want[i]) <= unit * (fabs(want[i]) + 4 + 0.1 * (double)terms))) {
+            expect(false, what, "values");
+            break;
+        }
+}
+
+static void test_layer_norm(void) {
+    static const int dtypes[] = {SC_F32, SC_F32, SC_F64, SC_F16, SC_BF16};
+    for (int round = 0; round < 120; round++) {
+        int64_t rows = round % 7 ? 1 + below(40) : below(3) * 700, inner = 1 + below(round % 11 ? 90 : 700), outer = 1 + below(3);
+        int64_t size[2] = {outer, inner}, n = outer * inner, before = sc_ctx_count_live(cx);
+        int dtype = dtypes[below(5)], wide = dtype == SC_F64 ? SC_F64 : SC_F32;
+        sc_tensor *x = MAKE(dtype, (int)below(3), rows, outer, inner), *y = MAKE(dtype, (int)below(3), rows, outer, inner);
+        sc_tensor *w = below(3) ? MAKE(below(2) ? dtype : wide, (int)below(3), outer, inner) : NULL, *first = NULL, *second = NULL;
+        double *want = calloc((size_t)((rows + 1) * n), sizeof *want), *sums = want + rows * n;
+        expected_norm(y, x, w, rows, n, 1e-3, want, sums);
+        expect(sc_layer_norm_backward(cx, y, x, size, 2, w, 1e-3, &first, &second) == 0, "layer_norm", "error");
+        check_near(first, dtype, rows * n, 1, want, "layer_norm input");
+        check_near(second, wide, n, rows, sums, "layer_norm weight");
+        sc_tensor *alone = sc_layer_norm_backward_input(cx, y, x, size, 2, w, 1e-3);
+        expect(alone && !memcmp(alone->data, first->data, (size_t)(rows * n) * sc_dtype_size(dtype)), "layer_norm", "input alone");
+        free(want);
+        sc_tensor *const made[] = {x, y, w, first, second, alone};
+        for (int i = 0; i < 6; i++) sc_release(cx, made[i]);
+        expect(sc_ctx_count_live(cx) == before, "layer_norm", "leaks");
+        sc_ctx_unwind(cx);
+    }
+    sc_tensor *x = MAKE(SC_F32, 0, 3, 4), *y = MAKE(SC_F32, 0, 3, 5), *w = MAKE(SC_F32, 0, 5);
+    expect_error(sc_layer_norm_backward_input(cx, y, x, (int64_t[]){4}, 1, NULL, 0), "RuntimeError",
+                 "expected a gradient of shape [3, 4], but got [3, 5]");
+    expect_error(sc_layer_norm_backward_input(cx, x, x, (int64_t[]){4}, 1, w, 0), "RuntimeError",
+                 "Expected weight to be of same shape as normalized_shape, but got weight of shape [5] and normalized_shape = [4]");
+    sc_ctx_unwind(cx);
+}
+
 static void test_leaks(void) {
     int64_t one[2] = {1, 1}, zero[2] = {0, 0};
     sc_tensor *x = MAKE(SC_F16, 1, 2, 16, 9, 9), *w = MAKE(SC_F16, 0, 16, 16, 3, 3), *y = MAKE(SC_F16, 1, 2, 16, 7, 7);
@@ -179,6 +239,7 @@ int main(void) {
     test_not_finite();
     test_errors();
     test_max_pool();
+    test_layer_norm();
     test_leaks();
     sc_ctx_free(cx);
     printf("%d checks, %d failed\n", checks, failures);

@@ -181,6 +181,13 @@ def embedding_dense_backward(
     return torch.zeros(num_weights, rows.size(1), dtype=grad_output.dtype).index_add(0, flat, rows)
 
 
+def layer_norm_backward(
+    grad: Tensor, input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor]:
+    """Return the gradients of the input and of the weight of layer_norm."""
+    raise NotImplementedError  # an op
+
+
 @decomposes("aten.native_layer_norm_backward")
 def native_layer_norm_backward(
     grad_out: Tensor, input: Tensor, normalized_shape: list[int], mean: Tensor, rstd: Tensor, weight: Tensor | None,

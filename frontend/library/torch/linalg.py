@@ -8,16 +8,15 @@ from typing import Any
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.torch import eigen_decomposed as eigen
 from scriptc.frontend.library.torch import linalg_decomposed as linalg
-from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.operations.materialize import apply_for_results, apply_op
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, RuntimeValue, TupleValue
-from scriptc.frontend.values.verbs import materialize
+from scriptc.frontend.values.abstract import AbstractValue, TupleValue
 
 
 def _several(r: Reader, name: str, A: AbstractValue, **flags: AbstractValue) -> AbstractValue:
     known: dict[str, Any] = {flag: bool(require_known(r, av, flag)) for flag, av in flags.items()}
-    return TupleValue([RuntimeValue(v) for v in r.emit.build_op(name, [materialize(r, A)], **known).results])
+    return TupleValue([*apply_for_results(r, name, A, **known)])
 
 
 @serves(eigen._eigh)

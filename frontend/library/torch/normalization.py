@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.library.torch import backward_decomposed as backward
 from scriptc.frontend.library.torch.creation import as_dtype
 from scriptc.frontend.library.torch.memory import axis
-from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.operations.materialize import apply_for_results, apply_op
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known
+from scriptc.frontend.values.abstract import AbstractValue, Known, TupleValue
 from scriptc.frontend.values.predicates import tensor_type
 
 _NONE, _EPS, _TRUE = Known(None), Known(1e-5), Known(True)
@@ -37,6 +38,15 @@ def layer_norm(
     cudnn_enable: AbstractValue = _TRUE,
 ) -> AbstractValue:
     return apply_op(r, "layer_norm", input, shape_tuple(r, tuple(r.iterate(normalized_shape))), weight, bias, eps)
+
+
+@serves(backward.layer_norm_backward)
+def layer_norm_backward(
+    r: Reader, grad: AbstractValue, input: AbstractValue, normalized_shape: AbstractValue, weight: AbstractValue,
+    eps: AbstractValue,
+) -> AbstractValue:  # fmt: skip
+    sizes = shape_tuple(r, tuple(r.iterate(normalized_shape)))
+    return TupleValue([*apply_for_results(r, "layer_norm_backward", grad, input, sizes, weight, eps)])
 
 
 @serves("torch.group_norm")

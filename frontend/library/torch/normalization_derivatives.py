@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import derives
-from scriptc.frontend.library.torch.backward_decomposed import through_norm
+from scriptc.frontend.library.torch.backward_decomposed import layer_norm_backward
 
 Sizes = tuple[int, ...]
 
@@ -23,26 +23,16 @@ def log_softmax(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     return grad - torch.exp(result) * grad.sum(dim, keepdim=True)
 
 
-def _normal(x: Tensor, dims: Sizes, eps: float) -> tuple[Tensor, Tensor]:
-    """Return a tensor normalized over `dims`, and the factor that it was scaled by."""
-    variance, mean = torch.var_mean(x, dims, correction=0, keepdim=True)
-    scale = torch.rsqrt(variance + eps)
-    return (x - mean) * scale, scale
-
-
 @derives("layer_norm", "input")
 def layer_norm_input(
     grad: Tensor, input: Tensor, normalized_shape: Sizes, weight: Tensor | None, eps: float
 ) -> Tensor:
-    dims = tuple(range(-len(normalized_shape), 0))
-    normal, scale = _normal(input, dims, eps)
-    return through_norm(grad if weight is None else grad * weight, normal, scale, dims)
+    return layer_norm_backward(grad, input, normalized_shape, weight, eps)[0]
 
 
 @derives("layer_norm", "weight")
-def layer_norm_weight(grad: Tensor, input: Tensor, normalized_shape: Sizes, eps: float) -> Tensor:
-    normal, _ = _normal(input, tuple(range(-len(normalized_shape), 0)), eps)
-    return _summed(grad * normal, len(normalized_shape))
+def layer_norm_weight(grad: Tensor, input: Tensor, normalized_shape: Sizes, weight: Tensor, eps: float) -> Tensor:
+    return layer_norm_backward(grad, input, normalized_shape, weight, eps)[1]
 
 
 @derives("layer_norm", "bias")
@@ -66,16 +56,16 @@ def _groups(x: Tensor, num_groups: int) -> Tensor:
 
 @derives("group_norm", "input")
 def group_norm_input(grad: Tensor, input: Tensor, num_groups: int, weight: Tensor | None, eps: float) -> Tensor:
-    normal, scale = _normal(_groups(input, num_groups), (2, 3), eps)
-    wide = _groups(grad, num_groups)
+    x, y = _groups(input, num_groups), _groups(grad, num_groups)
     if weight is not None:
-        wide = wide * weight.reshape(num_groups, -1, 1)
-    return through_norm(wide, normal, scale, (2, 3)).reshape(input.shape)
+        y = y * weight.reshape(num_groups, -1, 1)
+    return layer_norm_backward(y, x.to(y.dtype), x.shape[2:], None, eps)[0].reshape(input.shape)
 
 
 @derives("group_norm", "weight")
 def group_norm_weight(grad: Tensor, input: Tensor, num_groups: int, eps: float) -> Tensor:
-    normal, _ = _normal(_groups(input, num_groups), (2, 3), eps)
+    x = _groups(input, num_groups)
+    normal = torch.layer_norm(x, x.shape[2:], None, None, eps)
     return (_groups(grad, num_groups) * normal).sum((0, 3)).reshape(input.size(1))
 
 
