@@ -13,9 +13,19 @@ typedef enum sc_reduction { SC_SUM, SC_PROD, SC_MEAN, SC_AMAX, SC_AMIN, SC_ALL, 
 typedef enum sc_arg_reduction { SC_ARGMAX, SC_ARGMIN } sc_arg_reduction;
 enum { SC_RANDOM_UNIFORM, SC_RANDOM_NORMAL, SC_RANDOM_BERNOULLI, SC_RANDOM_EXPONENTIAL }; /* of sc_random_fill */
 
-/* Weights in the layout of the kernels. panels: their dtype; back: the last product read them from the last to the
- * first. */
-struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype, panels; bool back; int64_t n, k; };
+/* Weights in the layout of the kernels. panels: their dtype; back: the last product read them from the last to the first; source:
+ * the storage of a weight [n, k] at `from`, of these strides, which is not in panels yet, or NULL; left: how many more products of
+ * one row read it as it lies. */
+struct sc_packed {
+    sc_obj obj;
+    sc_storage *storage;
+    uint8_t dtype, panels;
+    bool back;
+    int64_t n, k;
+    sc_storage *source;
+    const void *from;
+    int64_t row_step, column_step, left;
+};
 /* Values computed from frozen weights; see sc_ctx_keep. */
 static inline sc_tensor *sc_kept_tensor(const sc_ctx *cx, int slot) { return (sc_tensor *)(void *)sc_ctx_kept(cx, slot); }
 static inline sc_packed *sc_kept_packed(const sc_ctx *cx, int slot) { return (sc_packed *)(void *)sc_ctx_kept(cx, slot); }

@@ -327,7 +327,10 @@ void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message) {
 /* ---- counts ---- */
 
 static void free_object(sc_ctx *cx, sc_obj *o) {
-    if (o->kind == SC_PACKED) sc_release(cx, ((sc_packed *)o)->storage);
+    if (o->kind == SC_PACKED) {
+        sc_release(cx, ((sc_packed *)o)->storage);
+        sc_release(cx, ((sc_packed *)o)->source);
+    }
     if (o->kind == SC_STR) sc_release(cx, ((sc_str *)o)->storage);
     if (o->kind == SC_LIST) {
         sc_list *l = (sc_list *)o;

@@ -245,7 +245,7 @@ SC_KERNEL sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, i
     uint8_t panels_dtype = panels->dtype;
     head.kind = SC_PACKED;
     sc_packed *packed = (sc_packed *)(void *)panels;
-    *packed = (sc_packed){head, storage, (uint8_t)dtype, panels_dtype, false, n, k};
+    *packed = (sc_packed){.obj = head, .storage = storage, .dtype = (uint8_t)dtype, .panels = panels_dtype, .n = n, .k = k};
     return packed;
 }
 
@@ -261,6 +261,45 @@ static bool gemm_turn(const sc_packed *w) {
     if ((int64_t)w->storage->nbytes < GEMM_TURN) return false;
     ((sc_packed *)(uintptr_t)w)->back = !w->back;
     return w->back;
+}
+
+/* Return how many products of one row are faster with the weight as it lies than packing it and multiplying by panels. */
+static int64_t gemm_unpacked_rows(const sc_tensor *w) {
+    int64_t bytes = w->numel * (int64_t)sc_dtype_size(w->dtype);
+    if (bytes <= GEMM_FAR || w->stride[1] != 1) return GEMM_UNPACKED;
+    return bytes <= GEMM_MEMORY ? GEMM_UNPACKED_FAR : GEMM_UNPACKED_MEMORY;
+}
+
+/* Leave a weight as it lies, until gemm_is_unpacked packs it, if products can read it so. */
+static bool gemm_postpone(sc_packed *packed, sc_tensor *w) {
+    if (w->dtype != packed->panels || !sc_is_float(w->dtype) || !(w->stride[0] == 1 || w->stride[1] == 1) || w->numel == 0) return false;
+    packed->source = w->storage, packed->from = w->data;
+    packed->row_step = w->stride[0], packed->column_step = w->stride[1];
+    packed->left = gemm_unpacked_rows(w);
+    sc_retain(w->storage);
+    return true;
+}
+
+/* Return whether a product of `rows` rows reads the weight as it lies. If not, it is in panels from then on. */
+static bool gemm_is_unpacked(sc_ctx *cx, const sc_packed *w, int64_t rows) {
+    if (!w->source) return false;
+    sc_packed *own = (sc_packed *)(uintptr_t)w; /* the form is not part of the weight's value */
+    if (rows == 1 && own->left-- > 0) return true;
+    if (w->panels == SC_F32) gemm_pack_f32(w->n, w->k, w->from, w->row_step, w->column_step, w->storage->data);
+    else gemm_pack_f64(w->n, w->k, w->from, w->row_step, w->column_step, w->storage->data);
+    sc_release(cx, w->source);
+    own->source = NULL;
+    return false;
+}
+
+/* Return a weight as the right operand of the product of `rows` rows, and its form. */
+static gemm_operand gemm_weight(sc_ctx *cx, const sc_packed *w, int64_t rows, gemm_form *form) {
+    if (gemm_is_unpacked(cx, w, rows)) {
+        *form = GEMM_PLAIN;
+        return (gemm_operand){w->from, w->column_step, w->row_step};
+    }
+    *form = gemm_dtype(w->dtype) == SC_I64 ? GEMM_PLAIN : gemm_form_of(w);
+    return (gemm_operand){w->storage->data, 1, w->k};
 }
 
 static int gemm_pack_into(sc_ctx *cx, sc_tensor *w, int dtype, char *panels) {
@@ -290,14 +329,18 @@ SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int count) 
     }
     sc_tensor *panels = sc_empty(cx, dtype, 2, (int64_t[]){(n + lanes - 1) / lanes * lanes, k}), *joined = NULL;
     if (!panels) return NULL;
-    if (!whole_panels && count > 1) {
+    int from = w[0]->dtype;
+    if (count == 1) {
+        sc_packed *packed = gemm_packed_from(panels, from, n, k);
+        return gemm_postpone(packed, w[0]) || gemm_pack_into(cx, w[0], dtype, packed->storage->data) == 0 ? packed : NULL;
+    }
+    if (!whole_panels) {
         if (!(joined = sc_concat(cx, w, count))) return NULL;
         w = &joined, count = 1;
     }
     size_t at = 0;
     for (int i = 0; i < count; at += (size_t)w[i++]->numel * sc_dtype_size(dtype))
         if (gemm_pack_into(cx, w[i], dtype, (char *)panels->data + at) < 0) return NULL;
-    int from = w[0]->dtype;
     sc_release(cx, joined);
     return gemm_packed_from(panels, from, n, k);
 }
@@ -306,6 +349,7 @@ SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int co
     sc_packed *packed = (sc_packed *)(void *)sc_ctx_kept(cx, slot);
     if (packed) return packed;
     packed = sc_pack_linear(cx, w, count);
+    if (packed) gemm_is_unpacked(cx, packed, GEMM_ALL_ROWS);
     if (packed && store != packed->panels) { /* panels in fewer bits */
         sc_tensor *narrow = sc_empty(cx, store, 1, (int64_t[]){(int64_t)(packed->storage->nbytes / sc_dtype_size(packed->panels))});
         if (!narrow) return NULL;
@@ -327,15 +371,17 @@ SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_pa
 
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
     if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
-    gemm_form form = gemm_dtype(w->dtype) == SC_I64 ? GEMM_PLAIN : gemm_form_of(w);
-    return gemm_linear_cast(cx, x, (gemm_operand){w->storage->data, 1, w->k}, form, gemm_turn(w), w->n, bias);
+    gemm_form form;
+    gemm_operand weight = gemm_weight(cx, w, x->numel == w->k ? 1 : GEMM_ALL_ROWS, &form);
+    return gemm_linear_cast(cx, x, weight, form, gemm_turn(w), w->n, bias);
 }
 
 SC_KERNEL sc_tensor *sc_linear_activated(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
                                          sc_activation *activation) {
     if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
-    gemm_operand panels = {w->storage->data, 1, w->k};
-    return gemm_linear(cx, (sc_tensor *)x, panels, gemm_form_of(w), gemm_turn(w), w->n, (sc_tensor *)bias, activation);
+    gemm_form form;
+    gemm_operand panels = gemm_weight(cx, w, GEMM_ALL_ROWS, &form);
+    return gemm_linear(cx, (sc_tensor *)x, panels, form, gemm_turn(w), w->n, (sc_tensor *)bias, activation);
 }
 
 /* Compute out = addend + bias, row by row. */
@@ -367,10 +413,14 @@ static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed
     if (!out || out->numel == 0) return out;
     gemm_note(cx, x->dtype, rows, n, k);
     if (bias) gemm_start(addend, bias, out);
-    const void *init = bias ? out->data : addend->data, *panels = w->storage->data;
-    const gemm_form form = gemm_form_of(w);
+    const void *init = bias ? out->data : addend->data;
+    gemm_form form;
+    const gemm_operand weight = gemm_weight(cx, w, bias ? GEMM_ALL_ROWS : rows, &form); /* plain ones do not start with the result */
+    const void *panels = weight.data;
     const bool back = gemm_turn(w);
-    int status = x->dtype == SC_F32
+    int status = form == GEMM_PLAIN
+                     ? gemm_product(cx, x->dtype, rows, n, k, (gemm_operand){x->data, step, 1}, weight, init, n, out->data)
+                 : x->dtype == SC_F32
                      ? gemm_blocked_f32(cx, rows, n, k, x->data, step, panels, form, back, 0, 0, init, n, out->data, n, NULL)
                      : gemm_blocked_f64(cx, rows, n, k, x->data, step, panels, form, back, 0, 0, init, n, out->data, n, NULL);
     if (status == 0) return out;

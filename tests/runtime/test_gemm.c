@@ -47,7 +47,8 @@ static void check_products(int dtype, int64_t m, int64_t n, int64_t k, int layou
     expect_product(y = sc_linear(cx, x, w, bias), x, w, false, bias, "linear");
     sc_release(cx, y);
     sc_packed *packed = sc_pack_linear(cx, &w, 1);
-    for (int turn = 0; turn < 2; turn++) { /* large ones take the panels in the other order the second time */
+    int turns = m == 1 ? 7 : 2; /* large ones take the panels in the other order the second time; one row packs late */
+    for (int turn = 0; turn < turns; turn++) {
         expect_product(y = sc_linear_packed(cx, x, packed, bias), x, w, false, bias, "linear_packed");
         sc_release(cx, y);
     }
@@ -100,7 +101,8 @@ static void test_products(void) {
                 check_products(SC_F32, m, edges[i], edges[j], turn % 3, (turn + i) % 3, turn & 1);
                 if (m < 3 || m == 7) check_products(SC_F64, m, edges[i], edges[j], turn % 3, (turn + j) % 3, turn & 1);
             }
-    static const int64_t large[][3] = {{13, 100, 1030}, {49, 70, 600}, {50, 48, 33}, {3, 33, 513}, {1, 200, 1025}, {100, 1, 70}};
+    static const int64_t large[][3] = {{13, 100, 1030}, {49, 70, 600}, {50, 48, 33}, {3, 33, 513}, {1, 200, 1025}, {1, 1500, 9},
+                                       {100, 1, 70}};
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         for (int layout = 0; layout < 9; layout++)
             check_products(layout & 1 ? SC_F64 : SC_F32, large[i][0], large[i][1], large[i][2], layout % 3, layout / 3, layout & 2);
