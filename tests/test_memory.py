@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -95,6 +96,29 @@ def test_overwritten_items_are_freed() -> None:
     before = resident()
     made(torch.ones(1000), ITERATIONS // 10)
     assert resident() - before < SLACK
+
+
+def in_large_pages() -> int:
+    """Return the bytes of this process's memory that it asked to have in large pages."""
+    total, size = 0, 0
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if line.startswith("Size:"):
+            size = int(line.split()[1]) << 10
+        total += size if line.startswith("VmFlags:") and " hg" in line else 0
+    return total
+
+
+LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+@pytest.mark.skipif(not LARGE_PAGES.exists() or "[never]" in LARGE_PAGES.read_text(), reason="the system has no large pages")
+def test_large_blocks_are_in_large_pages() -> None:
+    made = scriptc.compile(lambda x: x * 2, optimize=OPTIMIZE)
+    before, small = in_large_pages(), made(torch.ones(MiB // 16))
+    assert in_large_pages() == before
+    large = made(torch.ones(3 * MiB))
+    assert 10 * MiB <= in_large_pages() - before <= 12 * MiB, "only whole pages are asked for"
+    assert small.sum() * 48 == large.sum()
 
 
 def test_dropped_callables_are_freed() -> None:
