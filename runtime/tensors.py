@@ -248,10 +248,6 @@ def autograd_places() -> tuple[int, int, int]:
     return (place, 8 * counters[0], versions.pop()) if len(versions) == 1 else (place, 0, 0)
 
 
-def zeros(dtype: int, sizes: tuple[int, ...]) -> torch.Tensor:
-    return torch.zeros((), dtype=_TORCH_DTYPES[dtype]).expand(sizes)
-
-
 def refuse_backward(freed: int) -> NoReturn:
     """Raise the error of a backward that cannot run. freed: what the call kept is gone."""
     if torch.is_grad_enabled():
@@ -324,7 +320,6 @@ def host(exchange: bool) -> SimpleNamespace:
         forward_ad_key="_current_level",
         requires_grad_key="requires_grad",
         version_key="_version",
-        zeros=zeros,
         saved_hooks=torch._C._autograd._top_saved_tensors_default_hooks,
         transforms=torch._C._are_functorch_transforms_active,
         keeps_graph=getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", _keeps_graph),

@@ -62,6 +62,20 @@ def test_an_output_without_a_gradient_has_zeros(compiled, without_python):
         torch.testing.assert_close(a, b)
 
 
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_zeros_that_become_a_gradient_are_of_one_call(size):
+    @scriptc.compile
+    def parts(x, y):
+        return [x + 1, y + 1]
+
+    for _ in range(3):
+        x, y = (torch.ones(size, requires_grad=True) for _ in range(2))
+        gradients = torch.autograd.grad(parts(x, y)[0].sum(), (x, y))
+        assert [each.tolist() for each in gradients] == [[1.0] * size, [0.0] * size]
+        if size == 1:  # torch writes to no tensor whose elements share memory
+            gradients[1].add_(5)
+
+
 def test_graphs_that_wait_keep_their_own_values(compiled, without_python):
     losses = [(compiled(xs, w, s)[1].sum(), w, s) for xs, w, s in map(inputs, (2, 5, 3))]
     for length, (loss, weight, scale) in zip((2, 5, 3), losses, strict=True):

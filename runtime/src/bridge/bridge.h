@@ -206,7 +206,7 @@ typedef struct host { /* objects of torch and of bridge.py that the bridge uses;
     PyObject *function_modes, *dispatch_modes, *grad_enabled, *num_threads, *default_dtype;
     PyObject *forward_ad, *forward_ad_key, *requires_grad_key, *leaf_kind;
     PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *place_exception, *warn, *print;
-    PyObject *zeros, *saved_hooks, *transforms, *keeps_graph, *refuse_backward, *refuse_version, *version_key;
+    PyObject *saved_hooks, *transforms, *keeps_graph, *refuse_backward, *refuse_version, *version_key;
     PyObject *random_begin, *random_end, *python_word, *numpy_begin, *numpy_end;
     const sc_dl_exchange *api;      /* NULL: go through describe and new_flat */
     Py_ssize_t impl_at, keys_at;    /* offsets of the implementation in a tensor object, and of the dispatch keys in an implementation */
@@ -258,7 +258,6 @@ void tensor_let_go(held *h);
 PyObject *tensor_give(frame *f, sc_tensor *t);
 bool tensor_requires_grad(const host *h, PyObject *o);
 int64_t tensor_version(const host *h, PyObject *o); /* NO_VERSION for one without */
-PyObject *sizes_of(int n, const int64_t *sizes);    /* a tuple */
 void tensor_note(sc_tensor *t); /* called for every result before tensor_give is called for the first */
 int frame_keep(frame *f, PyObject *o); /* takes the reference */
 

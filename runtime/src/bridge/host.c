@@ -10,7 +10,7 @@ static const struct { const char *name; size_t at; } fields[] = {
     FIELD(requires_grad_key), FIELD(refuse_tensor), FIELD(refuse_mode), FIELD(view), FIELD(new_flat), FIELD(describe),
     FIELD(bump), FIELD(make_exception), FIELD(place_exception), FIELD(warn), FIELD(print), FIELD(why_refused),
     FIELD(random_begin), FIELD(random_end), FIELD(python_word), FIELD(leaf_kind),
-    FIELD(numpy_begin), FIELD(numpy_end), FIELD(zeros), FIELD(saved_hooks), FIELD(transforms), FIELD(keeps_graph),
+    FIELD(numpy_begin), FIELD(numpy_end), FIELD(saved_hooks), FIELD(transforms), FIELD(keeps_graph),
     FIELD(refuse_backward), FIELD(refuse_version), FIELD(version_key),
 #undef FIELD
 };

@@ -218,13 +218,15 @@ static int add_slot(frame *f, record *r, sc_tensor *t, const node *n, bool requi
         return -1;
     bool is_new = t && requires && t->leaf != MARKED && !is_argument(f, t);
     slot *made = &r->slots[r->n_slots++];
-    *made = (slot){is_new ? r->n_outputs++ : -1, n->dtype, NULL};
+    *made = (slot){is_new ? r->n_outputs++ : -1, n->dtype, t ? t->rank : n->rank, r->n_sizes};
     if (is_new)
         t->leaf = MARKED;
     if (is_new && r->plan->outputs->n == 1 && r->plan->outputs->child->kind == N_TENSOR)
         return is_new; /* its gradient is given, or backward does not run */
-    if (!(made->sizes = t ? sizes_of(t->rank, t->size) : sizes_of(n->rank, (int64_t[SC_MAX_RANK]){0})))
+    if (grow(&r->sizes, &r->cap_sizes, r->n_sizes + made->rank, sizeof *r->sizes) < 0)
         return -1;
+    for (int d = 0; d < made->rank; d++)
+        r->sizes[r->n_sizes++] = t ? t->size[d] : 0;
     return is_new;
 }
 
@@ -366,11 +368,10 @@ static void record_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     free_all(r);
-    for (int i = 0; i < r->n_slots; i++)
-        Py_XDECREF(r->slots[i].sizes);
     PyMem_Free(r->values);
     PyMem_Free(r->watched);
     PyMem_Free(r->slots);
+    PyMem_Free(r->sizes);
     if (r->plan)
         plan_release(r->plan);
     Py_XDECREF(r->source);

@@ -8,9 +8,8 @@ typedef struct watched { /* a tensor that backward reads; version: the one that 
     int64_t version;
 } watched;
 
-typedef struct slot { /* where backward finds the gradient of an output: its number, or -1; the sizes of zeros, or NULL */
-    int number, dtype;
-    PyObject *sizes;
+typedef struct slot { /* where backward finds the gradient of an output: its number, or -1; else zeros of this layout */
+    int number, dtype, rank, first_size; /* first_size: in `sizes` of the record */
 } slot;
 
 typedef struct record {
@@ -25,8 +24,9 @@ typedef struct record {
     int *sources;           /* for each input: the number of its tensors */
     watched *watched;
     slot *slots;
+    int64_t *sizes;         /* of zeros that stand for gradients */
     PyObject *outputs;      /* tuple, until autograd has it */
-    int n_watched, cap_watched, n_slots, cap_slots, n_outputs;
+    int n_watched, cap_watched, n_slots, cap_slots, n_sizes, cap_sizes, n_outputs;
     bool freed, running;
 } record;
 

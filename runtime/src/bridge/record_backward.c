@@ -17,16 +17,16 @@ static int take_tensor(frame *f, const node *n, PyObject *tensor, sc_value *out)
     return fits > 0 ? 0 : -1;
 }
 
-/* Marshal tensors as a list. get: returns item `i` of `from`, borrowed or kept by the frame. */
-static int take_tensors(frame *f, const node *n, int count, PyObject *(*get)(frame *, void *, int), void *from, sc_value *out)
+/* Marshal tensors as a list. take: marshals item `i` of `from`. */
+static int take_tensors(frame *f, const node *n, int count, int (*take)(frame *, const node *, const void *, int, sc_value *),
+                        const void *from, sc_value *out)
 {
     sc_list *l = sc_list_new(f->cx, SC_OBJECTS, count);
     if (!l)
         return PyErr_NoMemory(), -1;
     for (int i = 0; i < count; i++) {
         sc_value item = {0};
-        PyObject *tensor = get(f, from, i);
-        if (!tensor || take_tensor(f, n->child, tensor, &item) < 0)
+        if (take(f, n->child, from, i, &item) < 0)
             return -1;
         if (sc_list_append(f->cx, l, l->holds, item) < 0)
             return PyErr_NoMemory(), -1;
@@ -36,22 +36,31 @@ static int take_tensors(frame *f, const node *n, int count, PyObject *(*get)(fra
     return 0;
 }
 
-static PyObject *watched_at(frame *f, void *from, int i)
+static int take_watched(frame *f, const node *n, const void *from, int i, sc_value *out)
 {
-    (void)f;
-    return ((const watched *)from)[i].tensor;
+    return take_tensor(f, n, ((const watched *)from)[i].tensor, out);
 }
 
-typedef struct arrived { const slot *slots; PyObject *const *grads; } arrived;
+/* Make zeros that share one element. Their memory is external, so that the entry neither writes to it nor returns it. */
+static int make_zeros(frame *f, int dtype, int rank, const int64_t *sizes, sc_value *out)
+{
+    static const int64_t strides[SC_MAX_RANK];
+    size_t bytes = sc_dtype_size(dtype);
+    sc_tensor *element = sc_empty(f->cx, dtype, 0, NULL);
+    if (element)
+        out->t = sc_from_external(f->cx, memset(element->data, 0, bytes), bytes, dtype, rank, sizes, strides, 0, -1, NULL);
+    return element && out->t ? 0 : (PyErr_NoMemory(), -1);
+}
 
-static PyObject *gradient_at(frame *f, void *from, int i)
+typedef struct arrived { const slot *slots; const int64_t *sizes; PyObject *const *grads; } arrived;
+
+static int take_gradient(frame *f, const node *n, const void *from, int i, sc_value *out)
 {
     const arrived *a = from;
     const slot *s = &a->slots[i];
     if (s->number >= 0 && a->grads[s->number] != Py_None)
-        return a->grads[s->number];
-    PyObject *zeros = PyObject_CallFunction(f->owner->host.zeros, "iO", s->dtype, s->sizes);
-    return frame_keep(f, zeros) < 0 ? NULL : zeros;
+        return take_tensor(f, n, a->grads[s->number], out);
+    return make_zeros(f, s->dtype, s->rank, a->sizes + s->first_size, out);
 }
 
 /* Note for each output whether its gradient is given, or that of an item of it. Return whether any is. */
@@ -71,7 +80,7 @@ static int take_arguments(frame *f, record *r, PyObject *const *grads, const cha
 {
     const plan *p = r->plan;
     const variant *v = p->backward;
-    arrived from = {r->slots, grads};
+    arrived from = {r->slots, r->sizes, grads};
     for (int i = 0; i < v->n_params; i++, f->n_args++) {
         const node *n = &v->params[i].spec;
         sc_value *out = &f->args[f->n_args];
@@ -82,14 +91,14 @@ static int take_arguments(frame *f, record *r, PyObject *const *grads, const cha
         if (kept >= 0 && r->at[kept] < 0)
             *out = r->values[kept];
         else if (kept >= 0)
-            status = n->kind == N_TENSOR ? take_tensor(f, n, r->watched[r->at[kept]].tensor, out)
-                                         : take_tensors(f, n, r->count[kept], watched_at, &r->watched[r->at[kept]], out);
+            status = n->kind == N_TENSOR ? take_watched(f, n, r->watched, r->at[kept], out)
+                                         : take_tensors(f, n, r->count[kept], take_watched, r->watched + r->at[kept], out);
         else if (flag >= 0)
             out->b = given[p->flags[flag]];
         else if (r->lengths[gradient] < 0)
-            status = take_tensor(f, n, gradient_at(f, &from, 0), out), from.slots++;
+            status = take_gradient(f, n, &from, 0, out), from.slots++;
         else
-            status = take_tensors(f, n, r->lengths[gradient], gradient_at, &from, out), from.slots += r->lengths[gradient];
+            status = take_tensors(f, n, r->lengths[gradient], take_gradient, &from, out), from.slots += r->lengths[gradient];
         if (status < 0)
             return -1;
     }

@@ -291,7 +291,7 @@ static PyObject *flat_base(frame *f, sc_storage *s, int dtype)
     return base;
 }
 
-PyObject *sizes_of(int n, const int64_t *values)
+static PyObject *sizes_of(int n, const int64_t *values)
 {
     PyObject *tuple = PyTuple_New(n);
     for (int i = 0; tuple && i < n; i++) {
