@@ -112,6 +112,26 @@ def test_extremes(dtype: torch.dtype) -> None:
             agree(lambda x: (x.amax(-1), x.amin(-1), x.amax(0), x.amin(0), x.amax(), x[7:].amin(), x[7:].amax(0)), x)
 
 
+def columns(x):
+    return x.sum(0), x.mean(0, keepdim=True), x.prod(0), x.amax(0), x.amin(0)
+
+
+@pytest.mark.compiled_together
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64))
+def test_few_rows(dtype: torch.dtype) -> None:
+    """Rows that are contiguous have a kernel of their own, whose results are those of other rows, bit for bit."""
+    compiled = scriptc.compile(columns, optimize=OPTIMIZE)
+    bits = torch.int32 if dtype == torch.float32 else torch.int64
+    for rows in (1, 2, 63, 64):
+        for width in (63, 64, 65, 130):
+            padded = values(dtype, rows, width + 1)[:, :width]
+            found, expected = compiled(padded.contiguous()), compiled(padded)
+            torch.testing.assert_close(found, columns(padded), equal_nan=True)
+            for a, b in zip(found, expected, strict=True):
+                assert torch.equal(a.isnan(), b.isnan())
+                assert torch.equal(a.nan_to_num().view(bits), b.nan_to_num().view(bits))
+
+
 def sums(x):
     return x.sum(), x.sum(-1), x.sum(0), x.mean()
 

@@ -446,10 +446,33 @@ static sc_tensor *reduce_rows(sc_ctx *cx, const sc_tensor *x, int op, bool keepd
     return out;
 }
 
+/* Return whether the first dimension of a contiguous tensor has so few rows that the lowest level holds their result. */
+static bool has_few_rows(const sc_tensor *x) {
+    return x->rank > 1 && x->size[0] < REDUCE_BLOCK && x->numel <= REDUCE_GRAIN && x->numel >= x->size[0] * REDUCE_LANES;
+}
+
+/* Reduce the first dimension of such a tensor, whose dtype needs no conversion. The elements of the result are the level. */
+static sc_tensor *reduce_few_rows(sc_ctx *cx, const sc_tensor *x, int op, bool keepdim) {
+    const reduce_kernel *k = kernel_for(op, x->dtype);
+    sc_tensor *out = new_reduced(cx, x, 1, keepdim, x->dtype);
+    if (!out) return NULL;
+    int64_t width = out->numel;
+    for (int64_t block = 0; block < width; block += REDUCE_LANES) {
+        int64_t j = block + REDUCE_LANES <= width ? block : width - REDUCE_LANES;
+        char *to = (char *)out->data + j * k->bytes;
+        k->start(to);
+        k->fold(to, (const char *)x->data + j * k->bytes, x->size[0], width, REDUCE_LANES);
+    }
+    if (op == SC_MEAN) divide_elements(out, (double)x->size[0]);
+    return out;
+}
+
 SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int64_t *dims, int n, bool keepdim, int dtype) {
     bool floats = x->dtype == dtype && (dtype == SC_F32 || dtype == SC_F64);
-    if (floats && n == 1 && op != SC_ALL && op != SC_ANY && x->numel && x->rank && dims[0] == x->rank - 1 && sc_is_contiguous(x))
-        return reduce_rows(cx, x, op, keepdim);
+    if (floats && n == 1 && op != SC_ALL && op != SC_ANY && x->numel && x->rank && sc_is_contiguous(x)) {
+        if (dims[0] == x->rank - 1) return reduce_rows(cx, x, op, keepdim);
+        if (dims[0] == 0 && has_few_rows(x)) return reduce_few_rows(cx, x, op, keepdim);
+    }
     int64_t mask = dim_mask(cx, x, dims, n);
     if (mask < 0) return NULL;
     if ((op == SC_AMAX || op == SC_AMIN) && x->numel == 0 && check_extreme(cx, x, op, dims, n)) return NULL;
