@@ -281,6 +281,7 @@ class PlanSpec(NamedTuple):
     inputs: the arguments that have gradients. lists: whether these are lists. arrives: whether backward returns a gradient.
     flags: the outputs for which backward takes whether their gradients are given, after the gradients. reaches: for each output
     and each input whether the gradient of the output may reach the input.
+    reads_leaves: forward reads which of its arguments are leaves, for example to refuse a write to one.
     home: the callable in whose contexts backward runs. It must not refer to what calls the plan.
     apply: lets autograd see the outputs. It takes the record of the call, and the tensors that have gradients.
     rebuild: replaces outputs in the result where `apply` has returned other objects.
@@ -297,6 +298,7 @@ class PlanSpec(NamedTuple):
     arrives: Sequence[bool]
     flags: Sequence[int]
     reaches: Sequence[bool]
+    reads_leaves: bool
     apply: Function[..., object]
     rebuild: Function[[object, tuple, tuple], object]
     home: "Callable"
@@ -307,8 +309,8 @@ def add_plan(run_nograd: Function, grad_call: Function, plan: PlanSpec) -> Funct
     lowered = (
         bytes(plan.required), _lower_variant(plan.forward), _lower_variant(plan.backward), bytes(plan.requires),
         tuple(-1 if number is None else number for number in plan.kept_inputs), bytes(plan.reads), tuple(plan.inputs),
-        bytes(plan.lists), bytes(plan.arrives), tuple(plan.flags), bytes(plan.reaches), plan.apply, plan.rebuild,
-        plan.home._bridge,
+        bytes(plan.lists), bytes(plan.arrives), tuple(plan.flags), bytes(plan.reaches), plan.reads_leaves, plan.apply,
+        plan.rebuild, plan.home._bridge,
     )  # fmt: skip
     bridge: Any = run_nograd
     bridge.__self__.add_plan(grad_call, lowered)

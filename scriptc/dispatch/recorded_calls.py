@@ -85,6 +85,7 @@ def plan_of_calls(
         arrives=code.arrives,
         flags=code.flags,
         reaches=[i in found for found in code.reaches for i in range(len(call.inputs))],
+        reads_leaves=gradients.writes,
         apply=_apply if layout is None else partial(_apply_in_groups, layout),
         rebuild=rebuild,
         home=call.backward,

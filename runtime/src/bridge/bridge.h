@@ -139,6 +139,7 @@ typedef struct plan {
     int *inputs;                            /* the arguments that have gradients */
     int *flags;                             /* the outputs for which backward takes whether their gradients are given */
     const char *lists;                      /* of inputs: whether they are lists */
+    int reads_leaves;                       /* forward reads which tensors are leaves */
 } plan;
 enum { MOST_ARGUMENTS = 4096 };             /* of calls with a plan */
 

@@ -24,10 +24,10 @@ static int plan_init(plan *p, PyObject *source)
 {
     PyObject *forward, *backward, *kept_inputs, *inputs, *lists, *flags;
     int n_inputs;
-    if (!PyArg_ParseTuple(source, "O!OOO!O!O!O!O!O!O!O!OOO", &PyBytes_Type, &p->required, &forward, &backward, &PyBytes_Type,
+    if (!PyArg_ParseTuple(source, "O!OOO!O!O!O!O!O!O!O!pOOO", &PyBytes_Type, &p->required, &forward, &backward, &PyBytes_Type,
                           &p->requires, &PyTuple_Type, &kept_inputs, &PyBytes_Type, &p->reads, &PyTuple_Type, &inputs,
                           &PyBytes_Type, &lists, &PyBytes_Type, &p->arrives, &PyTuple_Type, &flags, &PyBytes_Type,
-                          &p->reaches, &p->apply, &p->rebuild, &p->home) ||
+                          &p->reaches, &p->reads_leaves, &p->apply, &p->rebuild, &p->home) ||
         !(p->forward = variant_new(forward)) || !(p->backward = variant_new(backward)) ||
         numbers_init(&p->kept_inputs, &p->n_kept, kept_inputs) < 0 || numbers_init(&p->inputs, &n_inputs, inputs) < 0 ||
         numbers_init(&p->flags, &p->n_flags, flags) < 0)

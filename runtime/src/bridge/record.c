@@ -305,7 +305,7 @@ PyObject *record_call(frame *f, variant *v, plan *p)
 {
     PyObject *made = NULL, *result = NULL, **args = NULL;
     Py_ssize_t n = 0;
-    record *r = note_leaves(f) < 0 || frame_fit(f, p->forward) < 0 ? NULL : record_new(p);
+    record *r = (p->reads_leaves && note_leaves(f) < 0) || frame_fit(f, p->forward) < 0 ? NULL : record_new(p);
     if (r) {
         f->record = r;
         made = execute(f, p->forward);
