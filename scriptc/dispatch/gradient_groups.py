@@ -16,6 +16,7 @@ run since, the next group computes the gradients again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -87,8 +88,8 @@ class SharedBackward:
         self.made: list[torch.Tensor | None] | None = None
         self.spent: set[int] = set()
 
-    def arrive(self, port: int, grads: Sequence[torch.Tensor | None]) -> None:
-        """Note the gradients of the outputs of a port."""
+    def arrive(self, port: int, passed_on: Sequence[torch.Tensor | None], *grads: torch.Tensor | None) -> Any:
+        """Note the gradients of the outputs of a port. passed_on: what the port returns."""
         if (task := _current_task()) != self.task:
             self.task, self.arrived = task, set()
             self.cotangents = [None] * sum(map(len, self.numbers))
@@ -96,6 +97,7 @@ class SharedBackward:
         for number, grad in zip(self.numbers[port], grads, strict=True):
             self.cotangents[number] = grad
         self.made = None
+        return passed_on
 
     def gradients(self, ctx: Any, group: int) -> list[torch.Tensor | None]:
         """Return the gradients of the tensors of a group."""
@@ -133,15 +135,14 @@ class _Port(torch.autograd.Function):
         ctx: Any, shared: SharedBackward, number: int, outputs: list[torch.Tensor], *tokens: torch.Tensor
     ) -> tuple[torch.Tensor, ...]:
         ctx.set_materialize_grads(False)
-        ctx.shared, ctx.number, ctx.tokens = shared, number, len(tokens)
+        ctx.apply = partial(shared.arrive, number, (None, None, None, *([_TOKEN] * len(tokens))))  # autograd calls it
         own = tuple(outputs)
         outputs.clear()  # autograd holds them without cycles
         return own
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor | None) -> Any:
-        ctx.shared.arrive(ctx.number, grads)
-        return None, None, None, *([_TOKEN] * ctx.tokens)
+        return ctx.apply(*grads)
 
 
 # What `Function.apply` does besides concerns transforms of torch.func.
@@ -165,6 +166,13 @@ def attach(
             for i, output in zip(numbers, made, strict=True):
                 found[i] = output
     return tuple(found)
+
+
+@lru_cache(64)
+def members_of(layout: Layout, outputs: tuple[int, ...], inputs: tuple[int, ...]) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the members of the ports and groups of a call. outputs, inputs: those that the tensors of autograd are of."""
+    ports = numbers_of([layout.ports[i] for i in outputs], len(layout.reached))
+    return ports, numbers_of([layout.groups[i] for i in inputs], 1 + max(g for g in layout.groups if g is not None))
 
 
 def numbers_of(of: Sequence[int | None], count: int) -> list[list[int]]:

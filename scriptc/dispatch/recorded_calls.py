@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from scriptc.dispatch.gradient_calls import GradientCall, assigned_data
-from scriptc.dispatch.gradient_groups import Layout, SharedBackward, attach, layout_of, numbers_of
+from scriptc.dispatch.gradient_groups import Layout, SharedBackward, attach, layout_of, members_of
 from scriptc.driver.gradient_dependencies import Dependencies
 from scriptc.frontend.environment.specs import (
     Contract,
@@ -33,12 +33,12 @@ class _Recorded(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, record: Any, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         ctx.set_materialize_grads(False)
-        ctx.record = record
+        ctx.apply = record.backward  # autograd calls this attribute, and torch's own calls three functions of Python
         return record.outputs()
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor | None) -> Any:
-        return ctx.record.backward(*grads)
+        return ctx.apply(*grads)
 
 
 # What `Function.apply` does besides concerns transforms of torch.func. Calls under these are not recorded.
@@ -47,9 +47,7 @@ _apply = super(torch.autograd.Function, _Recorded).apply
 
 def _apply_in_groups(layout: Layout, record: Any, *sources: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Let autograd see the outputs of a call whose results depend on different inputs."""
-    outputs, inputs = record.places()
-    ports = numbers_of([layout.ports[i] for i in outputs], len(layout.reached))
-    groups = numbers_of([layout.groups[i] for i in inputs], 1 + max(g for g in layout.groups if g is not None))
+    ports, groups = members_of(layout, *record.places())
 
     def run(ctx: Any, grads: Sequence[torch.Tensor | None], is_last: bool) -> Sequence[torch.Tensor | None]:
         return (record.backward if is_last else record.backward_kept)(*grads)[1:]

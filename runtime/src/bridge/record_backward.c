@@ -228,8 +228,11 @@ PyObject *record_places(PyObject *self, PyObject *Py_UNUSED(none))
     for (int i = 0; status == 0 && i < r->plan->n_inputs; i++)
         for (int k = 0; status == 0 && k < r->sources[i]; k++)
             status = append_number(inputs, i);
-    PyObject *both = status == 0 ? PyTuple_Pack(2, outputs, inputs) : NULL;
+    PyObject *made = status == 0 ? PyList_AsTuple(outputs) : NULL, *given = made ? PyList_AsTuple(inputs) : NULL;
+    PyObject *both = given ? PyTuple_Pack(2, made, given) : NULL;
     Py_XDECREF(outputs);
     Py_XDECREF(inputs);
+    Py_XDECREF(made);
+    Py_XDECREF(given);
     return both;
 }
