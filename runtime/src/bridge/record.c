@@ -181,6 +181,8 @@ static int keep(frame *f, record *r)
 {
     const plan *p = r->plan;
     const sc_value *value = f->results + p->first_kept;
+    if (grow(&r->watched, &r->cap_watched, f->n_held, sizeof *r->watched) < 0) /* most often enough */
+        return -1;
     for (int i = 0, k = 0; i < p->n_kept; i++) {
         int before = r->n_watched;
         if (p->kept_inputs[i] < 0) {
