@@ -168,11 +168,30 @@ static int watch_made(frame *f, record *r, const sc_tensor *t, PyObject *tensor)
     return watch(r, is_argument(f, t) ? Py_NewRef(tensor) : PyObject_CallMethod(tensor, "detach", NULL), true);
 }
 
+/* Return the first tensor of an argument, and their number in *n. The frame holds tensors in the order of arguments. */
+static const held *held_of(const frame *f, int argument, int *n)
+{
+    int first = 0, end = f->n_held;
+    while (first < end) {
+        int middle = first + (end - first) / 2;
+        if (f->held[middle].argument < argument)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    while (end < f->n_held && f->held[end].argument == argument)
+        end++;
+    *n = end - first;
+    return f->held + first;
+}
+
 /* Watch the tensors of an argument. */
 static int watch_argument(frame *f, record *r, int argument, bool checked)
 {
-    for (int i = 0; i < f->n_held; i++)
-        if (f->held[i].argument == argument && watch(r, Py_NewRef(f->held[i].object), checked) < 0)
+    int n;
+    const held *of = held_of(f, argument, &n);
+    for (int i = 0; i < n; i++)
+        if (watch(r, Py_NewRef(of[i].object), checked) < 0)
             return -1;
     return 0;
 }
@@ -270,10 +289,11 @@ static PyObject **sources_of(frame *f, record *r, Py_ssize_t *n)
     if (!args)
         return (PyObject **)PyErr_NoMemory();
     args[(*n)++] = Py_NewRef((PyObject *)r);
-    for (int i = 0; i < p->n_inputs; i++)
-        for (int k = 0; k < f->n_held; k++)
-            if (f->held[k].argument == p->inputs[i])
-                r->sources[i]++, args[(*n)++] = Py_NewRef(f->held[k].object);
+    for (int i = 0; i < p->n_inputs; i++) {
+        const held *of = held_of(f, p->inputs[i], &r->sources[i]);
+        for (int k = 0; k < r->sources[i]; k++)
+            args[(*n)++] = Py_NewRef(of[k].object);
+    }
     return args;
 }
 
