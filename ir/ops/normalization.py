@@ -28,7 +28,7 @@ def _layer_norm_backward(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 def _softmax(name: str, ref: str, kernel: str) -> OpDef:
     """Return a row. kernel: the name of eager's kernel in its message."""
     return OpDef(
-        name, "(Tensor self, int dim, *, ScalarType dtype) -> Tensor", with_dtype, _PURE, gradient=("self",),
+        name, "(Tensor self, int dim, *, ScalarType dtype) -> Tensor", with_dtype, _PLAIN, gradient=("self",),
         ref=ref,
         reads=_TENSOR, raises=True, kernel=f"sc_{name}", tolerance_ulp=64,
         samples=Samples((((3, 5),), ((2, 130),), ((4, 0),), ((70, 3),)), dtypes=_FLOATS, extra=((0,), (1,))),
@@ -43,7 +43,7 @@ ROWS = [
     _softmax("log_softmax", "torch.log_softmax", "log_softmax"),
     # Normalizes over the last dims, of sizes `normalized_shape`; weight and bias have that shape.
     OpDef("layer_norm", "(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, Scalar eps) -> Tensor",
-          _same, _PURE, gradient=("input", "weight", "bias"), ref="torch.layer_norm", reads=_TENSOR, raises=True,
+          _same, _PLAIN, gradient=("input", "weight", "bias"), ref="torch.layer_norm", reads=_TENSOR, raises=True,
           kernel="sc_layer_norm", tolerance_ulp=256,
           samples=Samples((((3, 5), (5,), (5,)), ((0, 5), (5,), (5,))), dtypes=("f32", "f64"), extra=(((5,), 1e-3),)),
           errors=(Raises("RuntimeError", "Given normalized_shape=[5], expected input with shape [*, 5], but got input of "
