@@ -196,7 +196,12 @@ SC_SCALAR int sc_math_sqrt(sc_ctx *cx, double a, double *out) {
     return sc_math_result(cx, a, sqrt(a), out);
 }
 
+/* Sums of likelihoods are full of differences that are 0 or -inf, and of logarithms of 1: these need no call. */
 SC_SCALAR int sc_math_exp(sc_ctx *cx, double a, double *out) {
+    if (a == 0 || a == -INFINITY) {
+        *out = a == 0;
+        return 0;
+    }
     return sc_math_result(cx, a, exp(a), out);
 }
 
@@ -258,6 +263,10 @@ SC_SCALAR int sc_math_erfc(sc_ctx *cx, double a, double *out) {
 
 SC_SCALAR int sc_math_log(sc_ctx *cx, double a, double *out) {
     if (a <= 0) return SC_RAISE(cx, "ValueError", "math domain error");
+    if (a == 1) {
+        *out = 0;
+        return 0;
+    }
     return sc_math_result(cx, a, log(a), out);
 }
 

@@ -149,6 +149,11 @@ def math_errors(x):
     return math.log(x)
 
 
+@cases(0.0, -0.0, -INF, INF, NAN, 710.0, 1.0)
+def math_exp_exactly(x):
+    return math.exp(x)
+
+
 @cases(-4.0, 4)
 def math_sqrt_error(x):
     return math.sqrt(x)
