@@ -26,7 +26,7 @@ from scriptc.ir.rewrite import Rewriter, on, rewrite
 _STEPS = [(0, 0), (2, 1)]  # operands of a loop that counts from 0, each by 1: start and step
 
 
-def _fills(loop: Op, append: Op) -> bool:
+def fills(loop: Op, append: Op) -> bool:
     """Return whether a loop appends an item in each of its iterations, which count from 0, and does nothing else."""
     if not is_loop(loop) or not loop.attrs["counted"] or loop.results or not runs_to_its_end(loop):
         return False
@@ -49,7 +49,7 @@ def take_first_items(op: Op, rw: Rewriter) -> bool:
     loop = append.parent.parent if append.parent is not None else None
     if append.name != "list.append" or append.operands[0] is not xs or append.operands[1] is xs:
         return False
-    if loop is None or loop.parent is not op.parent or not loop.is_before(op) or not _fills(loop, append):
+    if loop is None or loop.parent is not op.parent or not loop.is_before(op) or not fills(loop, append):
         return False
     bound = rw.insert_before(loop, "int.min", [loop.operands[1], rw.const_before(loop, most)])
     rw.set_operands(loop, [loop.operands[0], bound, *loop.operands[2:]])

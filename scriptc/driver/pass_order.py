@@ -26,6 +26,7 @@ FULL = (
     PipelinePass("split_lists", "it needs constant indices; lists that it makes in loops are read by the next pass"),
     PipelinePass("read_lists", "tensors that are joined from known items have known sizes, which prove checks"),
     PipelinePass("take_first", "it needs the loops of `sorted` with constant slices, which no pass has changed"),
+    PipelinePass("recompute_items", "take_first has bounded the loops of `sorted`; keep_positions sees reads of dicts"),
     PipelinePass("keep_positions", "cse merged the lookups of a key, and dropped lists hold no keys"),
     _CLEAN,
     PipelinePass("batch_sums", "it takes sums of products, before others take the products"),
