@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
 
 EMITTERS, emitter = emitters()
+_LOOKUPS = ("dict.find", "dict.set", "dict.enter", "set.add")
 
 
 # An item of a list or dict is one sc_value. If its type has several loop IR values, or none, it is a tuple object.
@@ -169,11 +170,17 @@ def tuple_of(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, "sc_list_slice", Args(*low.operands(op), 0, INT64_MAX, 1), op.result.type)
 
 
+def _looks_up(user: Op, value: Value) -> bool:
+    """Return whether an op takes a value as a key of a dict or set, and as nothing else."""
+    return user.name in _LOOKUPS and user.operands[1] is value and value not in user.operands[2:]
+
+
 @emitter
 def tuple_append(low: Lowerer, op: Op) -> Sequence[Shape]:
     longer, item = op.operands
     args = Args(low.one(longer), _holds(_elem(longer)))
-    return low.call(op, "sc_tuple_append", add_item(low, op, _elem(longer), item, args), op.result.type)
+    kernel = "sc_tuple_key" if all(_looks_up(user, op.result) for user in op.result.users()) else "sc_tuple_append"
+    return low.call(op, kernel, add_item(low, op, _elem(longer), item, args), op.result.type)
 
 
 @emitter

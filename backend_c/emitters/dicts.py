@@ -11,7 +11,7 @@ from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.value_leaves import Shape, flat_types, flatten
 from scriptc.ir.core import Op, Value
 from scriptc.ir.errors import InternalError
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, DictType, ListType, SetType, TupleType, Type
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, DictType, ListType, SetType, TupleType, Type, is_tuple
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
@@ -76,9 +76,19 @@ def dict_find(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, "sc_dict_find", _key(low, key, Args(low.one(table))), INT)
 
 
+def _read_key(low: Lowerer, op: Op, table: Value, number: Value) -> Sequence[Shape]:
+    """Return a key. A tuple of any length may be in parts until it is read (sc_tuple_parts)."""
+    key = _key_type(op.operands[0])
+    found = read_item(low, op, "c.key", [table, number], key)
+    if is_tuple(key):
+        low.call(op, "sc_tuple_make_whole", Args(*found))
+    return found
+
+
 @emitter
 def dict_key(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return read_item(low, op, "c.key", low.operands(op), _key_type(op.operands[0]))
+    table, number = low.operands(op)
+    return _read_key(low, op, table, number)
 
 
 @emitter
@@ -135,6 +145,6 @@ def set_pop(low: Lowerer, op: Op) -> Sequence[Shape]:
     table = low.one(op.operands[0])
     (number,) = low.call(op, "sc_set_next", Args(table), INT)
     assert isinstance(number, Value)
-    found = read_item(low, op, "c.key", [table, number], _key_type(op.operands[0]))
+    found = _read_key(low, op, table, number)
     low.call(op, "sc_dict_remove", Args(table, number))
     return found

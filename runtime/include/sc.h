@@ -140,6 +140,7 @@ typedef struct sc_list {
         sc_value *items;
         uint8_t *bools; /* of SC_BOOLS: 0 and 1. GCC makes no vector code of loops over bool */
     };
+    /* items is NULL in a tuple that only a dict holds, as a key: see sc_tuple_parts */
     int64_t hashed;    /* of a tuple: `hash_sum` is the sum over so many first items (sc_dict.c) */
     uint64_t hash_sum; /* a longer tuple that begins with this one need not hash its items again */
 } sc_list;
@@ -363,6 +364,23 @@ static inline void sc_tuple_set(sc_ctx *cx, sc_list *t, int at, int n, const sc_
         t->items[at + i] = leaves[i];
         if (counted) sc_release(cx, old.o);
     }
+}
+
+/* A key that was made by appending an item to a tuple keeps that tuple and the item until the program reads the key. Return the
+ * two, which follow the struct. The tuple in front is whole, so that tuples of parts do not form chains. */
+typedef struct sc_parts {
+    sc_list *front; /* counted */
+    sc_value last;
+} sc_parts;
+
+static inline sc_parts *sc_tuple_parts(const sc_list *t) {
+    return (sc_parts *)(void *)(t + 1);
+}
+
+int sc_tuple_join_parts(sc_ctx *cx, sc_list *t); /* (sc_tuple.c) makes a tuple of parts whole; MemoryError */
+
+static inline int sc_tuple_make_whole(sc_ctx *cx, sc_list *t) {
+    return t->items ? 0 : sc_tuple_join_parts(cx, t);
 }
 
 static inline int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at) { /* Python's index as 0..len-1 */

@@ -38,6 +38,7 @@ SOURCES: tuple[Source, ...] = (
     ),
     source("sc_stack"),
     source("sc_team"),
+    source("sc_tuple", needs="sc_core"),
     source("sc_utf8", needs="sc_core"),
 )
 
@@ -50,6 +51,7 @@ INLINE: tuple[Kernel, ...] = (
     inline("sc_list *", "sc_list_tuple", "sc_ctx *cx, uint32_t mask, int n, const sc_value *items", "sc.h", "sc_core"),
     inline("int", "sc_list_index", "sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at", "sc.h", "sc_core", quiet=True),
     inline("int", "sc_tuple_index", "sc_ctx *cx, const sc_list *t, int64_t i, int64_t *at", "sc.h", "sc_core"),
+    inline("int", "sc_tuple_make_whole", "sc_ctx *cx, sc_list *t", "sc.h", "sc_tuple"),
     inline("int", "sc_list_append", "sc_ctx *cx, sc_list *l, int holds, sc_value v", "sc.h", "sc_core"),
     inline("void", "sc_list_put_own", "sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v", "sc.h", "sc_core"),
     inline("void", "sc_list_put", "sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v", "sc.h", "sc_core"),

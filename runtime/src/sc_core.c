@@ -356,7 +356,9 @@ static void free_object(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_STR) sc_release(cx, ((sc_str *)o)->storage);
     if (o->kind == SC_LIST) {
         sc_list *l = (sc_list *)o;
-        for (int64_t i = 0; (l->holds == SC_OBJECTS || l->mask) && i < l->len; i++)
+        if (!l->items) sc_release(cx, sc_tuple_parts(l)->front);
+        if (!l->items && l->holds == SC_OBJECTS) sc_release(cx, sc_tuple_parts(l)->last.o);
+        for (int64_t i = 0; l->items && (l->holds == SC_OBJECTS || l->mask) && i < l->len; i++)
             if (l->holds == SC_OBJECTS || l->mask >> i & 1) sc_release(cx, l->items[i].o);
         sc_release(cx, l->storage);
     }

@@ -65,8 +65,18 @@ static const char *after_key(const char *kind) {
     return kind;
 }
 
+/* Return the tuple that has the items of another one but the last. */
+static inline sc_list *all_but_last(const sc_list *l) {
+    return l->items ? (sc_list *)l : sc_tuple_parts(l)->front;
+}
+
 /* Return the leaves of item i of a tuple of any length. room: memory for an item that is stored as a byte. */
 static inline const sc_value *item_leaves(const char *kind, const sc_list *l, int64_t i, sc_value *room) {
+    if (!l->items && i == l->len - 1) {
+        const sc_value *last = &sc_tuple_parts(l)->last;
+        return *kind == '(' ? last->l->items : last;
+    }
+    l = all_but_last(l);
     if (*kind == 'b') return room->b = l->bools[i], room;
     return *kind == '(' ? l->items[i].l->items : &l->items[i];
 }
@@ -74,6 +84,12 @@ static inline const sc_value *item_leaves(const char *kind, const sc_list *l, in
 /* Return the hash of a tuple of any length, which never changes: the sum over its items is kept. */
 static uint64_t hash_items(const char *kind, sc_list *l) {
     if (l->hashed == l->len) return hash_end(l->len ? l->hash_sum : HASH_START, (uint64_t)l->len);
+    if (!l->items) {
+        sc_list *front = all_but_last(l);
+        hash_items(kind, front);
+        l->hashed = front->hashed;
+        l->hash_sum = front->hash_sum;
+    }
     uint64_t sum = l->hashed ? l->hash_sum : HASH_START;
     for (int64_t i = l->hashed; i < l->len; i++) {
         const char *form = kind;
@@ -134,13 +150,13 @@ static bool same_key(const char *kind, const sc_value *a, const sc_value *b) {
 static bool same_items(const char *kind, const sc_list *a, const sc_list *b) {
     if (a == b) return true;
     if (a->len != b->len) return false;
-    if (*kind == 'i') {
-        for (int64_t i = 0; i < a->len; i++)
-            if (a->items[i].i != b->items[i].i) return false;
-        return true;
-    }
     sc_value x, y;
-    for (int64_t i = 0; i < a->len; i++)
+    const sc_list *front = all_but_last(a), *other = all_but_last(b);
+    int64_t i = front == other ? a->len - 1 : 0; /* they are one tuple if both keys are in parts */
+    if (*kind == 'i' && front != other)
+        for (; i < a->len - 1; i++)
+            if (front->items[i].i != other->items[i].i) return false;
+    for (; i < a->len; i++)
         if (!same_key(kind, item_leaves(kind, a, i, &x), item_leaves(kind, b, i, &y))) return false;
     return true;
 }

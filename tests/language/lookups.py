@@ -66,6 +66,37 @@ def pairs_of_prefixes(xs, most):
     return beam, {hash(prefix) for prefix, _ in beam}, most
 
 
+@cases((XS, 5), ([], 0))
+def long_prefixes(xs, n):
+    ints, texts, pairs, flags = {}, {}, {}, set()
+    path, words, steps, bits = (), (), (), ()
+    for x in xs:
+        path, words, steps, bits = path + (x,), words + (str(x),), steps + ((x, x * 0.5),), bits + (x > 1,)
+        for label in range(n):
+            ints[path + (label,)] = ints.get(path + (label % 3,), 0) + x
+            texts[words + (str(label),)] = label
+            pairs[steps + ((label, 1.0),)] = x
+            flags.add(bits + (label % 2 == 0,))
+    found = [ints[path + (label,)] for label in range(n)]
+    if path in ints:
+        del ints[path]
+    some = flags.pop() in flags if flags else None
+    return ints, texts, pairs, len(flags), found, sorted(texts)[:3], some, path in ints, [len(key) for key in ints]
+
+
+@cases((XS, 30), ([], 3))
+def path_of_prefixes(xs, n):
+    beam = [((), 0.0)]
+    for step in range(n):
+        grown = {}
+        for prefix, score in beam:
+            for x in xs:
+                longer = prefix + (x % 3,)
+                grown[longer] = max(grown.get(longer, -1.0), score + x * (step % 4))
+        beam = sorted(grown.items(), key=lambda item: item[1], reverse=True)[:4]
+    return beam, len(beam)
+
+
 @cases((XS, [0.5, 2.0, 0.5, -1.0, 2.0, 0.5]), ([], []))
 def first_of_sorted(xs, keys):
     pairs = list(zip(xs, keys, strict=True))

@@ -60,8 +60,35 @@ static sc_dict *filled_dict(sc_ctx *cx, int64_t n, int64_t step) {
     return d;
 }
 
+/* Return the tuple 0, 1, ... n - 1 of numbers, or of lists. */
+static sc_list *counted_tuple(sc_ctx *cx, int64_t n, sc_items holds) {
+    sc_list *t = sc_list_new(cx, holds, 0);
+    for (int64_t i = 0; t && i < n; i++) {
+        sc_value v = {.i = i};
+        if (holds == SC_OBJECTS && !(v.l = sc_list_new(cx, SC_VALUES, 0))) return NULL;
+        if (sc_list_append(cx, t, holds, v)) return NULL;
+        if (holds == SC_OBJECTS) sc_release(cx, v.o);
+    }
+    return t;
+}
+
+/* Put in the tuples 0, 1, ... 39, i for i < n as keys in parts, and read every second one. */
+static sc_dict *dict_of_parts(sc_ctx *cx, int64_t n) {
+    sc_dict *d = sc_dict_new(cx, "[i]", false);
+    sc_list *front = counted_tuple(cx, 40, SC_VALUES);
+    for (int64_t i = 0; d && front && i < n; i++) {
+        sc_list *key = sc_tuple_key(cx, front, SC_VALUES, (sc_value){.i = i});
+        if (!key || sc_dict_set(cx, d, KEY({.l = key}), (sc_value){.i = i})) return NULL;
+        sc_release(cx, key);
+        if (i % 2 && sc_tuple_make_whole(cx, d->items[i].key.l)) return NULL;
+    }
+    sc_release(cx, front);
+    return front ? d : NULL;
+}
+
 static int dict_workload(sc_ctx *cx) {
     int64_t changes;
+    if (!dict_of_parts(cx, 30)) return -1;
     sc_dict *d = filled_dict(cx, 100, 1 << 20), *s = sc_set_new(cx, "(ib)"), *t = sc_set_new(cx, "(ib)");
     if (!d || !s || !t || sc_dict_walk(cx, d, &changes)) return -1;
     for (int64_t i = 0; i < 40; i++)
@@ -99,6 +126,45 @@ static void test_dicts(void) {
     for (int i = 0; i < 4; i++) assert(!sc_set_add(cx, s, KEY({.i = added[i]})));
     assert(!sc_dict_walk(cx, s, &now));
     for (int i = 0; i < 4; i++) assert(s->items[i].key.i == order[i]);
+    sc_ctx_free(cx);
+}
+
+static void test_keys_in_parts(void) {
+    sc_ctx *cx = sc_ctx_new(NULL);
+    sc_dict *d = dict_of_parts(cx, 100);
+    assert(d->len == 100 && !d->items[0].key.l->items && d->items[1].key.l->items[40].i == 1);
+    sc_list *front = counted_tuple(cx, 40, SC_VALUES), *whole = counted_tuple(cx, 41, SC_VALUES);
+    assert(sc_dict_find(d, KEY({.l = whole})) == 40 && sc_dict_find(d, KEY({.l = front})) == -1);
+    for (int64_t i = 0; i < 101; i++) { /* keys with another tuple in front, which has the same items */
+        sc_list *key = sc_tuple_key(cx, front, SC_VALUES, (sc_value){.i = i});
+        assert(!key->items && sc_dict_find(d, KEY({.l = key})) == (i < 100 ? i : -1));
+        sc_release(cx, key);
+    }
+    front->items[0].i = 7;
+    front->hashed = 0;
+    assert(sc_dict_find(d, KEY({.l = sc_tuple_key(cx, front, SC_VALUES, (sc_value){.i = 3})})) == -1);
+    assert(sc_tuple_key(cx, counted_tuple(cx, 2, SC_VALUES), SC_VALUES, (sc_value){.i = 3})->items[2].i == 3);
+
+    sc_list *lists = counted_tuple(cx, 6, SC_OBJECTS), *last = sc_list_new(cx, SC_VALUES, 0);
+    sc_list *kept = sc_tuple_key(cx, lists, SC_OBJECTS, (sc_value){.l = last});
+    sc_list *freed = sc_tuple_key(cx, lists, SC_OBJECTS, (sc_value){.l = last});
+    sc_release(cx, last);
+    sc_release(cx, freed);
+    assert(last->obj.refs == 1 && lists->obj.refs == 2 && !sc_tuple_make_whole(cx, kept) && lists->obj.refs == 1);
+    assert(kept->len == 7 && kept->items[6].l == last && kept->items[0].l->obj.refs == 2 && last->obj.refs == 1);
+    int64_t live = sc_ctx_count_live(cx);
+    sc_release(cx, lists);
+    sc_release(cx, kept);
+    assert(sc_ctx_count_live(cx) == live - 9);
+
+    uint8_t items[] = {1, 0, 1, 1, 0, 1, 0};
+    sc_list *bools = sc_list_new(cx, SC_BOOLS, 0);
+    for (int i = 0; i < 6; i++) assert(!sc_list_append(cx, bools, SC_BOOLS, (sc_value){.b = items[i]}));
+    sc_list *key = sc_tuple_key(cx, bools, SC_BOOLS, (sc_value){.b = false});
+    int64_t hash = sc_hash("[b]", KEY({.l = key}));
+    assert(!sc_tuple_make_whole(cx, key) && !memcmp(key->bools, items, 7));
+    key->hashed = 0;
+    assert(sc_hash("[b]", KEY({.l = key})) == hash);
     sc_ctx_free(cx);
 }
 
@@ -332,6 +398,7 @@ static void test_long_sums(void) {
 
 int main(void) {
     test_dicts();
+    test_keys_in_parts();
     test_failing_dicts();
     test_counts();
     test_size_classes();

@@ -199,6 +199,8 @@ static int fill_table(frame *f, const node *n, sc_dict *d, PyObject *into)
     if (sc_dict_walk(f->cx, d, &changes) < 0)
         return PyErr_NoMemory(), -1;
     for (int64_t i = 0; i < d->n; i++) {
+        if (d->kind[0] == '[' && sc_tuple_make_whole(f->cx, d->items[i].key.l) < 0)
+            return PyErr_NoMemory(), -1;
         PyObject *key = give_key(f, &n->child[0], d, &d->items[i]);
         PyObject *item = key && n->kind == N_MAP ? give_item(f, &n->child[1], d->items[i].value) : NULL;
         int r = key && (item || n->kind == N_SET) ? n->kind == N_MAP ? PyDict_SetItem(into, key, item) : PySet_Add(into, key) : -1;
