@@ -48,22 +48,28 @@ def _holds(elem: Type) -> Attr:
     return enum("SC_OBJECTS" if holds_objects(elem) else "SC_BOOLS" if elem == BOOL else "SC_VALUES")
 
 
-def add_item(low: Lowerer, op: Op, elem: Type, value: Value, args: Args) -> Args:
-    """Add a value as an item of a list or dict to some arguments."""
+def item_leaf(low: Lowerer, op: Op, elem: Type, value: Value) -> tuple[Type, Value]:
+    """Return a value as one item of a list or dict, and the type of the item."""
     if is_boxed(elem):
         read = low.boxes.get(value) if value.type == elem else None
-        return args.value("l", _tuple(low, op, elem, value) if read is None else read)
-    return args.value(list_member(elem), low.widened([value], [elem], op.loc)[0])
+        return list_of(NEVER), _tuple(low, op, elem, value) if read is None else read
+    return elem, low.widened([value], [elem], op.loc)[0]
 
 
-def read_item(low: Lowerer, op: Op, name: str, operands: Sequence[Value], elem: Type) -> Sequence[Shape]:
-    """Return the value of an item, which the loop IR reads by an op with this name."""
+def add_item(low: Lowerer, op: Op, elem: Type, value: Value, args: Args) -> Args:
+    """Add a value as an item of a list to some arguments."""
+    t, item = item_leaf(low, op, elem, value)
+    return args.value(list_member(t), item)
+
+
+def read_item(low: Lowerer, op: Op, name: str, operands: Sequence[Value], elem: Type, **attrs: Attr) -> Sequence[Shape]:
+    """Return the value of an item, which the loop IR reads by an op with this name and these attributes."""
     if elem == NEVER:  # never reached: there is no index into an empty list
         return [low.undef(NEVER, op.loc)]
     boxed = is_boxed(elem)
     if boxed and any(_adds(user, op.result) for user in op.result.users()):
-        low.boxes[op.result] = low.expr(name, operands, list_of(NEVER), op, leaf=-1)
-    leaves = [low.expr(name, operands, t, op, leaf=i if boxed else -1) for i, t in enumerate(flat_types(elem))]
+        low.boxes[op.result] = low.expr(name, operands, list_of(NEVER), op, leaf=-1, **attrs)
+    leaves = [low.expr(name, operands, t, op, leaf=i if boxed else -1, **attrs) for i, t in enumerate(flat_types(elem))]
     return [unflatten(elem, iter(leaves))]
 
 

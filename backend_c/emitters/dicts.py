@@ -6,12 +6,25 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scriptc.backend_c.arguments import Args, text
-from scriptc.backend_c.emitters.containers import add_item, box_args, holds_objects, is_boxed, read_item
+from scriptc.backend_c.emitters.containers import box_args, holds_objects, is_boxed, item_leaf, read_item
 from scriptc.backend_c.emitters.registry import emitters
-from scriptc.backend_c.value_leaves import Shape, flat_types, flatten
+from scriptc.backend_c.value_leaves import Shape, flat_types, flatten, unflatten
 from scriptc.ir.core import Op, Value
 from scriptc.ir.errors import InternalError
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, DictType, ListType, SetType, TupleType, Type, is_tuple
+from scriptc.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    STR,
+    DictType,
+    ListType,
+    SetType,
+    TupleType,
+    Type,
+    is_counted,
+    is_tuple,
+)
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
@@ -41,6 +54,29 @@ def _elem(container: Value) -> Type:
     return container.type.elem
 
 
+def _is_in_line(elem: Type) -> bool:
+    """Return whether a dict keeps the leaves of a value instead of a tuple object: they are numbers."""
+    types = flat_types(elem)
+    return is_boxed(elem) and bool(types) and not any(map(is_counted, types))
+
+
+def _width(container: Value) -> int:
+    """Return how many leaves a value of a dict has in line; none in a set."""
+    if isinstance(container.type, SetType):
+        return 0
+    elem = _elem(container)
+    return len(flat_types(elem)) if _is_in_line(elem) else 1
+
+
+def _value(low: Lowerer, op: Op, table: Value, value: Value, args: Args) -> Args:
+    """Add a value, which is an array of its leaves, to some arguments."""
+    elem = _elem(table)
+    if _is_in_line(elem):
+        return args.leaves("leaves", flat_types(elem), low.widened([value], [elem], op.loc))
+    t, item = item_leaf(low, op, elem, value)
+    return args.leaves("leaves", [t], [item])
+
+
 def _key(low: Lowerer, value: Value, args: Args) -> Args:
     """Add a key, which is an array of its leaves, to some arguments."""
     return args.leaves("key", flat_types(value.type), flatten(low.get(value)))
@@ -54,7 +90,8 @@ def hash_(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def dict_new(low: Lowerer, op: Op) -> Sequence[Shape]:
-    args = Args(text(_kind(_key_type(op.result))), holds_objects(_elem(op.result)))
+    elem = _elem(op.result)
+    args = Args(text(_kind(_key_type(op.result))), _width(op.result), holds_objects(elem) and not _is_in_line(elem))
     return low.call(op, "sc_dict_new", args, op.result.type)
 
 
@@ -79,7 +116,7 @@ def dict_find(low: Lowerer, op: Op) -> Sequence[Shape]:
 def _read_key(low: Lowerer, op: Op, table: Value, number: Value) -> Sequence[Shape]:
     """Return a key. A tuple of any length may be in parts until it is read (sc_tuple_parts)."""
     key = _key_type(op.operands[0])
-    found = read_item(low, op, "c.key", [table, number], key)
+    found = read_item(low, op, "c.key", [table, number], key, width=_width(op.operands[0]))
     if is_tuple(key):
         low.call(op, "sc_tuple_make_whole", Args(*found))
     return found
@@ -93,30 +130,35 @@ def dict_key(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def dict_at(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return read_item(low, op, "c.value", low.operands(op), _elem(op.operands[0]))
+    operands, elem, width = low.operands(op), _elem(op.operands[0]), _width(op.operands[0])
+    if not _is_in_line(elem):
+        return read_item(low, op, "c.value", operands, elem, width=width, part=0)
+    parts = enumerate(flat_types(elem))
+    leaves = [low.expr("c.value", operands, t, op, leaf=-1, width=width, part=i) for i, t in parts]
+    return [unflatten(elem, iter(leaves))]
 
 
 @emitter
 def dict_set(low: Lowerer, op: Op) -> Sequence[Shape]:
     table, key, value = op.operands
     args = _key(low, key, Args(low.one(table)))
-    return low.call(op, "sc_dict_set", add_item(low, op, _elem(table), value, args))
+    return low.call(op, "sc_dict_set", _value(low, op, table, value, args))
 
 
 @emitter
 def dict_enter(low: Lowerer, op: Op) -> Sequence[Shape]:
     table, key, value = op.operands
     args = _key(low, key, Args(low.one(table)))
-    return low.call(op, "sc_dict_enter", add_item(low, op, _elem(table), value, args), INT)
+    return low.call(op, "sc_dict_enter", _value(low, op, table, value, args), INT)
 
 
 @emitter
 def dict_put(low: Lowerer, op: Op) -> Sequence[Shape]:
     table, number, value = op.operands
     args, elem = Args(low.one(table), low.one(number)), _elem(table)
-    if is_boxed(elem) and value not in low.boxes:
+    if is_boxed(elem) and not _is_in_line(elem) and value not in low.boxes:
         return low.call(op, "sc_dict_put_tuple", box_args(low, op, elem, value, args))
-    return low.call(op, "sc_dict_put", add_item(low, op, elem, value, args))
+    return low.call(op, "sc_dict_put", _value(low, op, table, value, args))
 
 
 @emitter

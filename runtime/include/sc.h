@@ -145,10 +145,10 @@ typedef struct sc_list {
     uint64_t hash_sum; /* a longer tuple that begins with this one need not hash its items again */
 } sc_list;
 
-/* One key of a dict with its value. A key that is a tuple is a list as above. */
+/* One key of a dict. A key that is a tuple is a list as above. The leaves of the key's value follow. */
 typedef struct sc_item {
     uint64_t hash; /* Python's; SC_HOLE, which is none of Python's, where the key was removed */
-    sc_value key, value;
+    sc_value key;
 } sc_item;
 #define SC_HOLE UINT64_MAX
 
@@ -157,6 +157,7 @@ typedef struct sc_dict {
     sc_obj obj;
     bool is_set;
     bool counted;     /* values are sc_obj and are retained */
+    uint8_t width;    /* leaves of a value: more than one for tuples of numbers, none in a set */
     bool written;     /* changed during this call */
     bool sorted;      /* of a set: items are in the iteration order of Python's set */
     const char *kind; /* types of the keys: a letter of "ifbs", several in parentheses for a tuple, one in brackets for a
@@ -169,8 +170,21 @@ typedef struct sc_dict {
     int64_t fill;     /* slots in use, those of removed keys included */
     uint64_t finger;  /* the slot at which set.pop() begins to search */
     int32_t *slot;    /* number of an item, or less than 0 */
-    sc_item *items;
+    void *items;      /* sc_item, each with the leaves of its value */
 } sc_dict;
+
+/* Return an item of a dict, and the leaves of its value. width: d->width, which compiled code knows. */
+static inline sc_item *sc_dict_item(const sc_dict *d, int64_t number, int width) {
+    return (sc_item *)(void *)((sc_value *)d->items + number * (2 + width));
+}
+
+static inline sc_value *sc_dict_value(const sc_dict *d, int64_t number, int width) {
+    return (sc_value *)(void *)(sc_dict_item(d, number, width) + 1);
+}
+
+static inline size_t sc_item_bytes(const sc_dict *d) {
+    return sizeof(sc_item) + d->width * sizeof(sc_value);
+}
 
 static inline bool sc_dict_counts_keys(const sc_dict *d) { /* keys are sc_obj and are retained */
     return d->kind[0] == '(' || d->kind[0] == '[' || d->kind[0] == 's';

@@ -191,15 +191,16 @@ SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bo
 
 /* ---- sc_dict.c: dicts and sets. A key is an array of its leaves: one, or those of a tuple in line. The number of an item
  * is valid until the next sc_dict_walk. ---- */
-SC_KERNEL sc_dict *sc_dict_new(sc_ctx *cx, const char *kind, bool counted);
+/* width: the leaves of a value, more than one for tuples of numbers; counted: values are objects */
+SC_KERNEL sc_dict *sc_dict_new(sc_ctx *cx, const char *kind, int width, bool counted);
 SC_KERNEL sc_dict *sc_set_new(sc_ctx *cx, const char *kind);
 SC_KERNEL int64_t sc_hash(const char *kind, const sc_value *key); /* Python's; kind: as of sc_dict_new */
 SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key); /* its number, -1: none */
-SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, sc_value value); /* retains the value */
+SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, const sc_value *value); /* retains the value */
 /* as sc_dict_set; gives the number of the item */
-SC_KERNEL int sc_dict_enter(sc_ctx *cx, sc_dict *d, const sc_value *key, sc_value value, int64_t *number);
+SC_KERNEL int sc_dict_enter(sc_ctx *cx, sc_dict *d, const sc_value *key, const sc_value *value, int64_t *number);
 SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *key);
-SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t number, sc_value value); /* replaces the value of a key */
+SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t number, const sc_value *value); /* replaces the value of a key */
 /* sc_dict_put of a tuple (sc_list_tuple), in place of the old one if nothing else refers to that */
 SC_KERNEL int sc_dict_put_tuple(sc_ctx *cx, sc_dict *d, int64_t number, uint32_t mask, int n, const sc_value *leaves);
 SC_KERNEL void sc_dict_remove(sc_ctx *cx, sc_dict *d, int64_t number);

@@ -262,7 +262,7 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
     }
     if (o->kind == SC_DICT) {
         sc_dict *d = (sc_dict *)o;
-        if (d->items) system_free(cx, d->items, (size_t)d->cap * sizeof *d->items);
+        if (d->items) system_free(cx, d->items, (size_t)d->cap * sc_item_bytes(d));
         if (d->slot) system_free(cx, d->slot, (size_t)(d->mask + 1) * sizeof *d->slot);
     }
     if (o->kind == SC_EXC) {
@@ -366,9 +366,10 @@ static void free_object(sc_ctx *cx, sc_obj *o) {
         sc_dict *d = (sc_dict *)o;
         bool objects = sc_dict_counts_keys(d);
         for (int64_t i = 0; (objects || d->counted) && i < d->n; i++) {
-            if (d->items[i].hash == SC_HOLE) continue;
-            if (objects) sc_release(cx, d->items[i].key.o);
-            if (d->counted) sc_release(cx, d->items[i].value.o);
+            const sc_item *item = sc_dict_item(d, i, d->width);
+            if (item->hash == SC_HOLE) continue;
+            if (objects) sc_release(cx, item->key.o);
+            if (d->counted) sc_release(cx, sc_dict_value(d, i, d->width)->o);
         }
     }
     recycle(cx, o);

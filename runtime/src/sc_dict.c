@@ -2,163 +2,20 @@
  *
  * Keys hash as Python's do, and the table is probed, filled and grown as CPython's set is, so that a set gives its keys in
  * CPython's order. Dicts use the same table, from which numbers lead to the items in the order of insertion. */
-#include <math.h>
 #include <string.h>
-#include "../include/sc_ops.h"
-#include "../include/sc_str.h"
+
+#include "sc_keys.h"
 
 enum { EMPTY = -1, DUMMY = -2, SMALLEST = 8, PROBES = 9, LARGE = 50000 };
 
-/* ---- keys ---- */
-
-#define MODULUS ((UINT64_C(1) << 61) - 1)
-
-static inline uint64_t hash_signed(bool negative, uint64_t h) {
-    if (negative) h = 0 - h;
-    return h == UINT64_MAX ? UINT64_MAX - 1 : h; /* -1 means failure in Python, which uses -2 for it */
-}
-
-static inline uint64_t hash_int(int64_t v) {
-    uint64_t size = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-    return hash_signed(v < 0, size < MODULUS ? size : size % MODULUS);
-}
-
-/* Return Python's hash of a float: a fraction modulo 2^61 - 1, where multiplying by a power of two rotates 61 bits. */
-static uint64_t hash_float(double x) {
-    int exponent;
-    if (isnan(x)) return 0;
-    if (isinf(x)) return hash_signed(x < 0, 314159);
-    uint64_t digits = (uint64_t)ldexp(fabs(frexp(x, &exponent)), 53);
-    int turn = (exponent - 53) % 61;
-    if (turn < 0) turn += 61;
-    uint64_t turned = ((digits << turn) & MODULUS) | digits >> (61 - turn);
-    return hash_signed(x < 0, turned == MODULUS ? 0 : turned);
-}
-
-static uint64_t hash_next(const char **kind, const sc_value **leaf);
-
-/* Return the hash of a tuple as in Python: xxHash over the hashes of the items. */
-static const uint64_t HASH_START = UINT64_C(2870177450012600261);
-
-static inline uint64_t hash_step(uint64_t sum, uint64_t item) {
-    sum += item * UINT64_C(14029467366897019727);
-    return (sum << 31 | sum >> 33) * UINT64_C(11400714785074694791);
-}
-
-static inline uint64_t hash_end(uint64_t sum, uint64_t n) {
-    sum += n ^ HASH_START ^ 3527539;
-    return sum == UINT64_MAX ? 1546275796 : sum;
-}
-
-static uint64_t hash_tuple(const char **kind, const sc_value **leaf) {
-    uint64_t sum = HASH_START, n = 0;
-    for (; **kind != ')'; n++) sum = hash_step(sum, hash_next(kind, leaf));
-    ++*kind;
-    return hash_end(sum, n);
-}
-
-/* Return the rest of `kind` after the form of one key or item. */
-static const char *after_key(const char *kind) {
-    int depth = 0;
-    do depth += (*kind == '(' || *kind == '[') - (*kind == ')' || *kind == ']');
-    while (kind++, depth);
-    return kind;
-}
-
-/* Return the tuple that has the items of another one but the last. */
-static inline sc_list *all_but_last(const sc_list *l) {
-    return l->items ? (sc_list *)l : sc_tuple_parts(l)->front;
-}
-
-/* Return the leaves of item i of a tuple of any length. room: memory for an item that is stored as a byte. */
-static inline const sc_value *item_leaves(const char *kind, const sc_list *l, int64_t i, sc_value *room) {
-    if (!l->items && i == l->len - 1) {
-        const sc_value *last = &sc_tuple_parts(l)->last;
-        return *kind == '(' ? last->l->items : last;
-    }
-    l = all_but_last(l);
-    if (*kind == 'b') return room->b = l->bools[i], room;
-    return *kind == '(' ? l->items[i].l->items : &l->items[i];
-}
-
-/* Return the hash of a tuple of any length, which never changes: the sum over its items is kept. */
-static uint64_t hash_items(const char *kind, sc_list *l) {
-    if (l->hashed == l->len) return hash_end(l->len ? l->hash_sum : HASH_START, (uint64_t)l->len);
-    if (!l->items) {
-        sc_list *front = all_but_last(l);
-        hash_items(kind, front);
-        l->hashed = front->hashed;
-        l->hash_sum = front->hash_sum;
-    }
-    uint64_t sum = l->hashed ? l->hash_sum : HASH_START;
-    for (int64_t i = l->hashed; i < l->len; i++) {
-        const char *form = kind;
-        sc_value room;
-        const sc_value *leaf = item_leaves(kind, l, i, &room);
-        sum = hash_step(sum, *kind == 'i' ? hash_int(leaf->i) : hash_next(&form, &leaf));
-    }
-    l->hash_sum = sum;
-    l->hashed = l->len;
-    return hash_end(sum, (uint64_t)l->len);
-}
-
-static uint64_t hash_next(const char **kind, const sc_value **leaf) {
-    const char *form = *kind;
-    switch (*(*kind)++) {
-    case '(': return hash_tuple(kind, leaf);
-    case '[': return *kind = after_key(form), hash_items(form + 1, (*leaf)++->l);
-    case 'i': return hash_int((*leaf)++->i);
-    case 'f': return hash_float((*leaf)++->f);
-    case 's': return sc_str_hash((*leaf)++->s) & (UINT64_MAX >> 1); /* Python's hash differs from process to process */
-    default: return (*leaf)++->b;
-    }
-}
-
-static inline uint64_t hash_key(const char *kind, const sc_value *leaves) {
-    if (*kind == 'i') return hash_int(leaves->i);
-    if (*kind == '[') return hash_items(kind + 1, leaves->l);
-    return hash_next(&kind, &leaves);
-}
-
 SC_KERNEL int64_t sc_hash(const char *kind, const sc_value *key) { return (int64_t)hash_key(kind, key); }
+
+static inline sc_item *item_at(const sc_dict *d, int64_t number) { return sc_dict_item(d, number, d->width); }
+
+static inline sc_value *value_at(const sc_dict *d, int64_t number) { return sc_dict_value(d, number, d->width); }
 
 static inline const sc_value *leaves_of(const sc_dict *d, const sc_item *item) {
     return d->kind[0] == '(' ? item->key.l->items : &item->key;
-}
-
-static bool same_items(const char *kind, const sc_list *a, const sc_list *b);
-
-/* Return whether two keys are equal. Two NaN are equal, since numbers have no identity that could tell them apart. */
-static bool same_key(const char *kind, const sc_value *a, const sc_value *b) {
-    for (; *kind && *kind != ']'; kind++) {
-        if (*kind == '(' || *kind == ')') continue;
-        if (*kind == '[') {
-            if (!same_items(kind + 1, a++->l, b++->l)) return false;
-            kind = after_key(kind) - 1;
-            continue;
-        }
-        bool same = *kind == 'i'   ? a->i == b->i
-                    : *kind == 'f' ? a->f == b->f || (isnan(a->f) && isnan(b->f))
-                    : *kind == 's' ? sc_str_equal(a->s, b->s)
-                                   : a->b == b->b;
-        if (!same) return false;
-        a++, b++;
-    }
-    return true;
-}
-
-static bool same_items(const char *kind, const sc_list *a, const sc_list *b) {
-    if (a == b) return true;
-    if (a->len != b->len) return false;
-    sc_value x, y;
-    const sc_list *front = all_but_last(a), *other = all_but_last(b);
-    int64_t i = front == other ? a->len - 1 : 0; /* they are one tuple if both keys are in parts */
-    if (*kind == 'i' && front != other)
-        for (; i < a->len - 1; i++)
-            if (front->items[i].i != other->items[i].i) return false;
-    for (; i < a->len; i++)
-        if (!same_key(kind, item_leaves(kind, a, i, &x), item_leaves(kind, b, i, &y))) return false;
-    return true;
 }
 
 static inline bool same_item(const sc_dict *d, const sc_item *item, const sc_value *key) {
@@ -200,7 +57,7 @@ static inline int64_t look_up(const sc_dict *d, uint64_t hash, const sc_value *k
         }
         if (number == DUMMY) {
             dummy = p.at;
-        } else if (d->items[number].hash == hash && same_item(d, &d->items[number], key)) {
+        } else if (item_at(d, number)->hash == hash && same_item(d, item_at(d, number), key)) {
             *slot = p.at;
             return number;
         }
@@ -208,14 +65,14 @@ static inline int64_t look_up(const sc_dict *d, uint64_t hash, const sc_value *k
 }
 
 static uint64_t slot_of(const sc_dict *d, int64_t number) {
-    probe p = probe_first(d, d->items[number].hash);
+    probe p = probe_first(d, item_at(d, number)->hash);
     while (d->slot[p.at] != number) probe_next(d, &p);
     return p.at;
 }
 
 /* Enter an item that has no slot into a table without dummies. */
 static void enter(sc_dict *d, int64_t number) {
-    probe p = probe_first(d, d->items[number].hash);
+    probe p = probe_first(d, item_at(d, number)->hash);
     while (d->slot[p.at] != EMPTY) probe_next(d, &p);
     d->slot[p.at] = (int32_t)number;
 }
@@ -252,10 +109,10 @@ static int arrange(sc_ctx *cx, sc_dict *d) {
     if (!d->is_set) {
         int64_t to = 0;
         for (int64_t i = 0; i < d->n; i++) {
-            if (d->items[i].hash == SC_HOLE) continue;
+            if (item_at(d, i)->hash == SC_HOLE) continue;
             if (i != to) {
                 d->slot[slot_of(d, i)] = (int32_t)to;
-                d->items[to] = d->items[i];
+                memcpy(item_at(d, to), item_at(d, i), sc_item_bytes(d));
             }
             to++;
         }
@@ -267,7 +124,7 @@ static int arrange(sc_ctx *cx, sc_dict *d) {
     if (!items) return -1;
     for (uint64_t i = 0; i <= d->mask; i++) {
         if (d->slot[i] < 0) continue;
-        items[to] = d->items[d->slot[i]];
+        items[to] = *item_at(d, d->slot[i]);
         d->slot[i] = (int32_t)to++;
     }
     sc_memory(cx, d->items, (size_t)d->cap * sizeof *items, 0);
@@ -283,16 +140,17 @@ static int room_for_one(sc_ctx *cx, sc_dict *d) {
     if (d->n < d->cap) return 0;
     int64_t cap = d->cap ? 2 * d->cap : SMALLEST;
     if (cap > INT32_MAX) return sc_raise(cx, "MemoryError", "%s", "");
-    sc_item *items = sc_memory(cx, d->items, (size_t)d->cap * sizeof *items, (size_t)cap * sizeof *items);
+    void *items = sc_memory(cx, d->items, (size_t)d->cap * sc_item_bytes(d), (size_t)cap * sc_item_bytes(d));
     if (!items) return -1;
     d->items = items;
     d->cap = cap;
     return 0;
 }
 
-static void drop(sc_ctx *cx, const sc_dict *d, const sc_item *item) {
-    if (sc_dict_counts_keys(d)) sc_release(cx, item->key.o);
-    if (d->counted) sc_release(cx, item->value.o);
+/* Release the key and the value of an item that the dict no longer has. */
+static void drop(sc_ctx *cx, const sc_dict *d, int64_t number) {
+    if (sc_dict_counts_keys(d)) sc_release(cx, item_at(d, number)->key.o);
+    if (d->counted) sc_release(cx, value_at(d, number)->o);
 }
 
 /* Make a key of its leaves: a value or a tuple. */
@@ -312,26 +170,34 @@ static int own_key(sc_ctx *cx, const sc_dict *d, const sc_value *leaves, sc_valu
     return (key->l = sc_list_tuple(cx, mask, n, leaves)) ? 0 : -1;
 }
 
+/* Write the leaves of a value that the dict did not have. */
+static inline void put_leaves(sc_dict *d, int64_t number, const sc_value *value) {
+    sc_value *to = value_at(d, number);
+    for (int i = 0; i < d->width; i++) to[i] = value[i];
+    if (d->counted) sc_retain(value->o);
+}
+
 /* Insert a new key. The dict takes over the reference to a key that is an object. */
-static int insert(sc_ctx *cx, sc_dict *d, uint64_t hash, uint64_t slot, sc_value key, sc_value value) {
+static int insert(sc_ctx *cx, sc_dict *d, uint64_t hash, uint64_t slot, sc_value key, const sc_value *value) {
     bool fresh = d->slot[slot] == EMPTY;
     if (room_for_one(cx, d)) return -1;
-    d->items[d->n] = (sc_item){hash, key, value};
+    *item_at(d, d->n) = (sc_item){hash, key};
+    put_leaves(d, d->n, value);
     d->slot[slot] = (int32_t)d->n++;
     d->len++;
     d->changes++;
     d->written = true;
     d->sorted = false;
-    if (d->counted) sc_retain(value.o);
     if (!fresh || (uint64_t)++d->fill * 5 < d->mask * 3) return 0;
     return resize(cx, d, (uint64_t)d->len * (d->len > LARGE ? 2 : 4));
 }
 
-static sc_dict *table_new(sc_ctx *cx, const char *kind, bool is_set, bool counted) {
+static sc_dict *table_new(sc_ctx *cx, const char *kind, bool is_set, int width, bool counted) {
     sc_dict *d = sc_object(cx, SC_DICT);
     if (!d) return NULL;
     d->is_set = is_set;
     d->counted = counted;
+    d->width = (uint8_t)width;
     d->written = d->sorted = false;
     d->kind = kind;
     d->owner = NULL;
@@ -349,12 +215,12 @@ static sc_dict *table_new(sc_ctx *cx, const char *kind, bool is_set, bool counte
 
 /* ---- what programs call ---- */
 
-SC_KERNEL sc_dict *sc_dict_new(sc_ctx *cx, const char *kind, bool counted) {
-    return table_new(cx, kind, false, counted);
+SC_KERNEL sc_dict *sc_dict_new(sc_ctx *cx, const char *kind, int width, bool counted) {
+    return table_new(cx, kind, false, width, counted);
 }
 
 SC_KERNEL sc_dict *sc_set_new(sc_ctx *cx, const char *kind) {
-    return table_new(cx, kind, true, false);
+    return table_new(cx, kind, true, 0, false);
 }
 
 SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key) {
@@ -362,16 +228,15 @@ SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key) {
     return d->len ? look_up(d, hash_key(d->kind, key), key, &slot) : -1;
 }
 
-SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t number, sc_value value) {
-    sc_value old = d->items[number].value;
-    if (d->counted) sc_retain(value.o);
-    d->items[number].value = value;
+SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t number, const sc_value *value) {
+    sc_value old = *value_at(d, number);
+    put_leaves(d, number, value);
     d->written = true;
     if (d->counted) sc_release(cx, old.o);
 }
 
 SC_KERNEL int sc_dict_put_tuple(sc_ctx *cx, sc_dict *d, int64_t number, uint32_t mask, int n, const sc_value *leaves) {
-    sc_list *old = d->items[number].value.l;
+    sc_list *old = value_at(d, number)->l;
     if (old->obj.refs == 1 && !old->owner) {
         sc_tuple_set(cx, old, 0, n, leaves);
         d->written = true;
@@ -379,12 +244,12 @@ SC_KERNEL int sc_dict_put_tuple(sc_ctx *cx, sc_dict *d, int64_t number, uint32_t
     }
     sc_list *made = sc_list_tuple(cx, mask, n, leaves);
     if (!made) return -1;
-    sc_dict_put(cx, d, number, (sc_value){.l = made});
+    sc_dict_put(cx, d, number, &(sc_value){.l = made});
     sc_release(cx, made);
     return 0;
 }
 
-SC_KERNEL int sc_dict_enter(sc_ctx *cx, sc_dict *d, const sc_value *leaves, sc_value value, int64_t *number) {
+SC_KERNEL int sc_dict_enter(sc_ctx *cx, sc_dict *d, const sc_value *leaves, const sc_value *value, int64_t *number) {
     uint64_t slot, hash = hash_key(d->kind, leaves);
     sc_value key;
     *number = look_up(d, hash, leaves, &slot);
@@ -397,7 +262,7 @@ SC_KERNEL int sc_dict_enter(sc_ctx *cx, sc_dict *d, const sc_value *leaves, sc_v
     return 0;
 }
 
-SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, sc_value value) {
+SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, const sc_value *value) {
     int64_t number;
     return sc_dict_enter(cx, d, key, value, &number);
 }
@@ -406,19 +271,18 @@ SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *leaves) {
     uint64_t slot, hash = hash_key(s->kind, leaves);
     sc_value key;
     if (look_up(s, hash, leaves, &slot) >= 0) return 0;
-    return own_key(cx, s, leaves, &key) ? -1 : insert(cx, s, hash, slot, key, (sc_value){0});
+    return own_key(cx, s, leaves, &key) ? -1 : insert(cx, s, hash, slot, key, NULL);
 }
 
 SC_KERNEL void sc_dict_remove(sc_ctx *cx, sc_dict *d, int64_t number) {
-    sc_item gone = d->items[number];
     d->slot[slot_of(d, number)] = DUMMY;
-    d->items[number].hash = SC_HOLE;
-    while (d->n && d->items[d->n - 1].hash == SC_HOLE) d->n--;
+    item_at(d, number)->hash = SC_HOLE;
+    while (d->n && item_at(d, d->n - 1)->hash == SC_HOLE) d->n--;
     d->len--;
     d->changes++;
     d->written = true;
     d->sorted = false;
-    drop(cx, d, &gone);
+    drop(cx, d, number);
 }
 
 SC_KERNEL void sc_dict_clear(sc_ctx *cx, sc_dict *d) {
@@ -437,7 +301,7 @@ SC_KERNEL void sc_dict_clear(sc_ctx *cx, sc_dict *d) {
     }
     fill_empty(d);
     for (int64_t i = 0; i < n; i++)
-        if (d->items[i].hash != SC_HOLE) drop(cx, d, &d->items[i]);
+        if (item_at(d, i)->hash != SC_HOLE) drop(cx, d, i);
 }
 
 SC_KERNEL int sc_dict_walk(sc_ctx *cx, sc_dict *d, int64_t *changes) {
@@ -465,7 +329,7 @@ static int add_item(sc_ctx *cx, sc_dict *s, const sc_dict *from, const sc_item *
     uint64_t slot;
     if (look_up(s, item->hash, leaves_of(from, item), &slot) >= 0) return 0;
     if (sc_dict_counts_keys(s)) sc_retain(item->key.o);
-    return insert(cx, s, item->hash, slot, item->key, (sc_value){0});
+    return insert(cx, s, item->hash, slot, item->key, NULL);
 }
 
 static int64_t find_item(const sc_dict *d, const sc_dict *from, const sc_item *item) {
@@ -478,8 +342,8 @@ static const sc_item *next_item(const sc_dict *d, uint64_t *at) {
     uint64_t end = d->is_set ? d->mask + 1 : (uint64_t)d->n;
     while (*at < end) {
         uint64_t i = (*at)++;
-        if (d->is_set && d->slot[i] >= 0) return &d->items[d->slot[i]];
-        if (!d->is_set && d->items[i].hash != SC_HOLE) return &d->items[i];
+        if (d->is_set && d->slot[i] >= 0) return item_at(d, d->slot[i]);
+        if (!d->is_set && item_at(d, (int64_t)i)->hash != SC_HOLE) return item_at(d, (int64_t)i);
     }
     return NULL;
 }
@@ -491,9 +355,9 @@ SC_KERNEL int sc_set_merge(sc_ctx *cx, sc_dict *s, const sc_dict *other) {
     if (alike) { /* slot by slot */
         for (uint64_t i = 0; i <= other->mask; i++) {
             if (other->slot[i] < 0) continue;
-            const sc_item *item = &other->items[other->slot[i]];
+            const sc_item *item = item_at(other, other->slot[i]);
             if (sc_dict_counts_keys(s)) sc_retain(item->key.o);
-            if (insert(cx, s, item->hash, i, item->key, (sc_value){0})) return -1;
+            if (insert(cx, s, item->hash, i, item->key, NULL)) return -1;
         }
         return 0;
     }
@@ -595,5 +459,5 @@ SC_KERNEL int sc_set_lay(sc_ctx *cx, sc_dict *s, uint64_t slot, const sc_value *
     sc_value key;
     s->slot[slot] = DUMMY; /* `insert` does not count a dummy as one more slot */
     if (!leaves) return 0;
-    return own_key(cx, s, leaves, &key) ? -1 : insert(cx, s, hash_key(s->kind, leaves), slot, key, (sc_value){0});
+    return own_key(cx, s, leaves, &key) ? -1 : insert(cx, s, hash_key(s->kind, leaves), slot, key, NULL);
 }

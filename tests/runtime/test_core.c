@@ -50,10 +50,10 @@ static void expect_error(const sc_ctx *cx, const char *type, const char *message
 
 /* Puts in `n` keys and takes out every third; a dict of lists, so that values are counted. */
 static sc_dict *filled_dict(sc_ctx *cx, int64_t n, int64_t step) {
-    sc_dict *d = sc_dict_new(cx, "i", true);
+    sc_dict *d = sc_dict_new(cx, "i", 1, true);
     for (int64_t i = 0; d && i < n; i++) {
         sc_list *l = sc_list_new(cx, SC_VALUES, 0);
-        if (!l || sc_dict_set(cx, d, KEY({.i = i * step}), (sc_value){.l = l})) return NULL;
+        if (!l || sc_dict_set(cx, d, KEY({.i = i * step}), KEY({.l = l}))) return NULL;
         sc_release(cx, l);
     }
     for (int64_t i = 0; d && i < n; i += 3) sc_dict_remove(cx, d, sc_dict_find(d, KEY({.i = i * step})));
@@ -74,13 +74,13 @@ static sc_list *counted_tuple(sc_ctx *cx, int64_t n, sc_items holds) {
 
 /* Put in the tuples 0, 1, ... 39, i for i < n as keys in parts, and read every second one. */
 static sc_dict *dict_of_parts(sc_ctx *cx, int64_t n) {
-    sc_dict *d = sc_dict_new(cx, "[i]", false);
+    sc_dict *d = sc_dict_new(cx, "[i]", 1, false);
     sc_list *front = counted_tuple(cx, 40, SC_VALUES);
     for (int64_t i = 0; d && front && i < n; i++) {
         sc_list *key = sc_tuple_key(cx, front, SC_VALUES, (sc_value){.i = i});
-        if (!key || sc_dict_set(cx, d, KEY({.l = key}), (sc_value){.i = i})) return NULL;
+        if (!key || sc_dict_set(cx, d, KEY({.l = key}), KEY({.i = i}))) return NULL;
         sc_release(cx, key);
-        if (i % 2 && sc_tuple_make_whole(cx, d->items[i].key.l)) return NULL;
+        if (i % 2 && sc_tuple_make_whole(cx, sc_dict_item(d, i, 1)->key.l)) return NULL;
     }
     sc_release(cx, front);
     return front ? d : NULL;
@@ -106,9 +106,9 @@ static void test_dicts(void) {
     assert(sc_dict_find(d, KEY({.i = 0})) == -1 && sc_dict_find(d, KEY({.i = 8})) == -1);
     assert(!sc_dict_walk(cx, d, &changes) && d->n == d->len);
     for (int64_t i = 1, place = 0; i < 1000; i++) /* the others, in the order in which they came */
-        if (i % 3) assert(d->items[place].key.i == 7 * i && sc_dict_find(d, KEY({.i = 7 * i})) == place++);
+        if (i % 3) assert(sc_dict_item(d, place, 1)->key.i == 7 * i && sc_dict_find(d, KEY({.i = 7 * i})) == place++);
     assert(!sc_dict_unchanged(cx, d, changes));
-    sc_dict_put(cx, d, 0, (sc_value){.l = d->items[1].value.l});
+    sc_dict_put(cx, d, 0, sc_dict_value(d, 1, 1));
     assert(!sc_dict_unchanged(cx, d, changes) && sc_ctx_count_live(cx) == 666);
     sc_dict_remove(cx, d, 5);
     assert(sc_dict_unchanged(cx, d, changes) < 0);
@@ -116,23 +116,42 @@ static void test_dicts(void) {
     sc_dict_clear(cx, d);
     assert(sc_ctx_count_live(cx) == 1 && sc_dict_find(d, KEY({.i = 7})) == -1);
 
-    sc_dict *f = sc_dict_new(cx, "f", false);
+    sc_dict *f = sc_dict_new(cx, "f", 1, false);
     double keys[] = {0.0, -0.0, 0.0 / 0.0, -(0.0 / 0.0), 1.0 / 0.0, 0.1, 1e300, 5e-324};
-    for (int i = 0; i < 8; i++) assert(!sc_dict_set(cx, f, KEY({.f = keys[i]}), (sc_value){.i = i}));
-    assert(f->len == 6 && f->items[sc_dict_find(f, KEY({.f = 0.0}))].value.i == 1);
+    for (int i = 0; i < 8; i++) assert(!sc_dict_set(cx, f, KEY({.f = keys[i]}), KEY({.i = i})));
+    assert(f->len == 6 && sc_dict_value(f, sc_dict_find(f, KEY({.f = 0.0})), 1)->i == 1);
 
     sc_dict *s = sc_set_new(cx, "i");
     const int64_t added[] = {1, 65, 129, 64}, order[] = {65, 1, 129, 64}; /* CPython's */
     for (int i = 0; i < 4; i++) assert(!sc_set_add(cx, s, KEY({.i = added[i]})));
     assert(!sc_dict_walk(cx, s, &now));
-    for (int i = 0; i < 4; i++) assert(s->items[i].key.i == order[i]);
+    for (int i = 0; i < 4; i++) assert(sc_dict_item(s, i, 0)->key.i == order[i]);
+    sc_ctx_free(cx);
+}
+
+static void test_values_in_line(void) {
+    sc_ctx *cx = sc_ctx_new(NULL);
+    int64_t changes;
+    sc_dict *d = sc_dict_new(cx, "i", 3, false), *s = sc_set_new(cx, "i");
+    for (int64_t i = 0; i < 100; i++) assert(!sc_dict_set(cx, d, KEY({.i = i}), KEY({.i = i}, {.f = 0.5}, {.b = true})));
+    for (int64_t i = 0; i < 100; i += 2) sc_dict_remove(cx, d, sc_dict_find(d, KEY({.i = i})));
+    assert(!sc_dict_walk(cx, d, &changes) && d->n == 50);
+    sc_dict_put(cx, d, 3, KEY({.i = -1}, {.f = 1.5}, {.b = false}));
+    for (int64_t i = 0; i < 50; i++) {
+        const sc_value *leaves = sc_dict_value(d, i, 3);
+        assert(sc_dict_item(d, i, 3)->key.i == 2 * i + 1 && leaves[0].i == (i == 3 ? -1 : 2 * i + 1));
+        assert(leaves[1].f == (i == 3 ? 1.5 : 0.5) && leaves[2].b == (i != 3));
+    }
+    assert(!sc_set_merge(cx, s, d) && s->len == 50 && sc_dict_find(s, KEY({.i = 7})) >= 0);
+    sc_dict_clear(cx, d);
+    assert(!d->len && sc_ctx_count_live(cx) == 2);
     sc_ctx_free(cx);
 }
 
 static void test_keys_in_parts(void) {
     sc_ctx *cx = sc_ctx_new(NULL);
     sc_dict *d = dict_of_parts(cx, 100);
-    assert(d->len == 100 && !d->items[0].key.l->items && d->items[1].key.l->items[40].i == 1);
+    assert(d->len == 100 && !sc_dict_item(d, 0, 1)->key.l->items && sc_dict_item(d, 1, 1)->key.l->items[40].i == 1);
     sc_list *front = counted_tuple(cx, 40, SC_VALUES), *whole = counted_tuple(cx, 41, SC_VALUES);
     assert(sc_dict_find(d, KEY({.l = whole})) == 40 && sc_dict_find(d, KEY({.l = front})) == -1);
     for (int64_t i = 0; i < 101; i++) { /* keys with another tuple in front, which has the same items */
@@ -398,6 +417,7 @@ static void test_long_sums(void) {
 
 int main(void) {
     test_dicts();
+    test_values_in_line();
     test_keys_in_parts();
     test_failing_dicts();
     test_counts();

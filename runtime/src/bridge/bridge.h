@@ -19,6 +19,7 @@
 /* The structure of an argument or result. Python objects are borrowed from the tuple that the variant was made from. */
 typedef struct node {
     uint8_t kind, dtype, rank;
+    uint8_t in_line; /* of a dict: the leaves of a value that is a tuple of numbers; else 0 */
     bool contiguous;
     bool shared; /* the children belong to an outer node of the same class */
     int n;
@@ -57,6 +58,15 @@ static inline bool is_object(const node *n)
 static inline bool is_boxed(const node *n)
 {
     return n->kind == N_TUPLE || n->kind == N_NAMED_TUPLE || n->kind == N_CONSTANT || (n->kind == N_OPTIONAL && !is_object(n->child));
+}
+
+/* Return whether a value in a container is, or contains, objects of the runtime. */
+static inline bool has_objects(const node *n)
+{
+    bool found = is_object(n);
+    for (int i = 0; !found && (is_boxed(n) || n->kind == N_OPTIONAL) && i < n->n; i++)
+        found = has_objects(&n->child[i]);
+    return found;
 }
 
 /* Return the form of the items of a list in the runtime. */

@@ -280,17 +280,17 @@ static int take_item(frame *f, const node *n, PyObject *o, sc_value *out)
 /* Marshal a key and its value into a dict, or an item into a set. */
 static int take_pair(frame *f, const node *n, sc_dict *d, PyObject *key, PyObject *item)
 {
-    sc_value leaves[MAX_LEAVES] = {{0}}, value = {0};
+    sc_value leaves[MAX_LEAVES] = {{0}}, value[MAX_LEAVES] = {{0}};
     uint32_t mask = 0;
-    int count = 0, r = take_leaves(f, &n->child[0], key, leaves, &count, &mask);
+    int count = 0, width = 0, r = take_leaves(f, &n->child[0], key, leaves, &count, &mask);
     if (r > 0 && item)
-        r = take_item(f, &n->child[1], item, &value);
+        r = n->in_line ? take_leaves(f, &n->child[1], item, value, &width, &mask) : take_item(f, &n->child[1], item, value);
     if (r <= 0)
         return r;
     if ((item ? sc_dict_set(f->cx, d, leaves, value) : sc_set_add(f->cx, d, leaves)) < 0)
         return PyErr_NoMemory(), -1;
-    if (item && is_boxed(&n->child[1]))
-        sc_release(f->cx, value.o);
+    if (item && !n->in_line && is_boxed(&n->child[1]))
+        sc_release(f->cx, value->o);
     return 1;
 }
 
@@ -331,8 +331,10 @@ static int take_table(frame *f, const node *n, PyObject *o, sc_value *out)
     if (before > 0)
         return same_node(f->lists[*bucket_of(f, o) - 1].spec, n);
     const char *kind = PyBytes_AsString(n->key_kind);
-    bool counted = n->n > 1 && (is_object(&n->child[1]) || is_boxed(&n->child[1]) || n->child[1].kind == N_OPTIONAL);
-    sc_dict *d = before < 0 ? NULL : n->kind == N_MAP ? sc_dict_new(f->cx, kind, counted) : sc_set_new(f->cx, kind);
+    bool counted = n->n > 1 && !n->in_line &&
+                   (is_object(&n->child[1]) || is_boxed(&n->child[1]) || n->child[1].kind == N_OPTIONAL);
+    int width = n->in_line ? n->in_line : 1;
+    sc_dict *d = before < 0 ? NULL : n->kind == N_MAP ? sc_dict_new(f->cx, kind, width, counted) : sc_set_new(f->cx, kind);
     if (!d)
         return PyErr_NoMemory(), -1;
     row->made.d = d;

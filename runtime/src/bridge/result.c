@@ -41,6 +41,15 @@ static void note_item(frame *f, const node *n, sc_value v, int depth)
     note_leaves(f, n, &next, depth);
 }
 
+static void note_value(frame *f, const node *dict, const sc_dict *d, int64_t number, int depth)
+{
+    const sc_value *next = sc_dict_value(d, number, d->width);
+    if (dict->in_line)
+        note_leaves(f, &dict->child[1], &next, depth);
+    else
+        note_item(f, &dict->child[1], *next, depth);
+}
+
 static bool holds_objects(const node *n) { return n->kind > N_STR || n->kind == N_TENSOR; }
 
 static void note(frame *f, const node *n, sc_value v, int depth)
@@ -60,8 +69,8 @@ static void note(frame *f, const node *n, sc_value v, int depth)
             note_item(f, n->child, v.l->items[i], depth); /* not for lists of bools, which hold no objects */
     if (n->kind == N_MAP && v.d && holds_objects(&n->child[1]))
         for (int64_t i = 0; i < v.d->n; i++)
-            if (v.d->items[i].hash != SC_HOLE)
-                note_item(f, &n->child[1], v.d->items[i].value, depth);
+            if (sc_dict_item(v.d, i, v.d->width)->hash != SC_HOLE)
+                note_value(f, n, v.d, i, depth);
 }
 
 void note_tree(frame *f, const node *n, const sc_value **next)
@@ -192,6 +201,12 @@ static PyObject *give_key(frame *f, const node *n, const sc_dict *d, const sc_it
     return give_leaves(f, n, &next);
 }
 
+static PyObject *give_value(frame *f, const node *dict, const sc_dict *d, int64_t number)
+{
+    const sc_value *next = sc_dict_value(d, number, d->width);
+    return dict->in_line ? give_leaves(f, &dict->child[1], &next) : give_item(f, &dict->child[1], *next);
+}
+
 /* Copy the items of a dict or set into an empty Python dict or set. */
 static int fill_table(frame *f, const node *n, sc_dict *d, PyObject *into)
 {
@@ -199,10 +214,11 @@ static int fill_table(frame *f, const node *n, sc_dict *d, PyObject *into)
     if (sc_dict_walk(f->cx, d, &changes) < 0)
         return PyErr_NoMemory(), -1;
     for (int64_t i = 0; i < d->n; i++) {
-        if (d->kind[0] == '[' && sc_tuple_make_whole(f->cx, d->items[i].key.l) < 0)
+        const sc_item *at = sc_dict_item(d, i, d->width);
+        if (d->kind[0] == '[' && sc_tuple_make_whole(f->cx, at->key.l) < 0)
             return PyErr_NoMemory(), -1;
-        PyObject *key = give_key(f, &n->child[0], d, &d->items[i]);
-        PyObject *item = key && n->kind == N_MAP ? give_item(f, &n->child[1], d->items[i].value) : NULL;
+        PyObject *key = give_key(f, &n->child[0], d, at);
+        PyObject *item = key && n->kind == N_MAP ? give_value(f, n, d, i) : NULL;
         int r = key && (item || n->kind == N_SET) ? n->kind == N_MAP ? PyDict_SetItem(into, key, item) : PySet_Add(into, key) : -1;
         Py_XDECREF(key);
         Py_XDECREF(item);

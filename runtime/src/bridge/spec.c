@@ -95,6 +95,8 @@ static int subtree_init(node *n, PyObject *source, int *leaves, node **classes)
             PyErr_Format(PyExc_ValueError, "a tuple in a container has at most %d items", MAX_LEAVES);
             return -1;
         }
+    if (kind == N_MAP && n->n > 1 && is_boxed(&n->child[1]) && !has_objects(&n->child[1]))
+        n->in_line = (uint8_t)item_leaves(&n->child[1]);
     *leaves += is_leaf(n) ? 1 : below;
     return 0;
 }
