@@ -22,7 +22,7 @@ from scriptc.backend_c.toolchain import find_compiler
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = (
-    "core layout iter_staging iter check convert copy view join reduce index slots list dict copy_elements team str tuple utf8"
+    "core layout iter_staging iter check convert copy view join reduce index slots list dict copy_elements team str utf8"
 ).split()
 FLAGS = [
     "-std=gnu11",

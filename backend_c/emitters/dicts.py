@@ -68,6 +68,11 @@ def _width(container: Value) -> int:
     return len(flat_types(elem)) if _is_in_line(elem) else 1
 
 
+def _stride(container: Value) -> int:
+    """Return sc_dict.stride: an item is the hash, the key, the leaves of the value, and the last item of a key in parts."""
+    return 2 + _width(container) + is_tuple(_key_type(container))
+
+
 def _value(low: Lowerer, op: Op, table: Value, value: Value, args: Args) -> Args:
     """Add a value, which is an array of its leaves, to some arguments."""
     elem = _elem(table)
@@ -114,12 +119,11 @@ def dict_find(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 def _read_key(low: Lowerer, op: Op, table: Value, number: Value) -> Sequence[Shape]:
-    """Return a key. A tuple of any length may be in parts until it is read (sc_tuple_parts)."""
-    key = _key_type(op.operands[0])
-    found = read_item(low, op, "c.key", [table, number], key, width=_width(op.operands[0]))
+    """Return a key. A tuple of any length may be in parts until it is read (sc_key_in_parts)."""
+    key, stride = _key_type(op.operands[0]), _stride(op.operands[0])
     if is_tuple(key):
-        low.call(op, "sc_tuple_make_whole", Args(*found))
-    return found
+        low.call(op, "sc_dict_whole_key", Args(table, number, stride))
+    return read_item(low, op, "c.key", [table, number], key, stride=stride)
 
 
 @emitter
@@ -130,11 +134,11 @@ def dict_key(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def dict_at(low: Lowerer, op: Op) -> Sequence[Shape]:
-    operands, elem, width = low.operands(op), _elem(op.operands[0]), _width(op.operands[0])
+    operands, elem, stride = low.operands(op), _elem(op.operands[0]), _stride(op.operands[0])
     if not _is_in_line(elem):
-        return read_item(low, op, "c.value", operands, elem, width=width, part=0)
+        return read_item(low, op, "c.value", operands, elem, stride=stride, part=0)
     parts = enumerate(flat_types(elem))
-    leaves = [low.expr("c.value", operands, t, op, leaf=-1, width=width, part=i) for i, t in parts]
+    leaves = [low.expr("c.value", operands, t, op, leaf=-1, stride=stride, part=i) for i, t in parts]
     return [unflatten(elem, iter(leaves))]
 
 
@@ -156,7 +160,9 @@ def dict_enter(low: Lowerer, op: Op) -> Sequence[Shape]:
 def dict_put(low: Lowerer, op: Op) -> Sequence[Shape]:
     table, number, value = op.operands
     args, elem = Args(low.one(table), low.one(number)), _elem(table)
-    if is_boxed(elem) and not _is_in_line(elem) and value not in low.boxes:
+    if _is_in_line(elem):
+        return low.call(op, "sc_dict_put_leaves", _value(low, op, table, value, args.add(_stride(table), _width(table))))
+    if is_boxed(elem) and value not in low.boxes:
         return low.call(op, "sc_dict_put_tuple", box_args(low, op, elem, value, args))
     return low.call(op, "sc_dict_put", _value(low, op, table, value, args))
 

@@ -140,12 +140,13 @@ typedef struct sc_list {
         sc_value *items;
         uint8_t *bools; /* of SC_BOOLS: 0 and 1. GCC makes no vector code of loops over bool */
     };
-    /* items is NULL in a tuple that only a dict holds, as a key: see sc_tuple_parts */
+    /* items is NULL in a tuple of parts, which is looked up in dicts: see sc_tuple_parts */
     int64_t hashed;    /* of a tuple: `hash_sum` is the sum over so many first items (sc_dict.c) */
     uint64_t hash_sum; /* a longer tuple that begins with this one need not hash its items again */
 } sc_list;
 
-/* One key of a dict. A key that is a tuple is a list as above. The leaves of the key's value follow. */
+/* One key of a dict. A key that is a tuple is a list as above. The leaves of the key's value follow. If keys are tuples of any
+ * length, the last item of a key in parts follows, whose `key` is the tuple in front plus one (sc_key_in_parts). */
 typedef struct sc_item {
     uint64_t hash; /* Python's; SC_HOLE, which is none of Python's, where the key was removed */
     sc_value key;
@@ -158,6 +159,7 @@ typedef struct sc_dict {
     bool is_set;
     bool counted;     /* values are sc_obj and are retained */
     uint8_t width;    /* leaves of a value: more than one for tuples of numbers, none in a set */
+    uint8_t stride;   /* of items, in values */
     bool written;     /* changed during this call */
     bool sorted;      /* of a set: items are in the iteration order of Python's set */
     const char *kind; /* types of the keys: a letter of "ifbs", several in parentheses for a tuple, one in brackets for a
@@ -173,17 +175,17 @@ typedef struct sc_dict {
     void *items;      /* sc_item, each with the leaves of its value */
 } sc_dict;
 
-/* Return an item of a dict, and the leaves of its value. width: d->width, which compiled code knows. */
-static inline sc_item *sc_dict_item(const sc_dict *d, int64_t number, int width) {
-    return (sc_item *)(void *)((sc_value *)d->items + number * (2 + width));
+/* Return an item of a dict, and the leaves of its value. stride: d->stride, which compiled code knows. */
+static inline sc_item *sc_dict_item(const sc_dict *d, int64_t number, int stride) {
+    return (sc_item *)(void *)((sc_value *)d->items + number * stride);
 }
 
-static inline sc_value *sc_dict_value(const sc_dict *d, int64_t number, int width) {
-    return (sc_value *)(void *)(sc_dict_item(d, number, width) + 1);
+static inline sc_value *sc_dict_value(const sc_dict *d, int64_t number, int stride) {
+    return (sc_value *)(void *)(sc_dict_item(d, number, stride) + 1);
 }
 
 static inline size_t sc_item_bytes(const sc_dict *d) {
-    return sizeof(sc_item) + d->width * sizeof(sc_value);
+    return d->stride * sizeof(sc_value);
 }
 
 static inline bool sc_dict_counts_keys(const sc_dict *d) { /* keys are sc_obj and are retained */
@@ -317,7 +319,12 @@ static inline int sc_check_stop(sc_ctx *cx) {
 uintptr_t sc_stack_end(uintptr_t here, size_t room);
 
 /* ---- objects (sc_core.c) ---- */
-const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ names in eager's messages */
+static inline const char *sc_dtype_name(int dtype) { /* the C++ names in eager's messages */
+    static const char *const names[SC_NDTYPES] = {"bool",     "unsigned char", "signed char",   "short int", "int",
+                                                  "long int", "c10::Half",     "c10::BFloat16", "float",     "double",
+                                                  "c10::complex<float>", "c10::complex<double>"};
+    return names[dtype];
+}
 void *sc_object(sc_ctx *cx, int kind); /* in the live list, with reference count one, else uninitialized; MemoryError */
 /* Reallocate like the allocator. Return NULL after MemoryError. */
 void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes);
@@ -380,8 +387,8 @@ static inline void sc_tuple_set(sc_ctx *cx, sc_list *t, int at, int n, const sc_
     }
 }
 
-/* A key that was made by appending an item to a tuple keeps that tuple and the item until the program reads the key. Return the
- * two, which follow the struct. The tuple in front is whole, so that tuples of parts do not form chains. */
+/* A tuple that is looked up in dicts, and was made by appending an item to another one, consists of that tuple and the item.
+ * Return the two, which follow the struct. The tuple in front is whole. */
 typedef struct sc_parts {
     sc_list *front; /* counted */
     sc_value last;
@@ -391,10 +398,21 @@ static inline sc_parts *sc_tuple_parts(const sc_list *t) {
     return (sc_parts *)(void *)(t + 1);
 }
 
-int sc_tuple_join_parts(sc_ctx *cx, sc_list *t); /* (sc_tuple.c) makes a tuple of parts whole; MemoryError */
+/* A dict keeps such parts in an item, until the program reads the key. */
+static inline bool sc_key_in_parts(const sc_dict *d, const sc_item *item) {
+    return d->kind[0] == '[' && ((uintptr_t)item->key.p & 1);
+}
 
-static inline int sc_tuple_make_whole(sc_ctx *cx, sc_list *t) {
-    return t->items ? 0 : sc_tuple_join_parts(cx, t);
+static inline sc_parts sc_key_parts(const sc_dict *d, const sc_item *item) {
+    return (sc_parts){(sc_list *)((char *)item->key.p - 1), ((const sc_value *)(const void *)(item + 1))[d->width]};
+}
+
+static inline void sc_key_release(sc_ctx *cx, const sc_dict *d, const sc_item *item) {
+    if (sc_key_in_parts(d, item)) {
+        sc_parts parts = sc_key_parts(d, item);
+        if (parts.front->holds == SC_OBJECTS) sc_release(cx, parts.last.o);
+        sc_release(cx, parts.front);
+    } else if (sc_dict_counts_keys(d)) sc_release(cx, item->key.o);
 }
 
 static inline int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at) { /* Python's index as 0..len-1 */

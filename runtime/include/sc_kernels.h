@@ -182,7 +182,7 @@ SC_KERNEL sc_list *sc_list_slice(sc_ctx *cx, const sc_list *l, int64_t start, in
 SC_KERNEL sc_list *sc_list_repeat(sc_ctx *cx, const sc_list *l, int64_t times);
 /* l[start:stop] = other */
 SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, const sc_list *other);
-/* as sc_tuple_append, for a tuple that is only a key: a long one is kept in parts, see sc_tuple_parts */
+/* as sc_tuple_append, for a tuple that is only looked up: a long one is of parts, see sc_tuple_parts */
 SC_KERNEL sc_list *sc_tuple_key(sc_ctx *cx, sc_list *a, int holds, sc_value v);
 /* a tensor of i64, f64 or bool by member: i, f or b */
 SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member);
@@ -200,6 +200,7 @@ SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, const sc_
 /* as sc_dict_set; gives the number of the item */
 SC_KERNEL int sc_dict_enter(sc_ctx *cx, sc_dict *d, const sc_value *key, const sc_value *value, int64_t *number);
 SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *key);
+SC_KERNEL int sc_dict_join_key(sc_ctx *cx, sc_dict *d, int64_t number); /* makes a key in parts a tuple */
 SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t number, const sc_value *value); /* replaces the value of a key */
 /* sc_dict_put of a tuple (sc_list_tuple), in place of the old one if nothing else refers to that */
 SC_KERNEL int sc_dict_put_tuple(sc_ctx *cx, sc_dict *d, int64_t number, uint32_t mask, int n, const sc_value *leaves);

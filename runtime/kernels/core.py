@@ -38,7 +38,6 @@ SOURCES: tuple[Source, ...] = (
     ),
     source("sc_stack"),
     source("sc_team"),
-    source("sc_tuple", needs="sc_core"),
     source("sc_utf8", needs="sc_core"),
 )
 
@@ -51,7 +50,8 @@ INLINE: tuple[Kernel, ...] = (
     inline("sc_list *", "sc_list_tuple", "sc_ctx *cx, uint32_t mask, int n, const sc_value *items", "sc.h", "sc_core"),
     inline("int", "sc_list_index", "sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at", "sc.h", "sc_core", quiet=True),
     inline("int", "sc_tuple_index", "sc_ctx *cx, const sc_list *t, int64_t i, int64_t *at", "sc.h", "sc_core"),
-    inline("int", "sc_tuple_make_whole", "sc_ctx *cx, sc_list *t", "sc.h", "sc_tuple"),
+    inline("void", "sc_dict_put_leaves", "sc_dict *d, int64_t number, int stride, int n, const sc_value *leaves", "sc_ops.h"),
+    inline("int", "sc_dict_whole_key", "sc_ctx *cx, sc_dict *d, int64_t number, int stride", "sc_ops.h", "sc_dict"),
     inline("int", "sc_list_append", "sc_ctx *cx, sc_list *l, int holds, sc_value v", "sc.h", "sc_core"),
     inline("void", "sc_list_put_own", "sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v", "sc.h", "sc_core"),
     inline("void", "sc_list_put", "sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v", "sc.h", "sc_core"),

@@ -366,10 +366,10 @@ static void free_object(sc_ctx *cx, sc_obj *o) {
         sc_dict *d = (sc_dict *)o;
         bool objects = sc_dict_counts_keys(d);
         for (int64_t i = 0; (objects || d->counted) && i < d->n; i++) {
-            const sc_item *item = sc_dict_item(d, i, d->width);
+            const sc_item *item = sc_dict_item(d, i, d->stride);
             if (item->hash == SC_HOLE) continue;
-            if (objects) sc_release(cx, item->key.o);
-            if (d->counted) sc_release(cx, sc_dict_value(d, i, d->width)->o);
+            sc_key_release(cx, d, item);
+            if (d->counted) sc_release(cx, sc_dict_value(d, i, d->stride)->o);
         }
     }
     recycle(cx, o);
@@ -384,6 +384,13 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
         if (!s || s->obj.refs == SC_IMMORTAL || --s->obj.refs > 0 || !s->obj.prev) return;
         unlink_live(&s->obj);
         storage_recycle(cx, s);
+        return;
+    }
+    sc_list *l = (sc_list *)o;
+    if (o->kind == SC_LIST && !l->mask && l->holds != SC_OBJECTS) { /* no chain of objects begins here */
+        void *referent = l->items ? (void *)l->storage : sc_tuple_parts(l)->front;
+        give_struct(cx, o);
+        sc_release(cx, referent);
         return;
     }
     o->next = cx->dying; /* referents are freed after it, not recursively: a chain of objects may be long */
@@ -424,13 +431,6 @@ void sc_storage_free_detached(sc_storage *s) {
 }
 
 /* ---- tensors ---- */
-
-const char *sc_dtype_name(int dtype) {
-    static const char *const names[SC_NDTYPES] = {"bool",     "unsigned char", "signed char",   "short int", "int",
-                                                  "long int", "c10::Half",     "c10::BFloat16", "float",     "double",
-                                                  "c10::complex<float>", "c10::complex<double>"};
-    return names[dtype];
-}
 
 /* Make a tensor. Takes over the reference to s, even on failure. */
 static inline sc_tensor *tensor_new(sc_ctx *cx, sc_storage *s, void *data, int dtype, int64_t numel, int rank, const int64_t *size,

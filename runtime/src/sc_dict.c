@@ -10,17 +10,30 @@ enum { EMPTY = -1, DUMMY = -2, SMALLEST = 8, PROBES = 9, LARGE = 50000 };
 
 SC_KERNEL int64_t sc_hash(const char *kind, const sc_value *key) { return (int64_t)hash_key(kind, key); }
 
-static inline sc_item *item_at(const sc_dict *d, int64_t number) { return sc_dict_item(d, number, d->width); }
+static inline sc_item *item_at(const sc_dict *d, int64_t number) { return sc_dict_item(d, number, d->stride); }
 
-static inline sc_value *value_at(const sc_dict *d, int64_t number) { return sc_dict_value(d, number, d->width); }
+static inline sc_value *value_at(const sc_dict *d, int64_t number) { return sc_dict_value(d, number, d->stride); }
 
-static inline const sc_value *leaves_of(const sc_dict *d, const sc_item *item) {
-    return d->kind[0] == '(' ? item->key.l->items : &item->key;
+typedef struct key_room { /* a tuple of parts that stands for the key of an item */
+    sc_list head;
+    sc_parts parts;
+    sc_value key;
+} key_room;
+
+static inline const sc_value *leaves_of(const sc_dict *d, const sc_item *item, key_room *room) {
+    if (d->kind[0] == '(') return item->key.l->items;
+    if (!sc_key_in_parts(d, item)) return &item->key;
+    room->parts = sc_key_parts(d, item);
+    const sc_list *front = room->parts.front;
+    room->head = (sc_list){.holds = front->holds, .len = front->len + 1, .hashed = front->hashed, .hash_sum = front->hash_sum};
+    room->key.l = &room->head;
+    return &room->key;
 }
 
 static inline bool same_item(const sc_dict *d, const sc_item *item, const sc_value *key) {
+    key_room room;
     if (d->kind[0] == 'i') return item->key.i == key->i;
-    return same_key(d->kind, key, leaves_of(d, item));
+    return same_key(d->kind, key, leaves_of(d, item, &room));
 }
 
 /* ---- the table ---- */
@@ -120,14 +133,14 @@ static int arrange(sc_ctx *cx, sc_dict *d) {
         return 0;
     }
     int64_t cap = d->len ? d->len : 1, to = 0;
-    sc_item *items = sc_memory(cx, NULL, 0, (size_t)cap * sizeof *items);
+    sc_value *items = sc_memory(cx, NULL, 0, (size_t)cap * sc_item_bytes(d));
     if (!items) return -1;
     for (uint64_t i = 0; i <= d->mask; i++) {
         if (d->slot[i] < 0) continue;
-        items[to] = *item_at(d, d->slot[i]);
+        memcpy(items + to * d->stride, item_at(d, d->slot[i]), sc_item_bytes(d));
         d->slot[i] = (int32_t)to++;
     }
-    sc_memory(cx, d->items, (size_t)d->cap * sizeof *items, 0);
+    sc_memory(cx, d->items, (size_t)d->cap * sc_item_bytes(d), 0);
     d->items = items;
     d->cap = cap;
     d->n = to;
@@ -149,15 +162,33 @@ static int room_for_one(sc_ctx *cx, sc_dict *d) {
 
 /* Release the key and the value of an item that the dict no longer has. */
 static void drop(sc_ctx *cx, const sc_dict *d, int64_t number) {
-    if (sc_dict_counts_keys(d)) sc_release(cx, item_at(d, number)->key.o);
+    sc_key_release(cx, d, item_at(d, number));
     if (d->counted) sc_release(cx, value_at(d, number)->o);
 }
 
+typedef struct owned_key { /* as an item has it; last: of a key in parts */
+    sc_value key, last;
+} owned_key;
+
+static owned_key own_parts(sc_parts parts) {
+    sc_retain(parts.front);
+    if (parts.front->holds == SC_OBJECTS) sc_retain(parts.last.o);
+    return (owned_key){{.p = (char *)parts.front + 1}, parts.last};
+}
+
+/* Return the key of an item, for another table. */
+static owned_key share_key(const sc_dict *d, const sc_item *item) {
+    if (sc_key_in_parts(d, item)) return own_parts(sc_key_parts(d, item));
+    if (sc_dict_counts_keys(d)) sc_retain(item->key.o);
+    return (owned_key){item->key, {0}};
+}
+
 /* Make a key of its leaves: a value or a tuple. */
-static int own_key(sc_ctx *cx, const sc_dict *d, const sc_value *leaves, sc_value *key) {
+static int own_key(sc_ctx *cx, const sc_dict *d, const sc_value *leaves, owned_key *key) {
+    if (d->kind[0] == '[' && !leaves->l->items) return *key = own_parts(*sc_tuple_parts(leaves->l)), 0;
     if (d->kind[0] != '(') {
-        *key = *leaves;
-        if (sc_dict_counts_keys(d)) sc_retain(key->o);
+        *key = (owned_key){*leaves, {0}};
+        if (sc_dict_counts_keys(d)) sc_retain(leaves->o);
         return 0;
     }
     int n = 0;
@@ -167,7 +198,7 @@ static int own_key(sc_ctx *cx, const sc_dict *d, const sc_value *leaves, sc_valu
         mask |= (uint32_t)(*k == 's' || *k == '[') << n++;
         if (*k == '[') k = after_key(k) - 1;
     }
-    return (key->l = sc_list_tuple(cx, mask, n, leaves)) ? 0 : -1;
+    return (key->key.l = sc_list_tuple(cx, mask, n, leaves)) ? 0 : -1;
 }
 
 /* Write the leaves of a value that the dict did not have. */
@@ -178,10 +209,11 @@ static inline void put_leaves(sc_dict *d, int64_t number, const sc_value *value)
 }
 
 /* Insert a new key. The dict takes over the reference to a key that is an object. */
-static int insert(sc_ctx *cx, sc_dict *d, uint64_t hash, uint64_t slot, sc_value key, const sc_value *value) {
+static int insert(sc_ctx *cx, sc_dict *d, uint64_t hash, uint64_t slot, owned_key key, const sc_value *value) {
     bool fresh = d->slot[slot] == EMPTY;
     if (room_for_one(cx, d)) return -1;
-    *item_at(d, d->n) = (sc_item){hash, key};
+    *item_at(d, d->n) = (sc_item){hash, key.key};
+    if (d->kind[0] == '[') value_at(d, d->n)[d->width] = key.last;
     put_leaves(d, d->n, value);
     d->slot[slot] = (int32_t)d->n++;
     d->len++;
@@ -198,6 +230,7 @@ static sc_dict *table_new(sc_ctx *cx, const char *kind, bool is_set, int width, 
     d->is_set = is_set;
     d->counted = counted;
     d->width = (uint8_t)width;
+    d->stride = (uint8_t)(2 + width + (kind[0] == '['));
     d->written = d->sorted = false;
     d->kind = kind;
     d->owner = NULL;
@@ -228,6 +261,19 @@ SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key) {
     return d->len ? look_up(d, hash_key(d->kind, key), key, &slot) : -1;
 }
 
+SC_KERNEL int sc_dict_join_key(sc_ctx *cx, sc_dict *d, int64_t number) {
+    sc_item *item = item_at(d, number);
+    sc_parts parts = sc_key_parts(d, item);
+    sc_list *front = parts.front, *made = sc_list_new(cx, (sc_items)front->holds, front->len + 1);
+    if (!made) return -1;
+    for (int64_t i = 0; i < front->len; i++) sc_list_append(cx, made, front->holds, sc_list_at(front, i));
+    sc_list_append(cx, made, front->holds, parts.last);
+    made->written = false;
+    sc_key_release(cx, d, item);
+    item->key.l = made;
+    return 0;
+}
+
 SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t number, const sc_value *value) {
     sc_value old = *value_at(d, number);
     put_leaves(d, number, value);
@@ -251,7 +297,7 @@ SC_KERNEL int sc_dict_put_tuple(sc_ctx *cx, sc_dict *d, int64_t number, uint32_t
 
 SC_KERNEL int sc_dict_enter(sc_ctx *cx, sc_dict *d, const sc_value *leaves, const sc_value *value, int64_t *number) {
     uint64_t slot, hash = hash_key(d->kind, leaves);
-    sc_value key;
+    owned_key key;
     *number = look_up(d, hash, leaves, &slot);
     if (*number >= 0) {
         sc_dict_put(cx, d, *number, value);
@@ -269,7 +315,7 @@ SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, const sc_
 
 SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *leaves) {
     uint64_t slot, hash = hash_key(s->kind, leaves);
-    sc_value key;
+    owned_key key;
     if (look_up(s, hash, leaves, &slot) >= 0) return 0;
     return own_key(cx, s, leaves, &key) ? -1 : insert(cx, s, hash, slot, key, NULL);
 }
@@ -327,14 +373,15 @@ static int reserve(sc_ctx *cx, sc_dict *s, int64_t n) {
 /* Add a key of another table with the same kind of keys. */
 static int add_item(sc_ctx *cx, sc_dict *s, const sc_dict *from, const sc_item *item) {
     uint64_t slot;
-    if (look_up(s, item->hash, leaves_of(from, item), &slot) >= 0) return 0;
-    if (sc_dict_counts_keys(s)) sc_retain(item->key.o);
-    return insert(cx, s, item->hash, slot, item->key, NULL);
+    key_room room;
+    if (look_up(s, item->hash, leaves_of(from, item, &room), &slot) >= 0) return 0;
+    return insert(cx, s, item->hash, slot, share_key(from, item), NULL);
 }
 
 static int64_t find_item(const sc_dict *d, const sc_dict *from, const sc_item *item) {
     uint64_t slot;
-    return d->len ? look_up(d, item->hash, leaves_of(from, item), &slot) : -1;
+    key_room room;
+    return d->len ? look_up(d, item->hash, leaves_of(from, item, &room), &slot) : -1;
 }
 
 /* Return the item after *at in the order of Python's iteration, or NULL at the end. */
@@ -356,8 +403,7 @@ SC_KERNEL int sc_set_merge(sc_ctx *cx, sc_dict *s, const sc_dict *other) {
         for (uint64_t i = 0; i <= other->mask; i++) {
             if (other->slot[i] < 0) continue;
             const sc_item *item = item_at(other, other->slot[i]);
-            if (sc_dict_counts_keys(s)) sc_retain(item->key.o);
-            if (insert(cx, s, item->hash, i, item->key, NULL)) return -1;
+            if (insert(cx, s, item->hash, i, share_key(other, item), NULL)) return -1;
         }
         return 0;
     }
@@ -456,7 +502,7 @@ SC_KERNEL int sc_set_layout(sc_ctx *cx, sc_dict *s, uint64_t mask, int64_t fill,
 }
 
 SC_KERNEL int sc_set_lay(sc_ctx *cx, sc_dict *s, uint64_t slot, const sc_value *leaves) {
-    sc_value key;
+    owned_key key;
     s->slot[slot] = DUMMY; /* `insert` does not count a dummy as one more slot */
     if (!leaves) return 0;
     return own_key(cx, s, leaves, &key) ? -1 : insert(cx, s, hash_key(s->kind, leaves), slot, key, NULL);

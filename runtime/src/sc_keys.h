@@ -76,12 +76,10 @@ static inline const sc_value *item_leaves(const char *kind, const sc_list *l, in
     return *kind == '(' ? l->items[i].l->items : &l->items[i];
 }
 
-/* Return the hash of a tuple of any length, which never changes: the sum over its items is kept. */
-static uint64_t hash_items(const char *kind, sc_list *l) {
-    if (l->hashed == l->len) return hash_end(l->len ? l->hash_sum : HASH_START, (uint64_t)l->len);
-    if (!l->items) {
+static void sum_items(const char *kind, sc_list *l) {
+    if (!l->items && l->hashed < l->len - 1) {
         sc_list *front = all_but_last(l);
-        hash_items(kind, front);
+        sum_items(kind, front);
         l->hashed = front->hashed;
         l->hash_sum = front->hash_sum;
     }
@@ -94,7 +92,12 @@ static uint64_t hash_items(const char *kind, sc_list *l) {
     }
     l->hash_sum = sum;
     l->hashed = l->len;
-    return hash_end(sum, (uint64_t)l->len);
+}
+
+/* Return the hash of a tuple of any length, which never changes: the sum over its items is kept. */
+static inline uint64_t hash_items(const char *kind, sc_list *l) {
+    if (l->hashed < l->len) sum_items(kind, l);
+    return hash_end(l->len ? l->hash_sum : HASH_START, (uint64_t)l->len);
 }
 
 static uint64_t hash_next(const char **kind, const sc_value **leaf) {

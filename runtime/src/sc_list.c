@@ -170,7 +170,8 @@ static inline void merge_entries(const sort_entry *from, const sort_entry *middl
 }
 
 /* Sort by a stable merge sort, as Python does: equal elements keep their order, even if reversed. Return where the entries are. */
-static inline sort_entry *sort_entries(sort_entry *at, sort_entry *other, int64_t n, char member, bool reverse) {
+static inline __attribute__((always_inline)) sort_entry *sort_entries(sort_entry *at, sort_entry *other, int64_t n, char member,
+                                                                      bool reverse) {
     for (int64_t i = 0; i < n; i++) insert_entry(at + i / SORT_RUN * SORT_RUN, i % SORT_RUN, at[i], member, reverse);
     for (int64_t width = SORT_RUN; width < n; width *= 2) {
         for (int64_t from = 0; from < n; from += 2 * width) {
@@ -184,40 +185,50 @@ static inline sort_entry *sort_entries(sort_entry *at, sort_entry *other, int64_
     return at;
 }
 
-/* Move the first `most` entries of the order to the front. With NaN, which is not less, the order depends on the algorithm. */
-static inline void first_entries(sort_entry *at, int64_t n, int64_t most, char member, bool reverse) {
-    for (int64_t i = 0; i < n; i++) {
-        if (i < most) insert_entry(at, i, at[i], member, reverse);
-        else if (entry_less(at[i], at[most - 1], member, reverse)) insert_entry(at, most - 1, at[i], member, reverse);
+/* Write the first `most` places of the order, without sorting all. With NaN, which is not less, the order depends on the
+ * algorithm, and nothing is done. Return whether the places were written. */
+static inline __attribute__((always_inline)) bool first_places(const sc_list *l, int64_t most, char member, bool reverse,
+                                                              sc_value *to) {
+    sort_entry best[FEW];
+    bool nan = false;
+    for (int64_t i = 0; member == 'f' && i < l->len; i++) nan |= l->items[i].f != l->items[i].f;
+    if (nan) return false;
+    for (int64_t i = 0; i < l->len; i++) {
+        sort_entry entry = {sc_list_at(l, i), i};
+        if (i < most) insert_entry(best, i, entry, member, reverse);
+        else if (entry_less(entry, best[most - 1], member, reverse)) insert_entry(best, most - 1, entry, member, reverse);
     }
+    for (int64_t i = 0; i < most; i++) to[i].i = best[i].index;
+    return true;
 }
 
-static inline __attribute__((always_inline)) sort_entry *ordered(sort_entry *at, int64_t n, int64_t most, char member, bool reverse) {
-    bool nan = false;
-    for (int64_t i = 0; member == 'f' && most <= FEW && i < n; i++) nan |= at[i].key.f != at[i].key.f;
-    if (most > FEW || most >= n || nan) return sort_entries(at, at + n, n, member, reverse);
-    if (most) first_entries(at, n, most, member, reverse);
-    return at;
+/* Write the places of the order of all items. */
+static int all_places(sc_ctx *cx, const sc_list *l, char member, bool reverse, int64_t count, sc_value *to) {
+    int64_t n = l->len;
+    size_t nbytes = (size_t)(n ? 2 * n : 1) * sizeof(sort_entry);
+    sort_entry *entries = sc_memory(cx, NULL, 0, nbytes);
+    if (!entries) return -1;
+    for (int64_t i = 0; i < n; i++) entries[i] = (sort_entry){sc_list_at(l, i), i};
+    const sort_entry *sorted = member == 'f'   ? sort_entries(entries, entries + n, n, 'f', reverse)
+                               : member == 'i' ? sort_entries(entries, entries + n, n, 'i', reverse)
+                                               : sort_entries(entries, entries + n, n, member, reverse);
+    for (int64_t i = 0; i < count; i++) to[i].i = sorted[i].index;
+    sc_memory(cx, entries, nbytes, 0);
+    return 0;
 }
 
 SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse, int64_t most) {
-    int64_t n = l->len, count = most < n ? most : n;
-    size_t nbytes = (size_t)(n ? 2 * n : 1) * sizeof(sort_entry);
+    int64_t count = most < l->len ? most : l->len;
     sc_list *order = sc_list_new(cx, SC_VALUES, count);
     if (!order) return NULL;
-    sort_entry *entries = sc_memory(cx, NULL, 0, nbytes);
-    if (!entries) {
-        sc_release(cx, order);
-        return NULL;
-    }
-    for (int64_t i = 0; i < n; i++) entries[i] = (sort_entry){sc_list_at(l, i), i};
-    const sort_entry *sorted = member == 'f'   ? ordered(entries, n, most, 'f', reverse)
-                               : member == 'i' ? ordered(entries, n, most, 'i', reverse)
-                                               : ordered(entries, n, most, member, reverse);
-    for (int64_t i = 0; i < count; i++) order->items[i].i = sorted[i].index;
     order->len = count;
-    sc_memory(cx, entries, nbytes, 0);
-    return order;
+    bool few = 0 < most && most <= FEW && most < l->len;
+    bool found = few && (member == 'f'   ? first_places(l, most, 'f', reverse, order->items)
+                         : member == 'i' ? first_places(l, most, 'i', reverse, order->items)
+                                         : first_places(l, most, member, reverse, order->items));
+    if (found || !count || !all_places(cx, l, member, reverse, count, order->items)) return order;
+    sc_release(cx, order);
+    return NULL;
 }
 
 SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member) {

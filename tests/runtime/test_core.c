@@ -80,7 +80,7 @@ static sc_dict *dict_of_parts(sc_ctx *cx, int64_t n) {
         sc_list *key = sc_tuple_key(cx, front, SC_VALUES, (sc_value){.i = i});
         if (!key || sc_dict_set(cx, d, KEY({.l = key}), KEY({.i = i}))) return NULL;
         sc_release(cx, key);
-        if (i % 2 && sc_tuple_make_whole(cx, sc_dict_item(d, i, 1)->key.l)) return NULL;
+        if (i % 2 && sc_dict_join_key(cx, d, i)) return NULL;
     }
     sc_release(cx, front);
     return front ? d : NULL;
@@ -106,9 +106,9 @@ static void test_dicts(void) {
     assert(sc_dict_find(d, KEY({.i = 0})) == -1 && sc_dict_find(d, KEY({.i = 8})) == -1);
     assert(!sc_dict_walk(cx, d, &changes) && d->n == d->len);
     for (int64_t i = 1, place = 0; i < 1000; i++) /* the others, in the order in which they came */
-        if (i % 3) assert(sc_dict_item(d, place, 1)->key.i == 7 * i && sc_dict_find(d, KEY({.i = 7 * i})) == place++);
+        if (i % 3) assert(sc_dict_item(d, place, 3)->key.i == 7 * i && sc_dict_find(d, KEY({.i = 7 * i})) == place++);
     assert(!sc_dict_unchanged(cx, d, changes));
-    sc_dict_put(cx, d, 0, sc_dict_value(d, 1, 1));
+    sc_dict_put(cx, d, 0, sc_dict_value(d, 1, 3));
     assert(!sc_dict_unchanged(cx, d, changes) && sc_ctx_count_live(cx) == 666);
     sc_dict_remove(cx, d, 5);
     assert(sc_dict_unchanged(cx, d, changes) < 0);
@@ -119,13 +119,13 @@ static void test_dicts(void) {
     sc_dict *f = sc_dict_new(cx, "f", 1, false);
     double keys[] = {0.0, -0.0, 0.0 / 0.0, -(0.0 / 0.0), 1.0 / 0.0, 0.1, 1e300, 5e-324};
     for (int i = 0; i < 8; i++) assert(!sc_dict_set(cx, f, KEY({.f = keys[i]}), KEY({.i = i})));
-    assert(f->len == 6 && sc_dict_value(f, sc_dict_find(f, KEY({.f = 0.0})), 1)->i == 1);
+    assert(f->len == 6 && sc_dict_value(f, sc_dict_find(f, KEY({.f = 0.0})), 3)->i == 1);
 
     sc_dict *s = sc_set_new(cx, "i");
     const int64_t added[] = {1, 65, 129, 64}, order[] = {65, 1, 129, 64}; /* CPython's */
     for (int i = 0; i < 4; i++) assert(!sc_set_add(cx, s, KEY({.i = added[i]})));
     assert(!sc_dict_walk(cx, s, &now));
-    for (int i = 0; i < 4; i++) assert(sc_dict_item(s, i, 0)->key.i == order[i]);
+    for (int i = 0; i < 4; i++) assert(sc_dict_item(s, i, 2)->key.i == order[i]);
     sc_ctx_free(cx);
 }
 
@@ -138,8 +138,8 @@ static void test_values_in_line(void) {
     assert(!sc_dict_walk(cx, d, &changes) && d->n == 50);
     sc_dict_put(cx, d, 3, KEY({.i = -1}, {.f = 1.5}, {.b = false}));
     for (int64_t i = 0; i < 50; i++) {
-        const sc_value *leaves = sc_dict_value(d, i, 3);
-        assert(sc_dict_item(d, i, 3)->key.i == 2 * i + 1 && leaves[0].i == (i == 3 ? -1 : 2 * i + 1));
+        const sc_value *leaves = sc_dict_value(d, i, 5);
+        assert(sc_dict_item(d, i, 5)->key.i == 2 * i + 1 && leaves[0].i == (i == 3 ? -1 : 2 * i + 1));
         assert(leaves[1].f == (i == 3 ? 1.5 : 0.5) && leaves[2].b == (i != 3));
     }
     assert(!sc_set_merge(cx, s, d) && s->len == 50 && sc_dict_find(s, KEY({.i = 7})) >= 0);
@@ -151,7 +151,13 @@ static void test_values_in_line(void) {
 static void test_keys_in_parts(void) {
     sc_ctx *cx = sc_ctx_new(NULL);
     sc_dict *d = dict_of_parts(cx, 100);
-    assert(d->len == 100 && !sc_dict_item(d, 0, 1)->key.l->items && sc_dict_item(d, 1, 1)->key.l->items[40].i == 1);
+    assert(d->len == 100 && sc_key_in_parts(d, sc_dict_item(d, 0, 4)) && sc_dict_item(d, 1, 4)->key.l->items[40].i == 1);
+    assert(sc_dict_value(d, 3, 4)->i == 3 && sc_ctx_count_live(cx) == 1 + 1 + 1 + 50 * 2);
+    sc_dict *s = sc_set_new(cx, "[i]"), *t = sc_set_new(cx, "[i]");
+    assert(!sc_set_merge(cx, s, d) && s->len == 100 && !sc_set_merge(cx, t, s) && t->len == 100);
+    assert(sc_set_and(cx, s, t)->len == 100 && sc_set_minus(cx, s, t)->len == 0 && !sc_set_merge(cx, t, d) && t->len == 100);
+    sc_release(cx, s);
+    sc_dict_clear(cx, t);
     sc_list *front = counted_tuple(cx, 40, SC_VALUES), *whole = counted_tuple(cx, 41, SC_VALUES);
     assert(sc_dict_find(d, KEY({.l = whole})) == 40 && sc_dict_find(d, KEY({.l = front})) == -1);
     for (int64_t i = 0; i < 101; i++) { /* keys with another tuple in front, which has the same items */
@@ -165,25 +171,36 @@ static void test_keys_in_parts(void) {
     assert(sc_tuple_key(cx, counted_tuple(cx, 2, SC_VALUES), SC_VALUES, (sc_value){.i = 3})->items[2].i == 3);
 
     sc_list *lists = counted_tuple(cx, 6, SC_OBJECTS), *last = sc_list_new(cx, SC_VALUES, 0);
-    sc_list *kept = sc_tuple_key(cx, lists, SC_OBJECTS, (sc_value){.l = last});
-    sc_list *freed = sc_tuple_key(cx, lists, SC_OBJECTS, (sc_value){.l = last});
-    sc_release(cx, last);
-    sc_release(cx, freed);
-    assert(last->obj.refs == 1 && lists->obj.refs == 2 && !sc_tuple_make_whole(cx, kept) && lists->obj.refs == 1);
-    assert(kept->len == 7 && kept->items[6].l == last && kept->items[0].l->obj.refs == 2 && last->obj.refs == 1);
-    int64_t live = sc_ctx_count_live(cx);
-    sc_release(cx, lists);
-    sc_release(cx, kept);
-    assert(sc_ctx_count_live(cx) == live - 9);
+    sc_list *key = sc_tuple_key(cx, lists, SC_OBJECTS, (sc_value){.l = last});
+    assert(!key->items && last->obj.refs == 2 && lists->obj.refs == 2);
+    sc_release(cx, key);
+    assert(last->obj.refs == 1 && lists->obj.refs == 1);
+    sc_dict *texts = sc_dict_new(cx, "[s]", 1, false);
+    sc_list *words = sc_list_new(cx, SC_OBJECTS, 0);
+    for (int i = 0; i < 5; i++) assert(!sc_list_append(cx, words, SC_OBJECTS, (sc_value){.s = sc_str_new(cx, 1, 0)}));
+    sc_str *word = words->items[0].s;
+    for (int i = 0; i < 2; i++) {
+        key = sc_tuple_key(cx, words, SC_OBJECTS, (sc_value){.s = word});
+        assert(!sc_dict_set(cx, texts, KEY({.l = key}), KEY({.i = i})));
+        sc_release(cx, key);
+        assert(word->obj.refs == 3 && words->obj.refs == 2 && texts->len == 1);
+    }
+    assert(!sc_dict_join_key(cx, texts, 0) && word->obj.refs == 4 && words->obj.refs == 1);
+    sc_dict_remove(cx, texts, 0);
+    key = sc_tuple_key(cx, words, SC_OBJECTS, (sc_value){.s = word});
+    assert(word->obj.refs == 3 && !sc_dict_set(cx, texts, KEY({.l = key}), KEY({.i = 0})));
+    sc_release(cx, key);
+    sc_dict_remove(cx, texts, 0);
+    assert(word->obj.refs == 2 && words->obj.refs == 1);
 
     uint8_t items[] = {1, 0, 1, 1, 0, 1, 0};
     sc_list *bools = sc_list_new(cx, SC_BOOLS, 0);
     for (int i = 0; i < 6; i++) assert(!sc_list_append(cx, bools, SC_BOOLS, (sc_value){.b = items[i]}));
-    sc_list *key = sc_tuple_key(cx, bools, SC_BOOLS, (sc_value){.b = false});
-    int64_t hash = sc_hash("[b]", KEY({.l = key}));
-    assert(!sc_tuple_make_whole(cx, key) && !memcmp(key->bools, items, 7));
-    key->hashed = 0;
-    assert(sc_hash("[b]", KEY({.l = key})) == hash);
+    sc_dict *flags = sc_set_new(cx, "[b]");
+    key = sc_tuple_key(cx, bools, SC_BOOLS, (sc_value){.b = false});
+    assert(!sc_set_add(cx, flags, KEY({.l = key})) && !sc_dict_join_key(cx, flags, 0));
+    sc_list *read = sc_dict_item(flags, 0, 3)->key.l;
+    assert(read->len == 7 && !memcmp(read->bools, items, 7) && sc_dict_find(flags, KEY({.l = key})) == 0);
     sc_ctx_free(cx);
 }
 

@@ -43,7 +43,7 @@ static void note_item(frame *f, const node *n, sc_value v, int depth)
 
 static void note_value(frame *f, const node *dict, const sc_dict *d, int64_t number, int depth)
 {
-    const sc_value *next = sc_dict_value(d, number, d->width);
+    const sc_value *next = sc_dict_value(d, number, d->stride);
     if (dict->in_line)
         note_leaves(f, &dict->child[1], &next, depth);
     else
@@ -69,7 +69,7 @@ static void note(frame *f, const node *n, sc_value v, int depth)
             note_item(f, n->child, v.l->items[i], depth); /* not for lists of bools, which hold no objects */
     if (n->kind == N_MAP && v.d && holds_objects(&n->child[1]))
         for (int64_t i = 0; i < v.d->n; i++)
-            if (sc_dict_item(v.d, i, v.d->width)->hash != SC_HOLE)
+            if (sc_dict_item(v.d, i, v.d->stride)->hash != SC_HOLE)
                 note_value(f, n, v.d, i, depth);
 }
 
@@ -203,7 +203,7 @@ static PyObject *give_key(frame *f, const node *n, const sc_dict *d, const sc_it
 
 static PyObject *give_value(frame *f, const node *dict, const sc_dict *d, int64_t number)
 {
-    const sc_value *next = sc_dict_value(d, number, d->width);
+    const sc_value *next = sc_dict_value(d, number, d->stride);
     return dict->in_line ? give_leaves(f, &dict->child[1], &next) : give_item(f, &dict->child[1], *next);
 }
 
@@ -214,8 +214,8 @@ static int fill_table(frame *f, const node *n, sc_dict *d, PyObject *into)
     if (sc_dict_walk(f->cx, d, &changes) < 0)
         return PyErr_NoMemory(), -1;
     for (int64_t i = 0; i < d->n; i++) {
-        const sc_item *at = sc_dict_item(d, i, d->width);
-        if (d->kind[0] == '[' && sc_tuple_make_whole(f->cx, at->key.l) < 0)
+        const sc_item *at = sc_dict_item(d, i, d->stride);
+        if (sc_key_in_parts(d, at) && sc_dict_join_key(f->cx, d, i) < 0)
             return PyErr_NoMemory(), -1;
         PyObject *key = give_key(f, &n->child[0], d, at);
         PyObject *item = key && n->kind == N_MAP ? give_value(f, n, d, i) : NULL;
