@@ -105,7 +105,7 @@ ROWS = [
     OpDef("dict.at", "(Value self, SymInt position) -> Value", _value, _CHECKED, reads=_MEMORY, emit="dict_at"),
     OpDef("dict.set", "(Value self, Value key, Value value) -> ()", _store, ref="operator.setitem", writes=_MEMORY,
           raises=True, emit="dict_set", errors=_MEMORY_ENDS),
-    # as dict.set; returns the position of the key
+    # as dict.set of a key that is absent; returns the position of the key
     OpDef("dict.enter", "(Value self, Value key, Value value) -> SymInt", _enter, writes=_MEMORY, raises=True,
           emit="dict_enter", errors=_MEMORY_ENDS),
     # replaces the value of a present key

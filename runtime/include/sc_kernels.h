@@ -197,7 +197,7 @@ SC_KERNEL sc_dict *sc_set_new(sc_ctx *cx, const char *kind);
 SC_KERNEL int64_t sc_hash(const char *kind, const sc_value *key); /* Python's; kind: as of sc_dict_new */
 SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key); /* its number, -1: none */
 SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, const sc_value *value); /* retains the value */
-/* as sc_dict_set; gives the number of the item */
+/* as sc_dict_set of a key that is absent; gives the number of the item */
 SC_KERNEL int sc_dict_enter(sc_ctx *cx, sc_dict *d, const sc_value *key, const sc_value *value, int64_t *number);
 SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *key);
 SC_KERNEL int sc_dict_join_key(sc_ctx *cx, sc_dict *d, int64_t number); /* makes a key in parts a tuple */

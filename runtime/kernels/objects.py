@@ -39,7 +39,7 @@ SOURCES: tuple[Source, ...] = (
                "retains the value"),
         kernel("int", "sc_dict_enter",
                "sc_ctx *cx, sc_dict *d, const sc_value *key, const sc_value *value, int64_t *number",
-               "as sc_dict_set; gives the number of the item"),
+               "as sc_dict_set of a key that is absent; gives the number of the item"),
         kernel("int", "sc_set_add", "sc_ctx *cx, sc_dict *s, const sc_value *key"),
         kernel("int", "sc_dict_join_key", "sc_ctx *cx, sc_dict *d, int64_t number", "makes a key in parts a tuple"),
         kernel("void", "sc_dict_put", "sc_ctx *cx, sc_dict *d, int64_t number, const sc_value *value",

@@ -296,21 +296,22 @@ SC_KERNEL int sc_dict_put_tuple(sc_ctx *cx, sc_dict *d, int64_t number, uint32_t
 }
 
 SC_KERNEL int sc_dict_enter(sc_ctx *cx, sc_dict *d, const sc_value *leaves, const sc_value *value, int64_t *number) {
-    uint64_t slot, hash = hash_key(d->kind, leaves);
+    uint64_t hash = hash_key(d->kind, leaves);
+    probe p = probe_first(d, hash);
+    while (d->slot[p.at] >= 0) probe_next(d, &p);
     owned_key key;
-    *number = look_up(d, hash, leaves, &slot);
-    if (*number >= 0) {
-        sc_dict_put(cx, d, *number, value);
-        return 0;
-    }
-    if (own_key(cx, d, leaves, &key) || insert(cx, d, hash, slot, key, value)) return -1;
+    if (own_key(cx, d, leaves, &key) || insert(cx, d, hash, p.at, key, value)) return -1;
     *number = d->n - 1;
     return 0;
 }
 
-SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, const sc_value *value) {
-    int64_t number;
-    return sc_dict_enter(cx, d, key, value, &number);
+SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *leaves, const sc_value *value) {
+    uint64_t slot, hash = hash_key(d->kind, leaves);
+    int64_t number = look_up(d, hash, leaves, &slot);
+    owned_key key;
+    if (number < 0) return own_key(cx, d, leaves, &key) ? -1 : insert(cx, d, hash, slot, key, value);
+    sc_dict_put(cx, d, number, value);
+    return 0;
 }
 
 SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *leaves) {
