@@ -13,6 +13,7 @@ first item says what the other items are:
     ["value", "t", "%0"]                 an item of a list or dict, by the member of sc_value that holds it
     ["leaves", ["i", "%0"], ["t", "%1"]] an array of such items, and NULL where it is empty
     ["key", ["i", "%0"]]                 the same array as the key of a dict, which is never NULL
+    ["parts", ["l", "%0"], ["i", "%1"]]  a key that is the tuple %0 and the item %1 (sc_in_parts)
     ["loc"]                              the row of the call's location
     ["reuse"]                            true where the kernel may take over the first operand: the attribute `reuse`
 
@@ -86,7 +87,7 @@ class Args:
         return self.add(("value", member, self.entry(value)))
 
     def leaves(self, tag: str, types: Sequence[Type], values: Sequence[Value]) -> Args:
-        """Add an array of items; `tag` is "leaves" or "key"."""
+        """Add an array of items; `tag` is "leaves", "key" or "parts"."""
         return self.add((tag, *((list_member(t), self.entry(v)) for t, v in zip(types, values, strict=True))))
 
     def attribute(self, arg: SchemaArg, value: Any) -> Args:
@@ -114,7 +115,7 @@ def operands_of(entry: Attr) -> Iterator[int]:
                 yield from operands_of(item)
         case ("value", _, item):
             yield from operands_of(item)
-        case ("leaves" | "key", *items):
+        case ("leaves" | "key" | "parts", *items):
             for _, item in items:
                 yield from operands_of(item)
 
@@ -144,6 +145,8 @@ def spelled(entry: Attr) -> str:
             return c_array([_item(*i) for i in items], "const sc_value")
         case ("key", *items):
             return c_array([_item(*i) for i in items] or ["{{0}}"], "const sc_value")
+        case ("parts", (_, front), last):
+            return c_array([f"{{{{.p = sc_front_of_parts({spelled(front)})}}}}", _item(*last)], "const sc_value")
         case ("loc",):
             return "{loc}"
         case ("reuse",):

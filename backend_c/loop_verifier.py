@@ -32,7 +32,7 @@ _TAGGED = {
     "text": ("const char *",), "char": ("char",), "function": ("sc_extern_function *",), "enum": _WHOLE,
     "dtype": ("int", "int64_t"), "sizes": ("const int64_t *",),
     "tensors": ("sc_tensor *const *", "const sc_tensor *const *"), "value": ("sc_value",), "leaves": ("const sc_value *",),
-    "key": ("const sc_value *",), "loc": ("int",), "reuse": ("bool",),
+    "key": ("const sc_value *",), "parts": ("const sc_value *",), "loc": ("int",), "reuse": ("bool",),
 }  # fmt: skip
 
 

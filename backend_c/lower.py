@@ -36,6 +36,7 @@ class Lowerer:
         self.builder = Builder(self.body)
         self.shapes: dict[Value, Shape] = {}
         self.boxes: dict[Value, Value] = {}  # of values that were read from a list or dict: the tuple objects there
+        self.parts: dict[Value, tuple[Value, Type, Value]] = {}  # of tuples that are only looked up: what they are made of
         self.layouts = Layouts(func.body)
         self.overflow_free = overflow_free_values(func.body)
         self.bounds = Bounds(func.body)

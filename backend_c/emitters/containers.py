@@ -184,9 +184,11 @@ def _looks_up(user: Op, value: Value) -> bool:
 @emitter
 def tuple_append(low: Lowerer, op: Op) -> Sequence[Shape]:
     longer, item = op.operands
+    if all(_looks_up(user, op.result) for user in op.result.users()):
+        low.parts[op.result] = (low.one(longer), *item_leaf(low, op, _elem(longer), item))
+        return [low.undef(op.result.type, op.loc)]
     args = Args(low.one(longer), _holds(_elem(longer)))
-    kernel = "sc_tuple_key" if all(_looks_up(user, op.result) for user in op.result.users()) else "sc_tuple_append"
-    return low.call(op, kernel, add_item(low, op, _elem(longer), item, args), op.result.type)
+    return low.call(op, "sc_tuple_append", add_item(low, op, _elem(longer), item, args), op.result.type)
 
 
 @emitter

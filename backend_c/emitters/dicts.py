@@ -69,7 +69,7 @@ def _width(container: Value) -> int:
 
 
 def _stride(container: Value) -> int:
-    """Return sc_dict.stride: an item is the hash, the key, the leaves of the value, and the last item of a key in parts."""
+    """Return sc_dict.stride: an item is the hash, the key, the last item of keys in parts, and the value."""
     return 2 + _width(container) + is_tuple(_key_type(container))
 
 
@@ -84,6 +84,9 @@ def _value(low: Lowerer, op: Op, table: Value, value: Value, args: Args) -> Args
 
 def _key(low: Lowerer, value: Value, args: Args) -> Args:
     """Add a key, which is an array of its leaves, to some arguments."""
+    if value in low.parts:
+        front, t, last = low.parts[value]
+        return args.leaves("parts", [value.type, t], [front, last])
     return args.leaves("key", flat_types(value.type), flatten(low.get(value)))
 
 
@@ -119,7 +122,7 @@ def dict_find(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 def _read_key(low: Lowerer, op: Op, table: Value, number: Value) -> Sequence[Shape]:
-    """Return a key. A tuple of any length may be in parts until it is read (sc_key_in_parts)."""
+    """Return a key. A tuple of any length may be in parts until it is read (sc_in_parts)."""
     key, stride = _key_type(op.operands[0]), _stride(op.operands[0])
     if is_tuple(key):
         low.call(op, "sc_dict_whole_key", Args(table, number, stride))
@@ -135,10 +138,11 @@ def dict_key(low: Lowerer, op: Op) -> Sequence[Shape]:
 @emitter
 def dict_at(low: Lowerer, op: Op) -> Sequence[Shape]:
     operands, elem, stride = low.operands(op), _elem(op.operands[0]), _stride(op.operands[0])
+    place = stride - _width(op.operands[0])
     if not _is_in_line(elem):
-        return read_item(low, op, "c.value", operands, elem, stride=stride, part=0)
+        return read_item(low, op, "c.value", operands, elem, stride=stride, place=place)
     parts = enumerate(flat_types(elem))
-    leaves = [low.expr("c.value", operands, t, op, leaf=-1, stride=stride, part=i) for i, t in parts]
+    leaves = [low.expr("c.value", operands, t, op, leaf=-1, stride=stride, place=place + i) for i, t in parts]
     return [unflatten(elem, iter(leaves))]
 
 
@@ -161,7 +165,8 @@ def dict_put(low: Lowerer, op: Op) -> Sequence[Shape]:
     table, number, value = op.operands
     args, elem = Args(low.one(table), low.one(number)), _elem(table)
     if _is_in_line(elem):
-        return low.call(op, "sc_dict_put_leaves", _value(low, op, table, value, args.add(_stride(table), _width(table))))
+        stride, width = _stride(table), _width(table)
+        return low.call(op, "sc_dict_put_leaves", _value(low, op, table, value, args.add(stride, stride - width, width)))
     if is_boxed(elem) and value not in low.boxes:
         return low.call(op, "sc_dict_put_tuple", box_args(low, op, elem, value, args))
     return low.call(op, "sc_dict_put", _value(low, op, table, value, args))

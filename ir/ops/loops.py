@@ -69,13 +69,13 @@ EXPRESSIONS = [
 READS = [
     OpDef("c.len", "(Value self) -> SymInt", fixed(INT), _EXPRESSION, reads=_MEMORY, c="{0}->len"),
     # An item of a list, and the key or value of an item of a dict. leaf: its index in the tuple object that the item is, or -1.
-    # stride: of items of the dict. part: the leaf of the value that is read
+    # stride: of items of the dict. place: in the item
     OpDef("c.item", "(Value self, SymInt index, *, int leaf) -> Value", given, _EXPRESSION, reads=_MEMORY,
           c="{0}->items[{1}]{leaf}.{member}"),
     OpDef("c.key", "(Value self, SymInt position, *, int leaf, int stride) -> Value", given, _EXPRESSION, reads=_MEMORY,
           c="sc_dict_item({0}, {1}, {stride})->key{leaf}.{member}"),
-    OpDef("c.value", "(Value self, SymInt position, *, int leaf, int stride, int part) -> Value", given, _EXPRESSION,
-          reads=_MEMORY, c="sc_dict_value({0}, {1}, {stride})[{part}]{leaf}.{member}"),
+    OpDef("c.value", "(Value self, SymInt position, *, int leaf, int stride, int place) -> Value", given, _EXPRESSION,
+          reads=_MEMORY, c="sc_dict_row({0}, {1}, {stride})[{place}]{leaf}.{member}"),
     OpDef("c.flag", "(Value self, SymInt index) -> Value", fixed(BOOL), _EXPRESSION, reads=_MEMORY, c="{0}->bools[{1}]"),
     # A leaf of an object.
     OpDef("c.field", "(Value self, *, int index) -> Value", given, _EXPRESSION, reads=_MEMORY,

@@ -140,13 +140,12 @@ typedef struct sc_list {
         sc_value *items;
         uint8_t *bools; /* of SC_BOOLS: 0 and 1. GCC makes no vector code of loops over bool */
     };
-    /* items is NULL in a tuple of parts, which is looked up in dicts: see sc_tuple_parts */
     int64_t hashed;    /* of a tuple: `hash_sum` is the sum over so many first items (sc_dict.c) */
     uint64_t hash_sum; /* a longer tuple that begins with this one need not hash its items again */
 } sc_list;
 
-/* One key of a dict. A key that is a tuple is a list as above. The leaves of the key's value follow. If keys are tuples of any
- * length, the last item of a key in parts follows, whose `key` is the tuple in front plus one (sc_key_in_parts). */
+/* One key of a dict. A key that is a tuple is a list as above. If keys are tuples of any length, one more value follows, for
+ * keys in parts (sc_in_parts). The leaves of the key's value come last. */
 typedef struct sc_item {
     uint64_t hash; /* Python's; SC_HOLE, which is none of Python's, where the key was removed */
     sc_value key;
@@ -175,13 +174,32 @@ typedef struct sc_dict {
     void *items;      /* sc_item, each with the leaves of its value */
 } sc_dict;
 
-/* Return an item of a dict, and the leaves of its value. stride: d->stride, which compiled code knows. */
+/* Return an item of a dict. stride: d->stride, which compiled code knows. */
 static inline sc_item *sc_dict_item(const sc_dict *d, int64_t number, int stride) {
     return (sc_item *)(void *)((sc_value *)d->items + number * stride);
 }
 
-static inline sc_value *sc_dict_value(const sc_dict *d, int64_t number, int stride) {
-    return (sc_value *)(void *)(sc_dict_item(d, number, stride) + 1);
+/* Return all of an item as an array. The leaves of its value begin at stride - width. */
+static inline sc_value *sc_dict_row(const sc_dict *d, int64_t number, int stride) {
+    return (sc_value *)d->items + number * stride;
+}
+
+static inline sc_value *sc_dict_value(const sc_dict *d, int64_t number) {
+    return sc_dict_row(d, number + 1, d->stride) - d->width;
+}
+
+/* A key that was made by appending an item to a tuple may consist of that tuple, whose address then is one more, and the item. It
+ * is made whole when the program reads it. */
+static inline bool sc_in_parts(sc_value key) {
+    return (uintptr_t)key.p & 1;
+}
+
+static inline void *sc_front_of_parts(sc_list *front) {
+    return (char *)front + 1;
+}
+
+static inline sc_list *sc_key_front(sc_value key) {
+    return (sc_list *)(void *)((char *)key.p - 1);
 }
 
 static inline size_t sc_item_bytes(const sc_dict *d) {
@@ -190,6 +208,10 @@ static inline size_t sc_item_bytes(const sc_dict *d) {
 
 static inline bool sc_dict_counts_keys(const sc_dict *d) { /* keys are sc_obj and are retained */
     return d->kind[0] == '(' || d->kind[0] == '[' || d->kind[0] == 's';
+}
+
+static inline bool sc_dict_has_tuples(const sc_dict *d) { /* keys are tuples of any length */
+    return d->kind[0] == '[';
 }
 
 /* Where an error arose: one row per raising statement of the user's source. */
@@ -337,6 +359,18 @@ static inline void sc_retain(void *obj) { /* NULL is allowed, as in release */
 static inline void sc_release(sc_ctx *cx, void *obj) {
     if (obj && ((sc_obj *)obj)->refs != SC_IMMORTAL && --((sc_obj *)obj)->refs <= 0) sc_free(cx, (sc_obj *)obj);
 }
+
+static inline bool sc_key_last_counts(const sc_dict *d) { /* the last item of a key in parts is an sc_obj */
+    return d->kind[1] == 's' || d->kind[1] == '(' || d->kind[1] == '[';
+}
+
+static inline void sc_key_release(sc_ctx *cx, const sc_dict *d, const sc_item *item) {
+    if (sc_dict_has_tuples(d) && sc_in_parts(item->key)) {
+        sc_release(cx, sc_key_front(item->key));
+        if (sc_key_last_counts(d)) sc_release(cx, ((const sc_value *)(const void *)(item + 1))->o);
+    } else if (sc_dict_counts_keys(d)) sc_release(cx, item->key.o);
+}
+
 /* Return an uninitialized, contiguous tensor. Raises eager's RuntimeError on negative sizes, on overflow and when its
  * data cannot be allocated; MemoryError when its object cannot be allocated. */
 sc_tensor *sc_empty(sc_ctx *cx, int dtype, int rank, const int64_t *size);
@@ -385,34 +419,6 @@ static inline void sc_tuple_set(sc_ctx *cx, sc_list *t, int at, int n, const sc_
         t->items[at + i] = leaves[i];
         if (counted) sc_release(cx, old.o);
     }
-}
-
-/* A tuple that is looked up in dicts, and was made by appending an item to another one, consists of that tuple and the item.
- * Return the two, which follow the struct. The tuple in front is whole. */
-typedef struct sc_parts {
-    sc_list *front; /* counted */
-    sc_value last;
-} sc_parts;
-
-static inline sc_parts *sc_tuple_parts(const sc_list *t) {
-    return (sc_parts *)(void *)(t + 1);
-}
-
-/* A dict keeps such parts in an item, until the program reads the key. */
-static inline bool sc_key_in_parts(const sc_dict *d, const sc_item *item) {
-    return d->kind[0] == '[' && ((uintptr_t)item->key.p & 1);
-}
-
-static inline sc_parts sc_key_parts(const sc_dict *d, const sc_item *item) {
-    return (sc_parts){(sc_list *)((char *)item->key.p - 1), ((const sc_value *)(const void *)(item + 1))[d->width]};
-}
-
-static inline void sc_key_release(sc_ctx *cx, const sc_dict *d, const sc_item *item) {
-    if (sc_key_in_parts(d, item)) {
-        sc_parts parts = sc_key_parts(d, item);
-        if (parts.front->holds == SC_OBJECTS) sc_release(cx, parts.last.o);
-        sc_release(cx, parts.front);
-    } else if (sc_dict_counts_keys(d)) sc_release(cx, item->key.o);
 }
 
 static inline int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at) { /* Python's index as 0..len-1 */

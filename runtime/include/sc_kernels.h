@@ -182,8 +182,6 @@ SC_KERNEL sc_list *sc_list_slice(sc_ctx *cx, const sc_list *l, int64_t start, in
 SC_KERNEL sc_list *sc_list_repeat(sc_ctx *cx, const sc_list *l, int64_t times);
 /* l[start:stop] = other */
 SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, const sc_list *other);
-/* as sc_tuple_append, for a tuple that is only looked up: a long one is of parts, see sc_tuple_parts */
-SC_KERNEL sc_list *sc_tuple_key(sc_ctx *cx, sc_list *a, int holds, sc_value v);
 /* a tensor of i64, f64 or bool by member: i, f or b */
 SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member);
 /* the first places of the order, `most` at most, for lists of numbers or strings; member: i, f, b or s */

@@ -33,12 +33,12 @@ static inline int sc_keep_tensor(sc_ctx *cx, int slot, sc_tensor *t) { return sc
 static inline int sc_keep_packed(sc_ctx *cx, int slot, sc_packed *p) { return sc_ctx_keep(cx, slot, &p->obj, &p->storage, NULL); }
 
 static inline int sc_dict_whole_key(sc_ctx *cx, sc_dict *d, int64_t number, int stride) {
-    return sc_key_in_parts(d, sc_dict_item(d, number, stride)) ? sc_dict_join_key(cx, d, number) : 0;
+    return sc_in_parts(sc_dict_item(d, number, stride)->key) ? sc_dict_join_key(cx, d, number) : 0;
 }
 
-/* Replace the value of a key, which is kept in line. */
-static inline void sc_dict_put_leaves(sc_dict *d, int64_t number, int stride, int n, const sc_value *leaves) {
-    sc_value *value = sc_dict_value(d, number, stride);
+/* Replace the value of a key, which is kept in line: n leaves from `at` on. */
+static inline void sc_dict_put_leaves(sc_dict *d, int64_t number, int stride, int at, int n, const sc_value *leaves) {
+    sc_value *value = sc_dict_row(d, number, stride) + at;
     for (int i = 0; i < n; i++) value[i] = leaves[i];
     d->written = true;
 }

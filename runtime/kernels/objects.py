@@ -18,8 +18,6 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_list *", "sc_list_repeat", "sc_ctx *cx, const sc_list *l, int64_t times"),
         kernel("int", "sc_list_splice", "sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, const sc_list *other",
                "l[start:stop] = other"),
-        kernel("sc_list *", "sc_tuple_key", "sc_ctx *cx, sc_list *a, int holds, sc_value v",
-               "as sc_tuple_append, for a tuple that is only looked up: a long one is of parts, see sc_tuple_parts"),
         kernel("sc_tensor *", "sc_list_tensor", "sc_ctx *cx, const sc_list *l, char member",
                "a tensor of i64, f64 or bool by member: i, f or b"),
         kernel("sc_list *", "sc_list_argsort", "sc_ctx *cx, const sc_list *l, char member, bool reverse, int64_t most",

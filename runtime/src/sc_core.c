@@ -356,9 +356,7 @@ static void free_object(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_STR) sc_release(cx, ((sc_str *)o)->storage);
     if (o->kind == SC_LIST) {
         sc_list *l = (sc_list *)o;
-        if (!l->items) sc_release(cx, sc_tuple_parts(l)->front);
-        if (!l->items && l->holds == SC_OBJECTS) sc_release(cx, sc_tuple_parts(l)->last.o);
-        for (int64_t i = 0; l->items && (l->holds == SC_OBJECTS || l->mask) && i < l->len; i++)
+        for (int64_t i = 0; (l->holds == SC_OBJECTS || l->mask) && i < l->len; i++)
             if (l->holds == SC_OBJECTS || l->mask >> i & 1) sc_release(cx, l->items[i].o);
         sc_release(cx, l->storage);
     }
@@ -369,7 +367,7 @@ static void free_object(sc_ctx *cx, sc_obj *o) {
             const sc_item *item = sc_dict_item(d, i, d->stride);
             if (item->hash == SC_HOLE) continue;
             sc_key_release(cx, d, item);
-            if (d->counted) sc_release(cx, sc_dict_value(d, i, d->stride)->o);
+            if (d->counted) sc_release(cx, sc_dict_value(d, i)->o);
         }
     }
     recycle(cx, o);
@@ -388,9 +386,9 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
     }
     sc_list *l = (sc_list *)o;
     if (o->kind == SC_LIST && !l->mask && l->holds != SC_OBJECTS) { /* no chain of objects begins here */
-        void *referent = l->items ? (void *)l->storage : sc_tuple_parts(l)->front;
+        sc_storage *storage = l->storage;
         give_struct(cx, o);
-        sc_release(cx, referent);
+        sc_release(cx, storage);
         return;
     }
     o->next = cx->dying; /* referents are freed after it, not recursively: a chain of objects may be long */

@@ -12,28 +12,16 @@ SC_KERNEL int64_t sc_hash(const char *kind, const sc_value *key) { return (int64
 
 static inline sc_item *item_at(const sc_dict *d, int64_t number) { return sc_dict_item(d, number, d->stride); }
 
-static inline sc_value *value_at(const sc_dict *d, int64_t number) { return sc_dict_value(d, number, d->stride); }
+static inline sc_value *value_at(const sc_dict *d, int64_t number) { return sc_dict_value(d, number); }
 
-typedef struct key_room { /* a tuple of parts that stands for the key of an item */
-    sc_list head;
-    sc_parts parts;
-    sc_value key;
-} key_room;
-
-static inline const sc_value *leaves_of(const sc_dict *d, const sc_item *item, key_room *room) {
-    if (d->kind[0] == '(') return item->key.l->items;
-    if (!sc_key_in_parts(d, item)) return &item->key;
-    room->parts = sc_key_parts(d, item);
-    const sc_list *front = room->parts.front;
-    room->head = (sc_list){.holds = front->holds, .len = front->len + 1, .hashed = front->hashed, .hash_sum = front->hash_sum};
-    room->key.l = &room->head;
-    return &room->key;
+static inline const sc_value *leaves_of(const sc_dict *d, const sc_item *item) {
+    return d->kind[0] == '(' ? item->key.l->items : &item->key;
 }
 
 static inline bool same_item(const sc_dict *d, const sc_item *item, const sc_value *key) {
-    key_room room;
     if (d->kind[0] == 'i') return item->key.i == key->i;
-    return same_key(d->kind, key, leaves_of(d, item, &room));
+    if (sc_dict_has_tuples(d)) return same_tuples(d->kind + 1, key, &item->key);
+    return same_key(d->kind, key, leaves_of(d, item));
 }
 
 /* ---- the table ---- */
@@ -170,27 +158,20 @@ typedef struct owned_key { /* as an item has it; last: of a key in parts */
     sc_value key, last;
 } owned_key;
 
-static owned_key own_parts(sc_parts parts) {
-    sc_retain(parts.front);
-    if (parts.front->holds == SC_OBJECTS) sc_retain(parts.last.o);
-    return (owned_key){{.p = (char *)parts.front + 1}, parts.last};
-}
-
-/* Return the key of an item, for another table. */
-static owned_key share_key(const sc_dict *d, const sc_item *item) {
-    if (sc_key_in_parts(d, item)) return own_parts(sc_key_parts(d, item));
-    if (sc_dict_counts_keys(d)) sc_retain(item->key.o);
-    return (owned_key){item->key, {0}};
+/* Return a key that is a value, a tuple object, or a tuple in parts, with references of its own. */
+static owned_key share_key(const sc_dict *d, const sc_value *key) {
+    if (sc_dict_has_tuples(d) && sc_in_parts(*key)) {
+        sc_retain(sc_key_front(*key));
+        if (sc_key_last_counts(d)) sc_retain(key[1].o);
+        return (owned_key){key[0], key[1]};
+    }
+    if (sc_dict_counts_keys(d)) sc_retain(key->o);
+    return (owned_key){*key, {0}};
 }
 
 /* Make a key of its leaves: a value or a tuple. */
 static int own_key(sc_ctx *cx, const sc_dict *d, const sc_value *leaves, owned_key *key) {
-    if (d->kind[0] == '[' && !leaves->l->items) return *key = own_parts(*sc_tuple_parts(leaves->l)), 0;
-    if (d->kind[0] != '(') {
-        *key = (owned_key){*leaves, {0}};
-        if (sc_dict_counts_keys(d)) sc_retain(leaves->o);
-        return 0;
-    }
+    if (d->kind[0] != '(') return *key = share_key(d, leaves), 0;
     int n = 0;
     uint32_t mask = 0;
     for (const char *k = d->kind; *k; k++) {
@@ -213,7 +194,7 @@ static int insert(sc_ctx *cx, sc_dict *d, uint64_t hash, uint64_t slot, owned_ke
     bool fresh = d->slot[slot] == EMPTY;
     if (room_for_one(cx, d)) return -1;
     *item_at(d, d->n) = (sc_item){hash, key.key};
-    if (d->kind[0] == '[') value_at(d, d->n)[d->width] = key.last;
+    if (sc_dict_has_tuples(d)) (&item_at(d, d->n)->key)[1] = key.last;
     put_leaves(d, d->n, value);
     d->slot[slot] = (int32_t)d->n++;
     d->len++;
@@ -263,11 +244,14 @@ SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key) {
 
 SC_KERNEL int sc_dict_join_key(sc_ctx *cx, sc_dict *d, int64_t number) {
     sc_item *item = item_at(d, number);
-    sc_parts parts = sc_key_parts(d, item);
-    sc_list *front = parts.front, *made = sc_list_new(cx, (sc_items)front->holds, front->len + 1);
+    sc_list *front = sc_key_front(item->key);
+    sc_items holds = sc_key_last_counts(d) ? SC_OBJECTS : d->kind[1] == 'b' ? SC_BOOLS : SC_VALUES;
+    sc_list *made = sc_list_new(cx, holds, front->len + 1);
     if (!made) return -1;
-    for (int64_t i = 0; i < front->len; i++) sc_list_append(cx, made, front->holds, sc_list_at(front, i));
-    sc_list_append(cx, made, front->holds, parts.last);
+    memcpy(made->items, front->items, (size_t)front->len * (holds == SC_BOOLS ? sizeof(bool) : sizeof(sc_value)));
+    made->len = front->len;
+    for (int64_t i = 0; holds == SC_OBJECTS && i < made->len; i++) sc_retain(made->items[i].o);
+    sc_list_append(cx, made, holds, (&item->key)[1]);
     made->written = false;
     sc_key_release(cx, d, item);
     item->key.l = made;
@@ -374,15 +358,13 @@ static int reserve(sc_ctx *cx, sc_dict *s, int64_t n) {
 /* Add a key of another table with the same kind of keys. */
 static int add_item(sc_ctx *cx, sc_dict *s, const sc_dict *from, const sc_item *item) {
     uint64_t slot;
-    key_room room;
-    if (look_up(s, item->hash, leaves_of(from, item, &room), &slot) >= 0) return 0;
-    return insert(cx, s, item->hash, slot, share_key(from, item), NULL);
+    if (look_up(s, item->hash, leaves_of(from, item), &slot) >= 0) return 0;
+    return insert(cx, s, item->hash, slot, share_key(from, &item->key), NULL);
 }
 
 static int64_t find_item(const sc_dict *d, const sc_dict *from, const sc_item *item) {
     uint64_t slot;
-    key_room room;
-    return d->len ? look_up(d, item->hash, leaves_of(from, item, &room), &slot) : -1;
+    return d->len ? look_up(d, item->hash, leaves_of(from, item), &slot) : -1;
 }
 
 /* Return the item after *at in the order of Python's iteration, or NULL at the end. */
@@ -404,7 +386,7 @@ SC_KERNEL int sc_set_merge(sc_ctx *cx, sc_dict *s, const sc_dict *other) {
         for (uint64_t i = 0; i <= other->mask; i++) {
             if (other->slot[i] < 0) continue;
             const sc_item *item = item_at(other, other->slot[i]);
-            if (insert(cx, s, item->hash, i, share_key(other, item), NULL)) return -1;
+            if (insert(cx, s, item->hash, i, share_key(other, &item->key), NULL)) return -1;
         }
         return 0;
     }

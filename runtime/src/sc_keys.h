@@ -60,35 +60,21 @@ static const char *after_key(const char *kind) {
     return kind;
 }
 
-/* Return the tuple that has the items of another one but the last. */
-static inline sc_list *all_but_last(const sc_list *l) {
-    return l->items ? (sc_list *)l : sc_tuple_parts(l)->front;
-}
-
 /* Return the leaves of item i of a tuple of any length. room: memory for an item that is stored as a byte. */
 static inline const sc_value *item_leaves(const char *kind, const sc_list *l, int64_t i, sc_value *room) {
-    if (!l->items && i == l->len - 1) {
-        const sc_value *last = &sc_tuple_parts(l)->last;
-        return *kind == '(' ? last->l->items : last;
-    }
-    l = all_but_last(l);
     if (*kind == 'b') return room->b = l->bools[i], room;
     return *kind == '(' ? l->items[i].l->items : &l->items[i];
 }
 
+static inline uint64_t hash_item(const char *kind, const sc_value *leaf) {
+    return *kind == 'i' ? hash_int(leaf->i) : hash_next(&kind, &leaf);
+}
+
 static void sum_items(const char *kind, sc_list *l) {
-    if (!l->items && l->hashed < l->len - 1) {
-        sc_list *front = all_but_last(l);
-        sum_items(kind, front);
-        l->hashed = front->hashed;
-        l->hash_sum = front->hash_sum;
-    }
     uint64_t sum = l->hashed ? l->hash_sum : HASH_START;
     for (int64_t i = l->hashed; i < l->len; i++) {
-        const char *form = kind;
         sc_value room;
-        const sc_value *leaf = item_leaves(kind, l, i, &room);
-        sum = hash_step(sum, *kind == 'i' ? hash_int(leaf->i) : hash_next(&form, &leaf));
+        sum = hash_step(sum, hash_item(kind, item_leaves(kind, l, i, &room)));
     }
     l->hash_sum = sum;
     l->hashed = l->len;
@@ -98,6 +84,18 @@ static void sum_items(const char *kind, sc_list *l) {
 static inline uint64_t hash_items(const char *kind, sc_list *l) {
     if (l->hashed < l->len) sum_items(kind, l);
     return hash_end(l->len ? l->hash_sum : HASH_START, (uint64_t)l->len);
+}
+
+/* Return the leaves of the last item of a key in parts. */
+static inline const sc_value *last_leaves(const char *kind, const sc_value *key) {
+    return *kind == '(' ? key[1].l->items : &key[1];
+}
+
+static inline uint64_t hash_parts(const char *kind, const sc_value *key) {
+    sc_list *front = sc_key_front(*key);
+    if (front->hashed < front->len) sum_items(kind, front);
+    uint64_t sum = front->len ? front->hash_sum : HASH_START;
+    return hash_end(hash_step(sum, hash_item(kind, last_leaves(kind, key))), (uint64_t)front->len + 1);
 }
 
 static uint64_t hash_next(const char **kind, const sc_value **leaf) {
@@ -114,7 +112,7 @@ static uint64_t hash_next(const char **kind, const sc_value **leaf) {
 
 static inline uint64_t hash_key(const char *kind, const sc_value *leaves) {
     if (*kind == 'i') return hash_int(leaves->i);
-    if (*kind == '[') return hash_items(kind + 1, leaves->l);
+    if (*kind == '[') return sc_in_parts(*leaves) ? hash_parts(kind + 1, leaves) : hash_items(kind + 1, leaves->l);
     return hash_next(&kind, &leaves);
 }
 
@@ -139,17 +137,32 @@ static bool same_key(const char *kind, const sc_value *a, const sc_value *b) {
     return true;
 }
 
-static bool same_items(const char *kind, const sc_list *a, const sc_list *b) {
-    if (a == b) return true;
-    if (a->len != b->len) return false;
+/* Return whether the first n items of two tuples are equal. */
+static bool same_first(const char *kind, const sc_list *a, const sc_list *b, int64_t n) {
     sc_value x, y;
-    const sc_list *front = all_but_last(a), *other = all_but_last(b);
-    int64_t i = front == other ? a->len - 1 : 0; /* they are one tuple if both keys are in parts */
-    if (*kind == 'i' && front != other)
-        for (; i < a->len - 1; i++)
-            if (front->items[i].i != other->items[i].i) return false;
-    for (; i < a->len; i++)
+    int64_t i = a == b ? n : 0;
+    if (*kind == 'i')
+        for (; i < n; i++)
+            if (a->items[i].i != b->items[i].i) return false;
+    for (; i < n; i++)
         if (!same_key(kind, item_leaves(kind, a, i, &x), item_leaves(kind, b, i, &y))) return false;
     return true;
+}
+
+static bool same_items(const char *kind, const sc_list *a, const sc_list *b) {
+    return a->len == b->len && same_first(kind, a, b, a->len);
+}
+
+/* Return whether two keys that are tuples of any length, and may be in parts, are equal. */
+static bool same_tuples(const char *kind, const sc_value *a, const sc_value *b) {
+    bool a_parts = sc_in_parts(*a), b_parts = sc_in_parts(*b);
+    const sc_list *of_a = a_parts ? sc_key_front(*a) : a->l, *of_b = b_parts ? sc_key_front(*b) : b->l;
+    if (of_a->len + a_parts != of_b->len + b_parts) return false;
+    if (!a_parts && !b_parts) return same_first(kind, of_a, of_b, of_a->len);
+    int64_t last = of_a->len + a_parts - 1;
+    sc_value x, y;
+    return same_key(kind, a_parts ? last_leaves(kind, a) : item_leaves(kind, of_a, last, &x),
+                    b_parts ? last_leaves(kind, b) : item_leaves(kind, of_b, last, &y)) &&
+           same_first(kind, of_a, of_b, last);
 }
 #endif

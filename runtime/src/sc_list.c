@@ -117,22 +117,6 @@ SC_KERNEL sc_list *sc_tuple_append(sc_ctx *cx, const sc_list *a, int holds, sc_v
     return made;
 }
 
-enum { SHORT = 4 }; /* items that are copied at once */
-
-SC_KERNEL sc_list *sc_tuple_key(sc_ctx *cx, sc_list *a, int holds, sc_value v) {
-    if (a->len < SHORT) return sc_tuple_append(cx, a, holds, v);
-    sc_list *made = sc_list_new(cx, (sc_items)holds, 0);
-    if (!made) return NULL;
-    *sc_tuple_parts(made) = (sc_parts){a, v};
-    sc_retain(a);
-    if (holds == SC_OBJECTS) sc_retain(v.o);
-    made->items = NULL;
-    made->len = a->len + 1;
-    made->hashed = a->hashed;
-    made->hash_sum = a->hash_sum;
-    return made;
-}
-
 static inline bool list_less(sc_value a, sc_value b, char member) {
     if (member == 's') return sc_str_compare(a.s, b.s) < 0;
     return member == 'f' ? a.f < b.f : member == 'b' ? a.b < b.b : a.i < b.i;

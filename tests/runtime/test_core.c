@@ -47,6 +47,7 @@ static void expect_error(const sc_ctx *cx, const char *type, const char *message
 /* ---- dicts and sets ---- */
 
 #define KEY(...) (const sc_value[]){__VA_ARGS__}
+#define PARTS(front, ...) KEY({.p = sc_front_of_parts(front)}, {__VA_ARGS__}) /* the tuple front + (last,) */
 
 /* Puts in `n` keys and takes out every third; a dict of lists, so that values are counted. */
 static sc_dict *filled_dict(sc_ctx *cx, int64_t n, int64_t step) {
@@ -60,26 +61,20 @@ static sc_dict *filled_dict(sc_ctx *cx, int64_t n, int64_t step) {
     return d;
 }
 
-/* Return the tuple 0, 1, ... n - 1 of numbers, or of lists. */
-static sc_list *counted_tuple(sc_ctx *cx, int64_t n, sc_items holds) {
-    sc_list *t = sc_list_new(cx, holds, 0);
-    for (int64_t i = 0; t && i < n; i++) {
-        sc_value v = {.i = i};
-        if (holds == SC_OBJECTS && !(v.l = sc_list_new(cx, SC_VALUES, 0))) return NULL;
-        if (sc_list_append(cx, t, holds, v)) return NULL;
-        if (holds == SC_OBJECTS) sc_release(cx, v.o);
-    }
+/* Return the tuple 0, 1, ... n - 1. */
+static sc_list *counted_tuple(sc_ctx *cx, int64_t n) {
+    sc_list *t = sc_list_new(cx, SC_VALUES, 0);
+    for (int64_t i = 0; t && i < n; i++)
+        if (sc_list_append(cx, t, SC_VALUES, (sc_value){.i = i})) return NULL;
     return t;
 }
 
 /* Put in the tuples 0, 1, ... 39, i for i < n as keys in parts, and read every second one. */
 static sc_dict *dict_of_parts(sc_ctx *cx, int64_t n) {
     sc_dict *d = sc_dict_new(cx, "[i]", 1, false);
-    sc_list *front = counted_tuple(cx, 40, SC_VALUES);
+    sc_list *front = counted_tuple(cx, 40);
     for (int64_t i = 0; d && front && i < n; i++) {
-        sc_list *key = sc_tuple_key(cx, front, SC_VALUES, (sc_value){.i = i});
-        if (!key || sc_dict_set(cx, d, KEY({.l = key}), KEY({.i = i}))) return NULL;
-        sc_release(cx, key);
+        if (sc_dict_set(cx, d, PARTS(front, .i = i), KEY({.i = i}))) return NULL;
         if (i % 2 && sc_dict_join_key(cx, d, i)) return NULL;
     }
     sc_release(cx, front);
@@ -108,7 +103,7 @@ static void test_dicts(void) {
     for (int64_t i = 1, place = 0; i < 1000; i++) /* the others, in the order in which they came */
         if (i % 3) assert(sc_dict_item(d, place, 3)->key.i == 7 * i && sc_dict_find(d, KEY({.i = 7 * i})) == place++);
     assert(!sc_dict_unchanged(cx, d, changes));
-    sc_dict_put(cx, d, 0, sc_dict_value(d, 1, 3));
+    sc_dict_put(cx, d, 0, sc_dict_value(d, 1));
     assert(!sc_dict_unchanged(cx, d, changes) && sc_ctx_count_live(cx) == 666);
     sc_dict_remove(cx, d, 5);
     assert(sc_dict_unchanged(cx, d, changes) < 0);
@@ -119,7 +114,7 @@ static void test_dicts(void) {
     sc_dict *f = sc_dict_new(cx, "f", 1, false);
     double keys[] = {0.0, -0.0, 0.0 / 0.0, -(0.0 / 0.0), 1.0 / 0.0, 0.1, 1e300, 5e-324};
     for (int i = 0; i < 8; i++) assert(!sc_dict_set(cx, f, KEY({.f = keys[i]}), KEY({.i = i})));
-    assert(f->len == 6 && sc_dict_value(f, sc_dict_find(f, KEY({.f = 0.0})), 3)->i == 1);
+    assert(f->len == 6 && sc_dict_value(f, sc_dict_find(f, KEY({.f = 0.0})))->i == 1);
 
     sc_dict *s = sc_set_new(cx, "i");
     const int64_t added[] = {1, 65, 129, 64}, order[] = {65, 1, 129, 64}; /* CPython's */
@@ -138,7 +133,7 @@ static void test_values_in_line(void) {
     assert(!sc_dict_walk(cx, d, &changes) && d->n == 50);
     sc_dict_put(cx, d, 3, KEY({.i = -1}, {.f = 1.5}, {.b = false}));
     for (int64_t i = 0; i < 50; i++) {
-        const sc_value *leaves = sc_dict_value(d, i, 5);
+        const sc_value *leaves = sc_dict_value(d, i);
         assert(sc_dict_item(d, i, 5)->key.i == 2 * i + 1 && leaves[0].i == (i == 3 ? -1 : 2 * i + 1));
         assert(leaves[1].f == (i == 3 ? 1.5 : 0.5) && leaves[2].b == (i != 3));
     }
@@ -151,56 +146,50 @@ static void test_values_in_line(void) {
 static void test_keys_in_parts(void) {
     sc_ctx *cx = sc_ctx_new(NULL);
     sc_dict *d = dict_of_parts(cx, 100);
-    assert(d->len == 100 && sc_key_in_parts(d, sc_dict_item(d, 0, 4)) && sc_dict_item(d, 1, 4)->key.l->items[40].i == 1);
-    assert(sc_dict_value(d, 3, 4)->i == 3 && sc_ctx_count_live(cx) == 1 + 1 + 1 + 50 * 2);
+    assert(d->len == 100 && sc_in_parts(sc_dict_item(d, 0, 4)->key) && sc_dict_item(d, 1, 4)->key.l->items[40].i == 1);
+    assert(sc_dict_value(d, 3)->i == 3 && sc_ctx_count_live(cx) == 1 + 1 + 1 + 50 * 2);
     sc_dict *s = sc_set_new(cx, "[i]"), *t = sc_set_new(cx, "[i]");
     assert(!sc_set_merge(cx, s, d) && s->len == 100 && !sc_set_merge(cx, t, s) && t->len == 100);
     assert(sc_set_and(cx, s, t)->len == 100 && sc_set_minus(cx, s, t)->len == 0 && !sc_set_merge(cx, t, d) && t->len == 100);
     sc_release(cx, s);
     sc_dict_clear(cx, t);
-    sc_list *front = counted_tuple(cx, 40, SC_VALUES), *whole = counted_tuple(cx, 41, SC_VALUES);
+
+    sc_list *front = counted_tuple(cx, 40), *whole = counted_tuple(cx, 41), *none = counted_tuple(cx, 0);
     assert(sc_dict_find(d, KEY({.l = whole})) == 40 && sc_dict_find(d, KEY({.l = front})) == -1);
-    for (int64_t i = 0; i < 101; i++) { /* keys with another tuple in front, which has the same items */
-        sc_list *key = sc_tuple_key(cx, front, SC_VALUES, (sc_value){.i = i});
-        assert(!key->items && sc_dict_find(d, KEY({.l = key})) == (i < 100 ? i : -1));
-        sc_release(cx, key);
-    }
+    for (int64_t i = 0; i < 101; i++) /* the tuple in front is another one with the same items */
+        assert(sc_dict_find(d, PARTS(front, .i = i)) == (i < 100 ? i : -1));
     front->items[0].i = 7;
     front->hashed = 0;
-    assert(sc_dict_find(d, KEY({.l = sc_tuple_key(cx, front, SC_VALUES, (sc_value){.i = 3})})) == -1);
-    assert(sc_tuple_key(cx, counted_tuple(cx, 2, SC_VALUES), SC_VALUES, (sc_value){.i = 3})->items[2].i == 3);
+    assert(sc_dict_find(d, PARTS(front, .i = 3)) == -1 && sc_dict_find(d, PARTS(none, .i = 0)) == -1);
+    assert(!sc_dict_set(cx, d, PARTS(none, .i = 0), KEY({.i = 5})) && !sc_dict_join_key(cx, d, 100));
+    assert(sc_dict_find(d, KEY({.l = counted_tuple(cx, 1)})) == 100);
+    assert(sc_hash("[i]", PARTS(counted_tuple(cx, 9), .i = 9)) == sc_hash("[i]", KEY({.l = counted_tuple(cx, 10)})));
+    sc_ctx_free(cx);
+}
 
-    sc_list *lists = counted_tuple(cx, 6, SC_OBJECTS), *last = sc_list_new(cx, SC_VALUES, 0);
-    sc_list *key = sc_tuple_key(cx, lists, SC_OBJECTS, (sc_value){.l = last});
-    assert(!key->items && last->obj.refs == 2 && lists->obj.refs == 2);
-    sc_release(cx, key);
-    assert(last->obj.refs == 1 && lists->obj.refs == 1);
+static void test_parts_of_keys_are_counted(void) {
+    sc_ctx *cx = sc_ctx_new(NULL);
     sc_dict *texts = sc_dict_new(cx, "[s]", 1, false);
     sc_list *words = sc_list_new(cx, SC_OBJECTS, 0);
     for (int i = 0; i < 5; i++) assert(!sc_list_append(cx, words, SC_OBJECTS, (sc_value){.s = sc_str_new(cx, 1, 0)}));
     sc_str *word = words->items[0].s;
     for (int i = 0; i < 2; i++) {
-        key = sc_tuple_key(cx, words, SC_OBJECTS, (sc_value){.s = word});
-        assert(!sc_dict_set(cx, texts, KEY({.l = key}), KEY({.i = i})));
-        sc_release(cx, key);
+        assert(!sc_dict_set(cx, texts, PARTS(words, .s = word), KEY({.i = i})));
         assert(word->obj.refs == 3 && words->obj.refs == 2 && texts->len == 1);
     }
     assert(!sc_dict_join_key(cx, texts, 0) && word->obj.refs == 4 && words->obj.refs == 1);
     sc_dict_remove(cx, texts, 0);
-    key = sc_tuple_key(cx, words, SC_OBJECTS, (sc_value){.s = word});
-    assert(word->obj.refs == 3 && !sc_dict_set(cx, texts, KEY({.l = key}), KEY({.i = 0})));
-    sc_release(cx, key);
-    sc_dict_remove(cx, texts, 0);
+    assert(word->obj.refs == 2 && !sc_dict_set(cx, texts, PARTS(words, .s = word), KEY({.i = 0})));
+    sc_release(cx, texts);
     assert(word->obj.refs == 2 && words->obj.refs == 1);
 
     uint8_t items[] = {1, 0, 1, 1, 0, 1, 0};
     sc_list *bools = sc_list_new(cx, SC_BOOLS, 0);
     for (int i = 0; i < 6; i++) assert(!sc_list_append(cx, bools, SC_BOOLS, (sc_value){.b = items[i]}));
     sc_dict *flags = sc_set_new(cx, "[b]");
-    key = sc_tuple_key(cx, bools, SC_BOOLS, (sc_value){.b = false});
-    assert(!sc_set_add(cx, flags, KEY({.l = key})) && !sc_dict_join_key(cx, flags, 0));
+    assert(!sc_set_add(cx, flags, PARTS(bools, .b = false)) && !sc_dict_join_key(cx, flags, 0));
     sc_list *read = sc_dict_item(flags, 0, 3)->key.l;
-    assert(read->len == 7 && !memcmp(read->bools, items, 7) && sc_dict_find(flags, KEY({.l = key})) == 0);
+    assert(read->len == 7 && !memcmp(read->bools, items, 7) && sc_dict_find(flags, PARTS(bools, .b = false)) == 0);
     sc_ctx_free(cx);
 }
 
@@ -436,6 +425,7 @@ int main(void) {
     test_dicts();
     test_values_in_line();
     test_keys_in_parts();
+    test_parts_of_keys_are_counted();
     test_failing_dicts();
     test_counts();
     test_size_classes();

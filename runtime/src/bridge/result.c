@@ -43,7 +43,7 @@ static void note_item(frame *f, const node *n, sc_value v, int depth)
 
 static void note_value(frame *f, const node *dict, const sc_dict *d, int64_t number, int depth)
 {
-    const sc_value *next = sc_dict_value(d, number, d->stride);
+    const sc_value *next = sc_dict_value(d, number);
     if (dict->in_line)
         note_leaves(f, &dict->child[1], &next, depth);
     else
@@ -203,7 +203,7 @@ static PyObject *give_key(frame *f, const node *n, const sc_dict *d, const sc_it
 
 static PyObject *give_value(frame *f, const node *dict, const sc_dict *d, int64_t number)
 {
-    const sc_value *next = sc_dict_value(d, number, d->stride);
+    const sc_value *next = sc_dict_value(d, number);
     return dict->in_line ? give_leaves(f, &dict->child[1], &next) : give_item(f, &dict->child[1], *next);
 }
 
@@ -215,7 +215,7 @@ static int fill_table(frame *f, const node *n, sc_dict *d, PyObject *into)
         return PyErr_NoMemory(), -1;
     for (int64_t i = 0; i < d->n; i++) {
         const sc_item *at = sc_dict_item(d, i, d->stride);
-        if (sc_key_in_parts(d, at) && sc_dict_join_key(f->cx, d, i) < 0)
+        if (sc_dict_has_tuples(d) && sc_in_parts(at->key) && sc_dict_join_key(f->cx, d, i) < 0)
             return PyErr_NoMemory(), -1;
         PyObject *key = give_key(f, &n->child[0], d, at);
         PyObject *item = key && n->kind == N_MAP ? give_value(f, n, d, i) : NULL;
