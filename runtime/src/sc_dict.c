@@ -159,7 +159,7 @@ typedef struct owned_key { /* as an item has it; last: of a key in parts */
 } owned_key;
 
 /* Return a key that is a value, a tuple object, or a tuple in parts, with references of its own. */
-static owned_key share_key(const sc_dict *d, const sc_value *key) {
+static inline owned_key share_key(const sc_dict *d, const sc_value *key) {
     if (sc_dict_has_tuples(d) && sc_in_parts(*key)) {
         sc_retain(sc_key_front(*key));
         if (sc_key_last_counts(d)) sc_retain(key[1].o);
@@ -169,17 +169,21 @@ static owned_key share_key(const sc_dict *d, const sc_value *key) {
     return (owned_key){*key, {0}};
 }
 
-/* Make a key of its leaves: a value or a tuple. */
-static int own_key(sc_ctx *cx, const sc_dict *d, const sc_value *leaves, owned_key *key) {
-    if (d->kind[0] != '(') return *key = share_key(d, leaves), 0;
+static sc_list *tuple_key(sc_ctx *cx, const char *kind, const sc_value *leaves) {
     int n = 0;
     uint32_t mask = 0;
-    for (const char *k = d->kind; *k; k++) {
+    for (const char *k = kind; *k; k++) {
         if (*k == '(' || *k == ')') continue;
         mask |= (uint32_t)(*k == 's' || *k == '[') << n++;
         if (*k == '[') k = after_key(k) - 1;
     }
-    return (key->key.l = sc_list_tuple(cx, mask, n, leaves)) ? 0 : -1;
+    return sc_list_tuple(cx, mask, n, leaves);
+}
+
+/* Make a key of its leaves: a value or a tuple. */
+static inline int own_key(sc_ctx *cx, const sc_dict *d, const sc_value *leaves, owned_key *key) {
+    if (d->kind[0] != '(') return *key = share_key(d, leaves), 0;
+    return (key->key.l = tuple_key(cx, d->kind, leaves)) ? 0 : -1;
 }
 
 /* Write the leaves of a value that the dict did not have. */
@@ -190,7 +194,7 @@ static inline void put_leaves(sc_dict *d, int64_t number, const sc_value *value)
 }
 
 /* Insert a new key. The dict takes over the reference to a key that is an object. */
-static int insert(sc_ctx *cx, sc_dict *d, uint64_t hash, uint64_t slot, owned_key key, const sc_value *value) {
+static inline int insert(sc_ctx *cx, sc_dict *d, uint64_t hash, uint64_t slot, owned_key key, const sc_value *value) {
     bool fresh = d->slot[slot] == EMPTY;
     if (room_for_one(cx, d)) return -1;
     *item_at(d, d->n) = (sc_item){hash, key.key};
@@ -250,6 +254,8 @@ SC_KERNEL int sc_dict_join_key(sc_ctx *cx, sc_dict *d, int64_t number) {
     if (!made) return -1;
     memcpy(made->items, front->items, (size_t)front->len * (holds == SC_BOOLS ? sizeof(bool) : sizeof(sc_value)));
     made->len = front->len;
+    made->hashed = front->hashed;
+    made->hash_sum = front->hash_sum;
     for (int64_t i = 0; holds == SC_OBJECTS && i < made->len; i++) sc_retain(made->items[i].o);
     sc_list_append(cx, made, holds, (&item->key)[1]);
     made->written = false;

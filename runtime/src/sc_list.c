@@ -174,11 +174,9 @@ static inline __attribute__((always_inline)) sort_entry *sort_entries(sort_entry
 static inline __attribute__((always_inline)) bool first_places(const sc_list *l, int64_t most, char member, bool reverse,
                                                               sc_value *to) {
     sort_entry best[FEW];
-    bool nan = false;
-    for (int64_t i = 0; member == 'f' && i < l->len; i++) nan |= l->items[i].f != l->items[i].f;
-    if (nan) return false;
     for (int64_t i = 0; i < l->len; i++) {
         sort_entry entry = {sc_list_at(l, i), i};
+        if (member == 'f' && entry.key.f != entry.key.f) return false;
         if (i < most) insert_entry(best, i, entry, member, reverse);
         else if (entry_less(entry, best[most - 1], member, reverse)) insert_entry(best, most - 1, entry, member, reverse);
     }
