@@ -1,4 +1,6 @@
-"""Views on the C stack, for views that only elementwise loops and products read: no object is made, nothing is counted.
+"""Views on the C stack, for views that only elementwise loops, products and conversions to numbers read.
+
+No object is made, nothing is counted.
 
     %f = c.view(%g) {kernel = "sc_slice_here", args = ["%0", 1, 0, 512, 1]}        sc_tensor f;
                                                                                    sc_slice_here(&f, g, 1, 0, 512, 1);
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 
 
 # Ops whose kernels only read their tensors and keep no reference.
-_READERS = frozenset({"fuse", "check", "check.leaf", "check.detached", "linear_packed", "linear_activated", "linear_add"})
+_READERS = frozenset({
+    "fuse", "check", "check.leaf", "check.detached", "linear_packed", "linear_activated", "linear_add", "item.float",
+    "item.int", "item.bool",
+})  # fmt: skip
 
 
 def _is_only_read(value: Value) -> bool:

@@ -341,6 +341,8 @@ def converted(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 def tolist(x: Any) -> Any:
     if x.dim() == 0:
         return x.item()
+    if x.dim() == 1:
+        return [element.item() for element in x]
     return [tolist(row) for row in x]
 
 
