@@ -66,6 +66,39 @@ def pairs_of_prefixes(xs, most):
     return beam, {hash(prefix) for prefix, _ in beam}, most
 
 
+@cases((XS, 10), ([], 3))
+def copies_of_items(xs, n):
+    d = {x: (x, x * 0.5) for x in xs}
+    items = list(d.items())
+    for k, v in items:
+        d[k + n] = (v[0], v[1] + 1)
+    ys = list(xs)
+    for i in range(len(ys)):
+        xs[i] = ys[-1 - i]
+    total = 0.0
+    for i, v in list(d.values()):
+        total += v
+        d[i] = (0, -1.0)
+    zs = [x for x in xs]
+    xs.clear()
+    return d, total, ys, xs, sum(zs), [len(zs) + z for z in zs]
+
+
+@cases((XS, 3), ([], 0))
+def values_of_numbers(xs, n):
+    pairs, some, one = {}, {}, {}
+    for x in xs:
+        pairs[x % 5] = (x * 0.5, None if x % 2 else x)
+        some[x] = None if x == n else x * 0.5
+        one[x] = (x,)
+    for k in one:
+        one[k] = (one[k][0] + n,)
+    copied = dict(pairs)
+    pairs[n] = pairs.get(n, (0.0, 1))
+    last = one.popitem() if one else None
+    return pairs, copied, pairs == copied, some, some.pop(n, 0.25), one, last, one.setdefault(n, (5,)), list(some.values())
+
+
 @cases((XS, 5), ([], 0))
 def long_prefixes(xs, n):
     ints, texts, pairs, flags = {}, {}, {}, set()
