@@ -18,10 +18,15 @@ static inline const sc_value *leaves_of(const sc_dict *d, const sc_item *item) {
     return d->kind[0] == '(' ? item->key.l->items : &item->key;
 }
 
-static inline bool same_item(const sc_dict *d, const sc_item *item, const sc_value *key) {
-    if (d->kind[0] == 'i') return item->key.i == key->i;
+static __attribute__((noinline)) bool same_object(const sc_dict *d, const sc_item *item, const sc_value *key) {
+    if (d->kind[0] == '(') return same_key(d->kind + 1, key, item->key.l->items);
+    if (d->kind[0] == 's') return sc_str_equal(key->s, item->key.s);
     if (sc_dict_has_tuples(d)) return same_tuples(d->kind + 1, key, &item->key);
-    return same_key(d->kind, key, leaves_of(d, item));
+    return same_key(d->kind, key, &item->key);
+}
+
+static inline bool same_item(const sc_dict *d, const sc_item *item, const sc_value *key) {
+    return d->kind[0] == 'i' ? item->key.i == key->i : same_object(d, item, key);
 }
 
 /* ---- the table ---- */

@@ -110,10 +110,14 @@ static uint64_t hash_next(const char **kind, const sc_value **leaf) {
     }
 }
 
-static inline uint64_t hash_key(const char *kind, const sc_value *leaves) {
-    if (*kind == 'i') return hash_int(leaves->i);
+static __attribute__((noinline)) uint64_t hash_object(const char *kind, const sc_value *leaves) {
+    if (*kind == '(') return kind++, hash_tuple(&kind, &leaves);
     if (*kind == '[') return sc_in_parts(*leaves) ? hash_parts(kind + 1, leaves) : hash_items(kind + 1, leaves->l);
     return hash_next(&kind, &leaves);
+}
+
+static inline uint64_t hash_key(const char *kind, const sc_value *leaves) {
+    return *kind == 'i' ? hash_int(leaves->i) : hash_object(kind, leaves);
 }
 
 static bool same_items(const char *kind, const sc_list *a, const sc_list *b);
