@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
 
 EMITTERS, emitter = emitters()
+_MOST_IN_LINE = 32  # leaves, as many as the bridge passes in a container
 _KINDS = {INT: "i", FLOAT: "f", BOOL: "b", STR: "s", NEVER: ""}
 
 
@@ -55,9 +56,9 @@ def _elem(container: Value) -> Type:
 
 
 def _is_in_line(elem: Type) -> bool:
-    """Return whether a dict keeps the leaves of a value instead of a tuple object: they are numbers."""
+    """Return whether a dict keeps the leaves of a value instead of a tuple object: they are few numbers."""
     types = flat_types(elem)
-    return is_boxed(elem) and bool(types) and not any(map(is_counted, types))
+    return is_boxed(elem) and 0 < len(types) <= _MOST_IN_LINE and not any(map(is_counted, types))
 
 
 def _width(container: Value) -> int:

@@ -205,7 +205,8 @@ ACCEPTED: dict[str, str] = {
     ),
     "tuples of unknown length in lists, and as keys of dicts and sets": (
         "tuples.in_lists tuples.keys_of_dicts tuples.members_of_sets tuples.keys_with_more lookups.pairs_of_prefixes "
-        "lookups.long_prefixes lookups.path_of_prefixes lookups.copies_of_items lookups.values_of_numbers"
+        "lookups.long_prefixes lookups.path_of_prefixes lookups.copies_of_items lookups.values_of_numbers "
+        "lookups.values_of_many_numbers"
     ),
     "items of tuples at a run-time index": "iterators.item_of_a_pair_by_a_counter",
     "`sort`, `sorted` with `key` and `reverse`": (

@@ -99,6 +99,16 @@ def values_of_numbers(xs, n):
     return pairs, copied, pairs == copied, some, some.pop(n, 0.25), one, last, one.setdefault(n, (5,)), list(some.values())
 
 
+@cases((XS, 2), ([], 1))
+def values_of_many_numbers(xs, n):
+    rows, longer = {}, {}
+    for x in xs:
+        rows[x] = (x, n, x * 0.5, True) * 8
+        longer[x] = (x, n, x * 0.5) * 100
+    longer[n] = longer.get(n, (0, 1, 0.25) * 100)
+    return [row[-2] for row in rows.values()], sum([row[297] + row[298] + row[299] for row in longer.values()]), rows
+
+
 @cases((XS, 5), ([], 0))
 def long_prefixes(xs, n):
     ints, texts, pairs, flags = {}, {}, {}, set()
