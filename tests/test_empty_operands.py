@@ -43,8 +43,16 @@ EXTREMES = """
     torch.empty(0, 3).amax() | torch.empty(0).amin() | torch.empty(0, 3).amax(()) | x[:n - 3].amin(()) | x[:n - 3].amax()
     torch.empty(0, 3).amax(0) | torch.empty(0, 3).amin(1) | torch.empty(0, 3).amax((0, 1)) | x[:n - 3].amax(1) | x.amax(())
 """
+RESIZED = """
+    F.interpolate(torch.ones(2, 3, 0), size=2) | F.interpolate(torch.ones(2, 3, 4), size=n - 3, mode="linear")
+    F.interpolate(torch.ones(2, 3, 4, 0), size=(2, 2)) | F.interpolate(torch.ones(2, 3, 0, 4), size=(n, n), mode="bilinear")
+    F.interpolate(torch.ones(2, 3, 4, 4), size=(2, n - 3), mode="bicubic") | F.interpolate(x[None, None], scale_factor=0.2)
+    F.interpolate(torch.ones(2, 0, 4, 4), size=2, mode="nearest-exact") | F.interpolate(torch.ones(0, 0, 4), size=2, mode="linear")
+    F.interpolate(torch.ones(2, 3, 4, 4, 0), size=2, mode="trilinear") | F.interpolate(torch.ones(0, 3, 4, 4), size=-n)
+    F.interpolate(torch.ones(2, 3, 4, 4), size=n - 3, mode="bilinear", antialias=True) | F.interpolate(torch.ones(0, 3, 4), size=2)
+"""
 GIVEN = {"x": torch.tensor([[0.5, -1.5, 2.0], [1.0, 0.25, -3.0], [2.5, 0.0, 1.5]]), "i": torch.tensor([2, 0, 1]), "n": 3}
-TABLES = {"repeated": REPEATED, "medians": MEDIANS, "classes": CLASSES, "pools": POOLS, "extremes": EXTREMES}
+TABLES = {"repeated": REPEATED, "medians": MEDIANS, "classes": CLASSES, "pools": POOLS, "extremes": EXTREMES, "resized": RESIZED}
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

@@ -16,9 +16,29 @@ def resample(input: Tensor, dim: int, index: Tensor, weight: Tensor) -> Tensor:
 
 
 def _sizes(input: Tensor, output_size: tuple[int, ...] | None, scales: tuple[float, ...] | None) -> tuple[int, ...]:
+    """Return the sizes of the result, or raise where a size of the image or of the result is not positive."""
     if output_size is not None or scales is None:
-        return tuple(output_size or ())
-    return tuple(int(math.floor(input.size(2 + i) * scale)) for i, scale in enumerate(scales))
+        sizes = tuple(output_size or ())
+    else:
+        sizes = tuple(int(math.floor(input.size(2 + i) * scale)) for i, scale in enumerate(scales))
+    positive = True
+    for i, out in enumerate(sizes):
+        positive = positive and input.size(2 + i) > 0 and out > 0
+    if not positive:
+        between = " and" if len(sizes) == 1 else ""
+        given, wanted = _named(input.shape[2:]), _named(sizes)
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input ({given}){between} output ({wanted})"
+        )
+    if input.size(1) == 0:
+        raise RuntimeError(
+            f"Non-empty {input.dim()}D data tensor expected but got a tensor with sizes {list(input.shape)}"
+        )
+    return sizes
+
+
+def _named(sizes: tuple[int, ...]) -> str:
+    return ", ".join([f"{name}: {size}" for name, size in zip("DHW"[3 - len(sizes) :], sizes)])
 
 
 def _step(n: int, out: int, scale: float | None) -> float:
