@@ -72,6 +72,15 @@ def down_a_range(x: Tensor, w: Tensor, n: int) -> Tensor:
     return h
 
 
+def leaves_with_parts(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    """The parts cover a tensor of known size, and are undefined where no iteration leaves the loop."""
+    for i in range(n):
+        first, second = torch.stack([w * x[i], w]).tanh().split(1)
+        if i > 0:
+            return second, first * x[0]
+    return x, w
+
+
 def guarded(x: Tensor, w: Tensor, n: int) -> Tensor:
     """The derivative of what a branch returns is infinite or NaN where the other one is taken."""
     scaled = torch.sqrt(x.abs() * n) / n * w
@@ -325,7 +334,7 @@ FUNCTIONS = [
     straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows,
     adds_in_place, writes_in_a_branch, reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
     writes_without_gradients, keeps_without_gradients, carries_without_gradients,
-    carries_a_part_of_itself, guarded, guarded_by_branches_in_branches, guarded_in_a_loop, guarded_loop,
+    carries_a_part_of_itself, leaves_with_parts, guarded, guarded_by_branches_in_branches, guarded_in_a_loop, guarded_loop,
 ]  # fmt: skip
 
 

@@ -124,7 +124,7 @@ class Adjoints:
         if all(g is None for g in found):
             return whole
         builder, loc = level.builder, loc_of(value)
-        items = [level.zero(v) if g is None else g for v, g in zip(tiles, found, strict=True)]
+        items = [level.zero(v) if g is None else self.defined(level, v, g) for v, g in zip(tiles, found, strict=True)]
         made = builder.op("list.new", items, loc, types=[list_of(_join_all(items))]).result
         gradient = builder.op("cat", [made], loc, dim=dim_of_tiles(tiles[0]), types=[value.type]).result
         return gradient if whole is None else added(builder, whole, gradient, loc)
