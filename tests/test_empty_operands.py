@@ -51,8 +51,19 @@ RESIZED = """
     F.interpolate(torch.ones(2, 3, 4, 4, 0), size=2, mode="trilinear") | F.interpolate(torch.ones(0, 3, 4, 4), size=-n)
     F.interpolate(torch.ones(2, 3, 4, 4), size=n - 3, mode="bilinear", antialias=True) | F.interpolate(torch.ones(0, 3, 4), size=2)
 """
+SHUFFLED = """
+    F.pixel_shuffle(torch.ones(0, 1, 3, 4), 2) | F.pixel_shuffle(torch.ones(2, 5, 3, 4), 2) | F.pixel_shuffle(x, n)
+    F.pixel_shuffle(torch.ones(4, 3, 4), n - 3) | F.pixel_shuffle(torch.ones(2, 0, 3, 4), 2) | F.pixel_unshuffle(x[0], 2)
+    F.pixel_unshuffle(torch.ones(0, 1, n, 4), 2) | F.pixel_unshuffle(torch.ones(2, 5, 4, n), 2)
+    F.pixel_unshuffle(torch.ones(1, 2, 8, 0, 3), 2) | F.pixel_unshuffle(torch.ones(2, 4, 4), -n)
+    F.channel_shuffle(x, n) | F.channel_shuffle(torch.ones(0, 3, 3, 4), 2) | F.channel_shuffle(torch.ones(2, n, 3), 2)
+    F.channel_shuffle(torch.ones(2, 4, 3), n - 3) | F.channel_shuffle(torch.ones(2, 6, 0), n) | F.channel_shuffle(x[0], 1)
+"""
 GIVEN = {"x": torch.tensor([[0.5, -1.5, 2.0], [1.0, 0.25, -3.0], [2.5, 0.0, 1.5]]), "i": torch.tensor([2, 0, 1]), "n": 3}
-TABLES = {"repeated": REPEATED, "medians": MEDIANS, "classes": CLASSES, "pools": POOLS, "extremes": EXTREMES, "resized": RESIZED}
+TABLES = {
+    "repeated": REPEATED, "medians": MEDIANS, "classes": CLASSES, "pools": POOLS, "extremes": EXTREMES, "resized": RESIZED,
+    "shuffled": SHUFFLED,
+}
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

@@ -482,6 +482,12 @@ def repeat_interleave(
 @decomposes("torch.pixel_shuffle", "torch.nn.functional.pixel_shuffle")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     r = upscale_factor
+    _check_pixels(input, "pixel_shuffle", "upscale_factor", r)
+    if input.size(-3) % (r * r) != 0:
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={input.size(-3)} is not divisible by {r * r}"
+        )
     batch = tuple(input.shape[:-3])
     c, h, w = input.size(-3) // (r * r), input.size(-2), input.size(-1)
     rank = len(batch)
@@ -493,6 +499,13 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 @decomposes("torch.pixel_unshuffle", "torch.nn.functional.pixel_unshuffle")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     r = downscale_factor
+    _check_pixels(input, "pixel_unshuffle", "downscale_factor", r)
+    for d, name in ((-2, "height"), (-1, "width")):
+        if input.size(d) % r != 0:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({d})={input.size(d)} "
+                f"is not divisible by {r}"
+            )
     batch = tuple(input.shape[:-3])
     c, h, w = input.size(-3), input.size(-2) // r, input.size(-1) // r
     rank = len(batch)
@@ -501,8 +514,25 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return x.reshape(*batch, c * r * r, h, w)
 
 
+def _check_pixels(input: Tensor, function: str, factor: str, r: int) -> None:
+    if input.dim() < 3:
+        raise RuntimeError(
+            f"{function} expects input to have at least 3 dimensions, but got input with {input.dim()} dimension(s)"
+        )
+    if r <= 0:
+        raise RuntimeError(f"{function} expects a positive {factor}, but got {r}")
+
+
 @decomposes("torch.channel_shuffle", "torch.nn.functional.channel_shuffle")
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    if input.dim() <= 2:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    if input.size(1) % groups != 0:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {input.size(1)} channels and {groups} groups."
+        )
     b, c = input.size(0), input.size(1)
     rest = tuple(input.shape[2:])
     return input.reshape(b, groups, c // groups, *rest).transpose(1, 2).reshape(b, c, *rest)
