@@ -39,6 +39,14 @@ POOLS = """
     F.lp_pool1d(torch.ones(1, 0, 3), 2, 2)
     F.adaptive_max_pool2d(torch.ones(1, 0, 3, 3), 2) | F.adaptive_max_pool2d(torch.ones(0, 1, 3, 3), 2)
 """
+ADAPTIVE_POOLS = """
+    F.adaptive_avg_pool1d(torch.ones(2, 3, 0), 1) | F.adaptive_avg_pool1d(torch.ones(2, 3, 0), 2)
+    F.adaptive_avg_pool2d(torch.ones(2, n, 4, 0), 1) | F.adaptive_avg_pool2d(torch.ones(2, n, 4, 0), (1, 2))
+    F.adaptive_avg_pool2d(torch.ones(3, 0, 4), 1) | F.adaptive_avg_pool2d(torch.ones(2, n, 4, 4), (0, 3))
+    F.adaptive_avg_pool3d(torch.ones(2, 0, 1, 2, n), 1) | F.adaptive_avg_pool3d(torch.ones(2, 0, 1, 2, n), (1, 2, 1))
+    F.adaptive_max_pool1d(torch.ones(2, 3, 0), 1) | F.adaptive_max_pool2d(torch.ones(2, 0, n, 2), 1)
+    F.adaptive_max_pool2d(torch.ones(0, 2, n), 2) | F.adaptive_max_pool2d(torch.ones(2, 3, n, 2), 0)
+"""
 EXTREMES = """
     torch.empty(0, 3).amax() | torch.empty(0).amin() | torch.empty(0, 3).amax(()) | x[:n - 3].amin(()) | x[:n - 3].amax()
     torch.empty(0, 3).amax(0) | torch.empty(0, 3).amin(1) | torch.empty(0, 3).amax((0, 1)) | x[:n - 3].amax(1) | x.amax(())
@@ -62,7 +70,7 @@ SHUFFLED = """
 GIVEN = {"x": torch.tensor([[0.5, -1.5, 2.0], [1.0, 0.25, -3.0], [2.5, 0.0, 1.5]]), "i": torch.tensor([2, 0, 1]), "n": 3}
 TABLES = {
     "repeated": REPEATED, "medians": MEDIANS, "classes": CLASSES, "pools": POOLS, "extremes": EXTREMES, "resized": RESIZED,
-    "shuffled": SHUFFLED,
+    "shuffled": SHUFFLED, "adaptive pools": ADAPTIVE_POOLS,
 }
 
 

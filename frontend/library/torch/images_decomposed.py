@@ -305,8 +305,17 @@ def _adaptive_average(input: Tensor, sizes: tuple[int | None, ...]) -> Tensor:
         dim = input.dim() - len(sizes) + i
         if wanted is not None:
             parts = [torch.mean(_bin(result, dim, k, wanted), dim) for k in range(wanted)]
-            result = torch.stack(parts, dim)
+            result = torch.stack(parts, dim) if wanted > 0 else result.narrow(dim, 0, 0).clone()
     return result
+
+
+def _check_bins(input: Tensor, function: str, first: int) -> None:
+    for dim in range(first, input.dim()):
+        if input.size(dim) == 0:
+            raise RuntimeError(
+                f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{list(input.shape)} with dimension {dim} being empty"
+            )
 
 
 def _adaptive(count: int) -> None:
@@ -317,17 +326,14 @@ def _adaptive(count: int) -> None:
 
     @decomposes(*names)
     def adaptive_avg_pool(input: Tensor, output_size: int | tuple[int | None, ...]) -> Tensor:
-        for dim in range(1 if count == 3 else input.dim() - count, input.dim()):
-            if input.size(dim) == 0:
-                raise RuntimeError(
-                    f"adaptive_avg_pool{max(count, 2)}d(): Expected input to have non-zero size for non-batch dimensions, "
-                    f"but input has sizes {list(input.shape)} with dimension {dim} being empty"
-                )
-        return _adaptive_average(input, each(output_size, count))
+        sizes = each(output_size, count)
+        if sizes != (1,) * count:  # eager takes the mean of all elements unchecked
+            _check_bins(input, f"adaptive_avg_pool{max(count, 2)}d", 1 if count == 3 else input.dim() - count)
+        return _adaptive_average(input, sizes)
 
     @decomposes(f"torch.adaptive_max_pool{count}d", f"torch._C._nn.adaptive_max_pool{count}d")
     def adaptive_max_pool(input: Tensor, output_size: int | tuple[int | None, ...]) -> tuple[Tensor, Tensor]:
-        check_filled(input, count)
+        _check_bins(input, f"adaptive_max_pool{count}d", 1)
         return _adaptive_max(input, each(output_size, count))
 
 
@@ -348,7 +354,7 @@ def _adaptive_max(input: Tensor, sizes: tuple[int | None, ...]) -> tuple[Tensor,
             best = [
                 torch.argmax(_bin(values, dim, k, wanted), dim, keepdim=True) + k * n // wanted for k in range(wanted)
             ]
-            index = torch.cat(best, dim)
+            index = torch.cat(best, dim) if wanted > 0 else places.narrow(dim, 0, 0)
             values, places = torch.gather(values, dim, index), torch.gather(places, dim, index)
     return values, places
 
