@@ -94,3 +94,16 @@ def test_a_write_by_another_name_behind_a_branch_is_refused():
     torch.testing.assert_close(result, h * -3.0)
     with pytest.raises(NotImplementedError, match="may be one of several"):
         result.sum().backward()
+
+
+def test_a_norm_of_an_empty_batch():
+    """The gradients of its weight and bias are zero, though the statistics are not defined."""
+
+    def normed(x, w, b):
+        return F.batch_norm(x, None, None, w, b, training=True)
+
+    compiled = scriptc.compile(normed, optimize=OPTIMIZE)
+    for sizes in ((0, 4, 5), (2, 4, 0), (2, 4, 3)):
+        given = torch.randn(sizes, requires_grad=True), torch.rand(4, requires_grad=True), torch.rand(4, requires_grad=True)
+        wanted, found = (torch.autograd.grad(f(*given).square().sum(), given) for f in (normed, compiled))
+        torch.testing.assert_close(found, wanted)

@@ -38,6 +38,8 @@ def batch_norm(
                 running_mean.copy_((1 - momentum) * running_mean + momentum * mean)
             if running_var is not None:
                 running_var.copy_((1 - momentum) * running_var + momentum * variance * (count / max(count - 1, 1)))
+        empty = torch.full((), input.numel() == 0)  # its statistics are NaN, the gradient of the weight is zero
+        mean, variance = torch.where(empty, 0, mean), torch.where(empty, 0, variance)
     else:
         mean, variance = running_mean, running_var
     mean = _wide(mean).reshape(shape)
