@@ -47,6 +47,12 @@ ADAPTIVE_POOLS = """
     F.adaptive_max_pool1d(torch.ones(2, 3, 0), 1) | F.adaptive_max_pool2d(torch.ones(2, 0, n, 2), 1)
     F.adaptive_max_pool2d(torch.ones(0, 2, n), 2) | F.adaptive_max_pool2d(torch.ones(2, 3, n, 2), 0)
 """
+PATCHES = """
+    F.unfold(torch.ones(2, 1, n, 3), (1, 3), dilation=2) | F.unfold(torch.ones(2, 0, 5, 5), 2) | F.unfold(torch.ones(2, n, 0, 5), 2)
+    F.unfold(torch.ones(0, 2, 5, 5), 2) | F.unfold(torch.ones(0, 5, 5), 2) | F.fold(torch.ones(2, 4, n + 5), (4, 4), 2)
+    F.fold(torch.ones(2, n, 9), (4, 4), 2) | F.fold(torch.ones(0, 4, 9), (4, 4), 2) | F.fold(torch.ones(2, 0, 9), (4, 4), 2)
+    F.fold(torch.ones(4, n - 3), (4, 4), 2) | F.fold(torch.ones(9), (4, 4), 2)
+"""
 EXTREMES = """
     torch.empty(0, 3).amax() | torch.empty(0).amin() | torch.empty(0, 3).amax(()) | x[:n - 3].amin(()) | x[:n - 3].amax()
     torch.empty(0, 3).amax(0) | torch.empty(0, 3).amin(1) | torch.empty(0, 3).amax((0, 1)) | x[:n - 3].amax(1) | x.amax(())
@@ -70,7 +76,7 @@ SHUFFLED = """
 GIVEN = {"x": torch.tensor([[0.5, -1.5, 2.0], [1.0, 0.25, -3.0], [2.5, 0.0, 1.5]]), "i": torch.tensor([2, 0, 1]), "n": 3}
 TABLES = {
     "repeated": REPEATED, "medians": MEDIANS, "classes": CLASSES, "pools": POOLS, "extremes": EXTREMES, "resized": RESIZED,
-    "shuffled": SHUFFLED, "adaptive pools": ADAPTIVE_POOLS,
+    "shuffled": SHUFFLED, "adaptive pools": ADAPTIVE_POOLS, "patches": PATCHES,
 }
 
 

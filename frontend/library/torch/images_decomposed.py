@@ -305,7 +305,7 @@ def _adaptive_average(input: Tensor, sizes: tuple[int | None, ...]) -> Tensor:
         dim = input.dim() - len(sizes) + i
         if wanted is not None:
             parts = [torch.mean(_bin(result, dim, k, wanted), dim) for k in range(wanted)]
-            result = torch.stack(parts, dim) if wanted > 0 else result.narrow(dim, 0, 0).clone()
+            result = torch.stack(parts, dim) if wanted != 0 else result.narrow(dim, 0, 0).clone()
     return result
 
 
@@ -354,7 +354,7 @@ def _adaptive_max(input: Tensor, sizes: tuple[int | None, ...]) -> tuple[Tensor,
             best = [
                 torch.argmax(_bin(values, dim, k, wanted), dim, keepdim=True) + k * n // wanted for k in range(wanted)
             ]
-            index = torch.cat(best, dim) if wanted > 0 else places.narrow(dim, 0, 0)
+            index = torch.cat(best, dim) if wanted != 0 else places.narrow(dim, 0, 0)
             values, places = torch.gather(values, dim, index), torch.gather(places, dim, index)
     return values, places
 

@@ -331,11 +331,39 @@ def grid_sampler(
 
 
 # ---- patches ----
+def _check_patches(input: Tensor, expected: str, rank: int) -> None:
+    """Raise eager's error unless the input has a rank, or one more with the batch, and only the batch may be empty."""
+    filled = rank <= input.dim() <= rank + 1
+    for dim in range(input.dim() - rank, input.dim()):
+        filled = filled and input.size(dim) > 0
+    if not filled:
+        raise RuntimeError(f"Expected {expected}, but got: {list(input.shape)}")
+
+
+def _counts(
+    sizes: tuple[int, int], kernel: tuple[int, int], dilation: tuple[int, int], padding: tuple[int, int],
+    stride: tuple[int, int],
+) -> tuple[int, int]:  # fmt: skip
+    """Return how many patches there are along each dim of an image."""
+    rows, columns = (
+        (sizes[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in range(2)
+    )
+    return rows, columns
+
+
 @decomposes("torch._C._nn.im2col")
 def im2col(
     input: Tensor, kernel_size: tuple[int, int], dilation: tuple[int, int], padding: tuple[int, int],
     stride: tuple[int, int],
 ) -> Tensor:  # fmt: skip
+    _check_patches(input, "3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input", 3)
+    counts = _counts((input.size(-2), input.size(-1)), kernel_size, dilation, padding, stride)
+    if counts[0] < 1 or counts[1] < 1:
+        raise RuntimeError(
+            f"Given input with spatial size ({input.size(-2)}, {input.size(-1)}), kernel_size={kernel_size}, "
+            f"dilation={dilation}, padding={padding}, calculated shape of the array of sliding blocks as {counts}, but its "
+            "components must be at least one."
+        )
     x = input.unsqueeze(0) if input.dim() == 3 else input
     x = torch.constant_pad_nd(x, [padding[1], padding[1], padding[0], padding[0]])
     for i in range(2):
@@ -350,10 +378,22 @@ def col2im(
     input: Tensor, output_size: tuple[int, int], kernel_size: tuple[int, int], dilation: tuple[int, int],
     padding: tuple[int, int], stride: tuple[int, int],
 ) -> Tensor:  # fmt: skip
+    _check_patches(input, "2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input", 2)
     x = input.unsqueeze(0) if input.dim() == 2 else input
+    if x.size(1) % (kernel_size[0] * kernel_size[1]) != 0:
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={x.size(1)} and kernel_size={kernel_size}."
+        )
     channels = x.size(1) // (kernel_size[0] * kernel_size[1])
     wide = tuple(output_size[i] + 2 * padding[i] for i in range(2))
-    counts = tuple((wide[i] - dilation[i] * (kernel_size[i] - 1) - 1) // stride[i] + 1 for i in range(2))
+    counts = _counts(output_size, kernel_size, dilation, padding, stride)
+    if counts[0] * counts[1] != x.size(2):
+        raise RuntimeError(
+            f"Given output_size={output_size}, kernel_size={kernel_size}, dilation={dilation}, padding={padding}, "
+            f"stride={stride}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{counts[0]} * {counts[1]} = {counts[0] * counts[1]}, but got input.size(2)={x.size(2)}."
+        )
     parts = x.reshape(x.size(0), channels, kernel_size[0], kernel_size[1], counts[0], counts[1])
     result = torch.zeros(x.size(0), channels, wide[0], wide[1], dtype=x.dtype)
     for a in range(kernel_size[0]):
