@@ -118,6 +118,27 @@ def test_lists_that_are_arguments():
     assert_same_gradients(programs.of_a_list, xs, torch.randn(3, requires_grad=True), 2)
 
 
+def test_a_list_that_is_an_argument_and_changes():
+    """Backward code starts from the list as the function leaves it, whatever else requires grad."""
+
+    def changed(xs, w):
+        first = xs.pop(0)
+        xs.append(w)
+        xs.insert(1, first)
+        return first * w, [x * x * i for i, x in enumerate(xs, 1)]
+
+    compiled = scriptc.compile(changed, optimize=OPTIMIZE)
+    for lists, weights in ((True, True), (True, False), (False, True)):
+        for length in (1, 3):
+            xs, w = [torch.randn(3, requires_grad=lists) for _ in range(length)], torch.randn(3, requires_grad=weights)
+            inputs, found = [t for t in (*xs, w) if t.requires_grad], []
+            for f in (changed, compiled):
+                given = list(xs)
+                product, squares = f(given, w)
+                found.append(torch.autograd.grad(product.sum() + torch.stack(squares).sum(), inputs))
+            torch.testing.assert_close(found[1], found[0])
+
+
 def test_only_what_requires_grad_is_differentiated():
     x, w = torch.randn(4, 3), torch.randn(3, requires_grad=True)
     assert_same_gradients(programs.counted, x, w, 3)

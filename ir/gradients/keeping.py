@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.ir.analysis import escapes, is_fresh, is_reference, may_be_undefined, roots
+from scriptc.ir.analysis import escapes, is_fresh, is_reference, is_written, may_be_undefined, roots
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.levels import Level, insert_at_end, is_keepable, loc_of
@@ -20,10 +20,19 @@ class KeptOfFunction:
         self.values: list[Value] = []
 
     def keep(self, value: Value, builder: Builder) -> Value:
-        self.values.append(_kept(value))
+        self.values.append(_as_left(_kept(value)))
         arg = Value(value.type, self.backward, value.name)
         self.backward.args.append(arg)
         return arg
+
+
+def _as_left(value: Value) -> Value:
+    """Return what the function leaves of a list that is an argument, as a copy: the caller may have the list as it was."""
+    if not isinstance(value.type, ListType) or value.op is not None or not is_written(value, value.block):
+        return value
+    builder, loc = insert_at_end(value.block), loc_of(value)
+    bounds = [builder.const(0, loc), builder.build("list.len", [value], loc), builder.const(1, loc)]
+    return builder.op("list.slice", [value, *bounds], loc, types=[value.type]).result
 
 
 class KeptInPlace:
