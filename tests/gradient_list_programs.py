@@ -214,6 +214,40 @@ def writes_behind_views_in_a_list(x: Tensor, w: Tensor, n: int) -> Tensor:
     return rows[0] * w
 
 
+def changes_one_of_several_constants(x: Tensor, w: Tensor, n: int) -> Tensor:
+    """No gradient flows to the lists but by a name that is one of them."""
+    steps, others = [torch.ones(3)], [torch.zeros(3)]
+    chosen = steps if n % 2 else others
+    chosen[0] = w * 3
+    return steps[0] * others[0]
+
+
+def changes_a_constant_in_lists(x: Tensor, w: Tensor, n: int) -> Tensor:
+    lists = [[torch.ones(3)] for _ in range(n + 1)]
+    lists[n].append(w * 3)
+    return lists[n][-1] * x
+
+
+def changes_a_constant_in_a_dict(x: Tensor, w: Tensor, n: int) -> Tensor:
+    lists = {i: [torch.ones(3)] for i in range(n + 1)}
+    lists[n].append(w * 3)
+    return lists[n][-1]
+
+
+def writes_to_one_of_several_constants(x: Tensor, w: Tensor, n: int) -> Tensor:
+    total = torch.zeros(3)
+    chosen = total if n % 2 == 0 else torch.ones(3)
+    chosen.add_(w * 2)
+    return total * 3
+
+
+def writes_to_a_part_in_a_list(x: Tensor, w: Tensor, n: int) -> Tensor:
+    whole = torch.zeros(4, 3)
+    rows = [whole[i] for i in range(n)]
+    rows[n - 1].copy_(w * 3)
+    return whole
+
+
 CHANGES_OF_LISTS = [
     slices_lists, joins_lists, joins_tuples, inserts_items, removes_items, replaces_items, splices_lists,
     changes_items_of_several_sizes, changes_lists_in_a_loop, keeps_a_window, lists_views,
@@ -225,6 +259,11 @@ REFUSED = [
     (changes_one_of_several_lists, "chosen.append", "a list that may be one of several"),
     (removes_from_one_of_several_lists, "chosen.pop", "a list that may be one of several"),
     (changes_a_list_in_lists, r"lists\[n\].append", "a list that may be one of several"),
+    (changes_one_of_several_constants, "chosen.0. =", "a list that may be one of several"),
+    (changes_a_constant_in_lists, r"lists\[n\].append", "a list that may be one of several"),
+    (changes_a_constant_in_a_dict, r"lists\[n\].append", "a list that may be one of several"),
+    (writes_to_one_of_several_constants, "chosen.add_", "a write to a tensor that may be one of several"),
+    (writes_to_a_part_in_a_list, "rows.n - 1..copy_", "a write to a tensor"),
     (writes_to_an_item, "step.mul_", "a write to a tensor that a list holds"),
     (writes_behind_views_in_a_list, "y.mul_", "a write to a tensor that a list holds"),
 ]

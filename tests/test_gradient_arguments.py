@@ -231,7 +231,14 @@ def carries_pairs(x: Tensor, held: ListOfPairs):
     return held[0][0]
 
 
-@pytest.mark.parametrize(("function", "make"), [(adds_to_a_list, lists), (carries_pairs, pairs)])
+def sets_by_another_name(x: Tensor, held: Lists):
+    held[0][0] = held[1][0] * x
+    return held[0][0] * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "make"), [(adds_to_a_list, lists), (carries_pairs, pairs), (sets_by_another_name, lists)]
+)
 def test_containers_that_may_hold_computed_tensors_are_refused(function: Callable[..., Any], make: Any) -> None:
     found = scriptc.compile(function, optimize=OPTIMIZE)(row(), make(2))
     with pytest.raises(NotImplementedError, match="a tensor from a container that may hold computed tensors, too"):

@@ -10,10 +10,11 @@ from scriptc.ir.core import Block, Func, Op, Value
 from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.gradients.detached import is_detached, writes_tensor
 from scriptc.ir.gradients.rules import is_constant, parts_of_call, written_by
-from scriptc.ir.regions import region_arguments
+from scriptc.ir.regions import region_argument_of, region_arguments
 from scriptc.ir.types import CellType, ListType, OptionalType, TensorType, TupleType, Type
 
 PARTIAL_VIEWS = frozenset({"select", "slice", "diagonal", "split", "chunk", "unbind"})
+_CUTS = frozenset({"alias", "linked", "leaf", "leaf_argument", "with_data"})  # views without the gradients of what they view
 VIEWS = PARTIAL_VIEWS | {"transpose", "permute", "unsqueeze", "squeeze", "view"}
 
 
@@ -114,11 +115,14 @@ class Flow:
                         self._step(source, result)
 
     def _share(self, written: Value) -> None:
-        """Let gradients flow between a tensor that is written and the tensors that it is a view of."""
+        """Let gradients flow between a tensor that is written and those that it is a view of, and into all that may hold it."""
+        first = written
         while (parent := _aliased(written)) is not None:
             self._step(written, parent)
             self._step(parent, written)
             written = parent
+        for holder in holders(first):
+            self._step(first, holder)
 
     def _add_regions(self, op: Op) -> None:
         for argument in region_arguments(op):
@@ -147,6 +151,39 @@ class Flow:
         return self.dependents(inputs) & self.sources(outputs)
 
 
+def holders(written: Value) -> set[Value]:
+    """Return the values that a write to a value changes, too, since they may be the same object or contain it.
+
+    These are the values that it may be, what it is a view or a part of, and what was put into such containers.
+    """
+    found, todo = set[Value](), [written]
+    while todo:
+        value = todo.pop()
+        held = [] if value is written or isinstance(value.type, TensorType) else _put_into(value)
+        for holder in (*_wholes(value), *held):
+            if holder not in found and holder is not written:
+                found.add(holder)
+                todo.append(holder)
+    return found
+
+
+def _wholes(value: Value) -> list[Value]:
+    """Return the values that a value may be, or that its op takes it from."""
+    argument = region_argument_of(value)
+    if argument is not None:
+        return [op.operands[i] for op, i in (argument.into_inner if value is argument.inner else argument.into_result)]
+    op = value.op
+    if op is None or not op.operands or is_detached(value) or op.name in _CUTS:
+        return []
+    return [op.operands[0]] if op.has("FETCHES") or op.has("VIEW") else []
+
+
+def _put_into(container: Value) -> list[Value]:
+    """Return what the op that makes a container, and those that change it, put there."""
+    made = list(container.op.operands) if container.op is not None and container.op.has("ALLOCATES") else []
+    return made + [v for user in container.users() if user.defn.writes and user.operands[0] is container for v in user.operands[1:]]
+
+
 def blocks_behind(values: Iterable[Value]) -> set[Block]:
     """Return the blocks in which values, and all that they are computed from, are defined; the regions in them apart.
 
@@ -164,7 +201,7 @@ def blocks_behind(values: Iterable[Value]) -> set[Block]:
 def _aliased(value: Value) -> Value | None:
     """Return the tensor, or the tuple of views, of which a tensor is a view by any op that passes gradients on."""
     op = value.op
-    if op is None or op.name in ("alias", "linked", "leaf", "leaf_argument", "with_data"):
+    if op is None or op.name in _CUTS:
         return None
     return op.operands[0] if op.operands and op.has("VIEW") else viewed(value)
 

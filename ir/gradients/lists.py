@@ -54,10 +54,14 @@ def start(reversal: Reversal, level: Level, value: Value, gradients: Value) -> N
     level.shadows[value] = copy
 
 
-def _refuse_unknown(level: Level, value: Value) -> None:
-    """Refuse lists other than arguments and those that the function makes, since another value may be the same list."""
+def may_be_several(value: Value) -> bool:
+    """Return whether a list is neither an argument nor made by its op, so that another value may be the same list."""
     is_argument = value.op is None and value.block.parent is None
-    if not is_argument and (value.op is None or value.op.name not in _MAKERS):
+    return not is_argument and (value.op is None or value.op.name not in _MAKERS)
+
+
+def _refuse_unknown(level: Level, value: Value) -> None:
+    if may_be_several(value):
         raise not_differentiable(value.op or level.forward.ops[0], "a list that may be one of several")
 
 

@@ -14,6 +14,7 @@ from scriptc.driver.gradient_dependencies import Dependencies, Inputs
 from scriptc.ir.analysis import is_fresh, may_be_leaf
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import INEXACT
+from scriptc.ir.gradients.activity import holders
 from scriptc.ir.gradients.detached import is_detached, writes_tensor
 from scriptc.ir.types import CellType, Container, OptionalType, TensorType, TupleType, Type
 
@@ -50,6 +51,7 @@ class _Flow:
         self.results: list[Inputs] = [_NONE] * len(entry.results)
         self.targets: dict[int, Inputs] = defaultdict(frozenset)
         self.detached: dict[str, Inputs] = defaultdict(frozenset)
+        self.holders: dict[Value, set[Value]] = {}  # of values that are written
         self.changed = True
 
     def run(self) -> Dependencies:
@@ -132,11 +134,16 @@ class _Flow:
         return _NONE if _is_leaf(value) else self.get(value)
 
     def write(self, target: Value | None, inputs: Inputs) -> None:
-        """Add inputs to a value that is written, and to the values that it is a view of."""
+        """Add inputs to a value that is written, to the values that it is a view of, and to all that may hold it."""
+        if target is not None and target not in self.holders:
+            self.holders[target] = holders(target)
+        found = self.holders[target] if target is not None else ()
         while target is not None:
             self.add(target, inputs)
             source = target.op.operands[0] if target.op is not None and target.op.operands else None
             target = source if source is not None and _carries(source.type) else None
+        for holder in found:
+            self.add(holder, inputs)
 
     def called(self, name: str) -> Iterator[Op]:
         """Yield the ops of a function, and of the functions that it calls."""
