@@ -48,7 +48,8 @@ ADAPTIVE_POOLS = """
     F.adaptive_max_pool2d(torch.ones(0, 2, n), 2) | F.adaptive_max_pool2d(torch.ones(2, 3, n, 2), 0)
 """
 PATCHES = """
-    F.unfold(torch.ones(2, 1, n, 3), (1, 3), dilation=2) | F.unfold(torch.ones(2, 0, 5, 5), 2) | F.unfold(torch.ones(2, n, 0, 5), 2)
+    F.unfold(torch.ones(2, 1, n, 3), (1, 3), dilation=2) | F.unfold(torch.ones(2, 0, 5, 5), 2)
+    F.unfold(torch.ones(2, n, 0, 5), 2)
     F.unfold(torch.ones(0, 2, 5, 5), 2) | F.unfold(torch.ones(0, 5, 5), 2) | F.fold(torch.ones(2, 4, n + 5), (4, 4), 2)
     F.fold(torch.ones(2, n, 9), (4, 4), 2) | F.fold(torch.ones(0, 4, 9), (4, 4), 2) | F.fold(torch.ones(2, 0, 9), (4, 4), 2)
     F.fold(torch.ones(4, n - 3), (4, 4), 2) | F.fold(torch.ones(9), (4, 4), 2)
@@ -61,9 +62,11 @@ RESIZED = """
     F.interpolate(torch.ones(2, 3, 0), size=2) | F.interpolate(torch.ones(2, 3, 4), size=n - 3, mode="linear")
     F.interpolate(torch.ones(2, 3, 4, 0), size=(2, 2)) | F.interpolate(torch.ones(2, 3, 0, 4), size=(n, n), mode="bilinear")
     F.interpolate(torch.ones(2, 3, 4, 4), size=(2, n - 3), mode="bicubic") | F.interpolate(x[None, None], scale_factor=0.2)
-    F.interpolate(torch.ones(2, 0, 4, 4), size=2, mode="nearest-exact") | F.interpolate(torch.ones(0, 0, 4), size=2, mode="linear")
+    F.interpolate(torch.ones(2, 0, 4, 4), size=2, mode="nearest-exact")
+    F.interpolate(torch.ones(0, 0, 4), size=2, mode="linear")
     F.interpolate(torch.ones(2, 3, 4, 4, 0), size=2, mode="trilinear") | F.interpolate(torch.ones(0, 3, 4, 4), size=-n)
-    F.interpolate(torch.ones(2, 3, 4, 4), size=n - 3, mode="bilinear", antialias=True) | F.interpolate(torch.ones(0, 3, 4), size=2)
+    F.interpolate(torch.ones(2, 3, 4, 4), size=n - 3, mode="bilinear", antialias=True)
+    F.interpolate(torch.ones(0, 3, 4), size=2)
 """
 SHUFFLED = """
     F.pixel_shuffle(torch.ones(0, 1, 3, 4), 2) | F.pixel_shuffle(torch.ones(2, 5, 3, 4), 2) | F.pixel_shuffle(x, n)

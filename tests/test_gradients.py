@@ -128,9 +128,10 @@ def test_a_list_that_is_an_argument_and_changes():
         return first * w, [x * x * i for i, x in enumerate(xs, 1)]
 
     compiled = scriptc.compile(changed, optimize=OPTIMIZE)
-    for lists, weights in ((True, True), (True, False), (False, True)):
+    for of_items, of_weight in ((True, True), (True, False), (False, True)):
         for length in (1, 3):
-            xs, w = [torch.randn(3, requires_grad=lists) for _ in range(length)], torch.randn(3, requires_grad=weights)
+            xs = [torch.randn(3, requires_grad=of_items) for _ in range(length)]
+            w = torch.randn(3, requires_grad=of_weight)
             inputs, found = [t for t in (*xs, w) if t.requires_grad], []
             for f in (changed, compiled):
                 given = list(xs)

@@ -180,8 +180,11 @@ def _wholes(value: Value) -> list[Value]:
 
 def _put_into(container: Value) -> list[Value]:
     """Return what the op that makes a container, and those that change it, put there."""
-    made = list(container.op.operands) if container.op is not None and container.op.has("ALLOCATES") else []
-    return made + [v for user in container.users() if user.defn.writes and user.operands[0] is container for v in user.operands[1:]]
+    found = list(container.op.operands) if container.op is not None and container.op.has("ALLOCATES") else []
+    for user in container.users():
+        if user.defn.writes and user.operands[0] is container:
+            found += user.operands[1:]
+    return found
 
 
 def blocks_behind(values: Iterable[Value]) -> set[Block]:

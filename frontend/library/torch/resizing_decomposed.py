@@ -38,7 +38,7 @@ def _sizes(input: Tensor, output_size: tuple[int, ...] | None, scales: tuple[flo
 
 
 def _named(sizes: tuple[int, ...]) -> str:
-    return ", ".join([f"{name}: {size}" for name, size in zip("DHW"[3 - len(sizes) :], sizes)])
+    return ", ".join([f"{name}: {size}" for name, size in zip("DHW"[3 - len(sizes) :], sizes, strict=True)])
 
 
 def _step(n: int, out: int, scale: float | None) -> float:
@@ -378,7 +378,8 @@ def col2im(
     input: Tensor, output_size: tuple[int, int], kernel_size: tuple[int, int], dilation: tuple[int, int],
     padding: tuple[int, int], stride: tuple[int, int],
 ) -> Tensor:  # fmt: skip
-    _check_patches(input, "2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input", 2)
+    expected = "2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input"
+    _check_patches(input, expected, 2)
     x = input.unsqueeze(0) if input.dim() == 2 else input
     if x.size(1) % (kernel_size[0] * kernel_size[1]) != 0:
         raise RuntimeError(
