@@ -16,7 +16,7 @@ from tests.fuzz import batch, children
 from tests.fuzz.batch import Program, program
 from tests.fuzz.calls import Wide, compare, steps
 from tests.fuzz.children import run_batches
-from tests.fuzz.gradient_batch import gradient_program
+from tests.fuzz.gradient_batch import GRAMMARS, gradient_program
 from tests.fuzz.minimise import minimised
 from tests.fuzz.prelude import PRELUDE
 from tests.fuzz.productions import PRODUCTIONS, chosen
@@ -176,6 +176,18 @@ def test_gradients_agree_with_eager(levels: tuple[int, int]) -> None:
 @pytest.mark.parametrize("start", range(910_000, 910_200, 40))
 def test_gradients_of_more_programs_agree_with_eager(levels: tuple[int, int], start: int) -> None:
     assert_gradients_agree([gradient_program(seed, levels) for seed in range(start, start + 40)])
+
+
+@pytest.mark.parametrize("grammar", ["parts", "layers"])
+def test_gradients_of_other_grammars_agree_with_eager(grammar: str) -> None:
+    assert_gradients_agree([GRAMMARS[grammar](seed, (3, 0)) for seed in range(900_000, 900_004)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("levels", [(0, 0), (3, 0), (3, 3)])
+@pytest.mark.parametrize("grammar", ["parts", "layers"])
+def test_gradients_of_more_programs_of_other_grammars_agree_with_eager(grammar: str, levels: tuple[int, int]) -> None:
+    assert_gradients_agree([GRAMMARS[grammar](seed, levels) for seed in range(910_000, 910_030)])
 
 
 CARRIED = """

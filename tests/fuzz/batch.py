@@ -43,13 +43,19 @@ LEVELS = ((3, 0), (0, 0), (3, 0), (1, 1), (3, 0), (3, 3), (3, 0), (0, 0), (2, 0)
 
 @dataclass(frozen=True)
 class Program:
-    """The text of a function f<seed>, and how it is to be compiled. gradients: also compare its gradients."""
+    """The text of a function f<seed>, and how it is to be compiled.
+
+    gradients: also compare its gradients. layers: it is a program of `layer_grammar`. freeze: its weights are frozen, so that
+    calls run in no-grad mode.
+    """
 
     seed: int
     text: str
     passes: int
     cc: int
     gradients: bool = False
+    layers: bool = False
+    freeze: bool = False
 
 
 class HasProgram(Protocol):
@@ -213,8 +219,12 @@ def _run(cases: list[_Case], library: Path, tell: Callable[[Report | int], None]
 
 def library_of(modules: Sequence[Module], first: Program, stem: Path) -> Path:
     """The library of the entries of some modules, in order. first: one of the programs, all of which have one level."""
-    whole = Module("fuzz")
+    whole, kept = Module("fuzz"), 0
     for module in modules:
+        slots = [op for op in module.walk() if "slot" in op.attrs]
+        for op in slots:
+            op.attrs["slot"] += kept
+        kept = max([kept, *(op.attrs["slot"] + 1 for op in slots)])
         whole.funcs |= module.funcs
         whole.entries += module.entries
         whole.exceptions |= module.exceptions

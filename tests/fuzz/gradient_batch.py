@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,10 +27,11 @@ from scriptc.ir.errors import CompileError
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import verify
+from tests.fuzz import gradient_grammar, layer_grammar, part_grammar
 from tests.fuzz.batch import Program, Report, build_together, described, loaded, rename
 from tests.fuzz.generator import Generator
 from tests.fuzz.gradient_calls import Refused, arguments, compare
-from tests.fuzz.gradient_grammar import DTYPE, GRAMMAR, PRELUDE
+from tests.fuzz.productions import Grammar
 
 # Levels of the passes and of the C compiler, by library: a share for the passes, a small one for the C compiler's.
 LEVELS = ((3, 0), (0, 0), (3, 0), (0, 0), (3, 0), (2, 0), (3, 0), (0, 0), (3, 0), (3, 3))
@@ -36,13 +39,33 @@ FLOATS_EACH = 5  # of so many programs, one is of float32
 PER_LIBRARY = 30
 
 
-def gradient_program(seed: int, levels: tuple[int, int] | None = None) -> Program:
+def gradient_program(
+    seed: int, levels: tuple[int, int] | None = None, grammar: Grammar = gradient_grammar.GRAMMAR
+) -> Program:
     """The program of a seed; levels go by the library that it falls into."""
     passes, cc = levels or LEVELS[seed // PER_LIBRARY % len(LEVELS)]
-    text = Generator(seed, f"f{seed}", GRAMMAR).text()
+    text = Generator(seed, f"f{seed}", grammar).text()
     if seed % FLOATS_EACH == 0:
-        text = text.replace(DTYPE, "torch.float32").replace("NET.", "NET32.").replace("NET(", "NET32(")
+        text = text.replace(gradient_grammar.DTYPE, "torch.float32").replace("NET.", "NET32.").replace("NET(", "NET32(")
     return Program(seed, text, passes, cc, gradients=True)
+
+
+def part_program(seed: int, levels: tuple[int, int] | None = None) -> Program:
+    return gradient_program(seed, levels, part_grammar.GRAMMAR)
+
+
+def layer_program(seed: int, levels: tuple[int, int] | None = None) -> Program:
+    """The program of layers of a seed. Of three libraries with all passes, one has frozen weights."""
+    library = seed // PER_LIBRARY
+    passes, cc = levels or LEVELS[library % len(LEVELS)]
+    text = Generator(seed, f"f{seed}", layer_grammar.GRAMMAR).text()
+    rng = random.Random(seed)
+    channels, wide = rng.choice(layer_grammar.CHANNELS), "_64" if rng.random() < 0.15 else ""
+    text = re.sub(r"\bC\b", str(channels), re.sub(r"\bNET\b", f"NET{channels}{wide}", text))
+    return Program(seed, text, passes, cc, gradients=True, layers=True, freeze=passes >= 2 and library % 3 == 2)
+
+
+GRAMMARS = {"rows": gradient_program, "parts": part_program, "layers": layer_program}
 
 
 @dataclass
@@ -74,13 +97,16 @@ class _Code:
 def run(programs: Sequence[Program], directory: Path, tell: Callable[[Report | int], None]) -> None:
     """Compiles programs of one level into one library and tells a report on each; before it touches one, its seed."""
     try:
-        functions, _ = loaded(programs, directory, PRELUDE)
+        functions, _ = loaded(programs, directory, (layer_grammar if programs[0].layers else gradient_grammar).PRELUDE)
     except Exception as e:
         if len(programs) > 1:
             raise
         tell(Report(programs[0], "unloadable", described(e)))  # one that was made smaller
         return
-    cases = [_Case(p, f, Dispatcher(f, Options(optimize=p.passes))) for p, f in zip(programs, functions, strict=True)]
+    cases = [
+        _Case(p, f, Dispatcher(f, Options(optimize=p.passes, freeze=p.freeze)))
+        for p, f in zip(programs, functions, strict=True)
+    ]
     cases = [case for case in cases if _tried(case, _read, tell)]
     _share_params([code.entry for case in cases for code in case.codes])
     tried = [case for case in cases if _tried(case, _differentiate, tell)]
@@ -142,7 +168,7 @@ def _differentiate(case: _Case) -> None:
     for code in case.codes:
         code.variant.gradients = dependencies(code.entry.module)
         code.variant.source_ir = print_module(code.entry.module, locs=True)
-    for given in arguments(case.program, case.function):
+    for given in () if case.program.freeze else arguments(case.program, case.function):
         bound = target.bind(given, {})
         signature = Signature().of(bound)
         code = next(c for c in case.codes if c.signature == signature)

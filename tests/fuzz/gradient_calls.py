@@ -7,7 +7,7 @@ The comparison has these rules beside equality, each a line of docs/reference/li
 - A gradient may be zeros, or NaN, where eager's is None, and None where eager's is zeros.
 - If eager's backward raises since a value that it saved was written, the gradient is that of a copy of the value.
 - A gradient may be NaN where that of a result that is not asked for, zero here, meets an infinite derivative.
-- Where the passes fuse ops, strides of results may differ.
+- Where the passes fuse ops, strides of results may differ, and so may those of images.
 - Nothing is compared where eager itself takes another path for arguments that differ in their last bits.
 - Eager refuses writes to one of several views that an op made; compiled code may carry them out and go on.
 - If backward raises NotImplementedError with a line, the program is refused, and nothing else of its gradients compared.
@@ -15,6 +15,7 @@ The comparison has these rules beside equality, each a line of docs/reference/li
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import random
 import warnings
@@ -26,6 +27,7 @@ from torch import Tensor
 
 from scriptc import CompileError
 from tests.fuzz.batch import Program
+from tests.fuzz.layer_calls import layer_arguments, net_name
 from tests.three_ways import Outcome, assert_same
 
 CALLS = 5
@@ -39,10 +41,13 @@ class Refused(Exception):
 
 def arguments(program: Program, function: Any) -> list[tuple[Any, ...]]:
     """Calls of lengths from 0 on, with ties and without. Which arguments require grad is the same in most calls."""
+    if program.layers:
+        return layer_arguments(program, list(inspect.signature(function).parameters), CALLS)
     dtype = torch.float32 if _is_single(program) else torch.float64
     rng, numbers = random.Random(program.seed * 7 + 1), torch.Generator().manual_seed(program.seed)
     names = list(inspect.signature(function).parameters)
-    requires = {name: rng.random() < 0.8 for name in names}
+    share = rng.choice((0.8, 0.8, 0.4))
+    requires = {name: rng.random() < share for name in names}
     if rng.random() < 0.05:
         requires = dict.fromkeys(names, False)
     optional = rng.choice([0.0, 0.5, 1.0, 1.0])
@@ -74,6 +79,10 @@ def _is_single(program: Program) -> bool:
     return "float32" in program.text or "NET32" in program.text
 
 
+def _net_name(program: Program) -> str:
+    return net_name(program) if program.layers else "NET32" if _is_single(program) else "NET"
+
+
 def tensors(value: Any) -> Iterator[Tensor]:
     """Yield the tensors in a value."""
     if isinstance(value, Tensor):
@@ -85,10 +94,17 @@ def tensors(value: Any) -> Iterator[Tensor]:
 
 def _copied(given: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(
-        [t.detach().clone().requires_grad_(t.requires_grad) for t in value] if isinstance(value, list)
-        else value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
+        [_copy(t) for t in value] if isinstance(value, list) else _copy(value) if isinstance(value, Tensor) else value
         for value in given
-    )  # fmt: skip
+    )
+
+
+def _copy(tensor: Tensor) -> Tensor:
+    """Return a leaf of the same strides, those of expanded tensors among them."""
+    made = torch.empty(0, dtype=tensor.dtype).set_(
+        tensor.untyped_storage().clone(), tensor.storage_offset(), tensor.shape, tensor.stride()
+    )
+    return made.requires_grad_(tensor.requires_grad)
 
 
 def _detached(value: Any, *, strides: bool = True) -> Any:
@@ -98,6 +114,24 @@ def _detached(value: Any, *, strides: bool = True) -> Any:
         items = [_detached(v, strides=strides) for v in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     return value
+
+
+def _once(tensor: Tensor) -> Tensor:
+    """Return each element of an expanded tensor once, of which autograd sees no write."""
+    return tensor.data[tuple(slice(None if stride else 1) for stride in tensor.stride())]
+
+
+def _settle(value: Any, expected: Any, changed: list[tuple[Tensor, Tensor]]) -> None:
+    """Write the elements of the expected value to all tensors of float32 that are close to it, and note the elements before."""
+    if isinstance(value, Tensor) and isinstance(expected, Tensor):
+        if value.dtype == expected.dtype == torch.float32 and value.shape == expected.shape:
+            if torch.allclose(value.detach(), expected.detach(), rtol=1e-3, atol=2e-4, equal_nan=True):
+                once = _once(value)
+                changed.append((once, once.clone()))
+                once.copy_(expected.detach()[tuple(map(slice, once.shape))])
+    elif isinstance(value, (list, tuple)) and isinstance(expected, (list, tuple)):
+        for item, other in zip(value, expected, strict=False):
+            _settle(item, other, changed)
 
 
 def _has_gradients(result: Tensor) -> bool:
@@ -130,6 +164,17 @@ class _Run:
     def outcome(self, *, strides: bool) -> Outcome:
         return Outcome((*_detached(self.given), self.written), _detached(self.result, strides=strides), self.error)
 
+    @contextlib.contextmanager
+    def settled(self, expected: _Run) -> Iterator[None]:
+        """Take the other run's tensors where they are close: sums of many products of float32 are rounded otherwise."""
+        changed: list[tuple[Tensor, Tensor]] = []
+        _settle((self.result, self.given, self.written), (expected.result, expected.given, expected.written), changed)
+        try:
+            yield
+        finally:
+            for tensor, before in reversed(changed):
+                tensor.copy_(before)
+
     def differentiable(self) -> list[int]:
         """Return the results that require grad, without views that eager has made in no-grad mode of inputs that do."""
         return [i for i, t in enumerate(self.results) if t.requires_grad and _has_gradients(t)]
@@ -153,15 +198,17 @@ def compare(program: Program, function: Any, target: Any, given: tuple[Any, ...]
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        net = function.__globals__["NET32" if _is_single(program) else "NET"]
+        net = function.__globals__[_net_name(program)]
         params = {p: p.detach().clone() for p in net.parameters() if p.requires_grad}
-        expected = _Run(function, given, params)
-        actual = _Run(target, given, params)
+        with torch.no_grad() if program.freeze else contextlib.nullcontext():
+            expected = _Run(function, given, params)
+            actual = _Run(target, given, params)
         if _OF_SEVERAL_VIEWS in str(expected.error):
             return "raised"  # compiled code may go on behind the write, to its end or to another error
-        strides = program.passes < 2
+        strides = program.passes < 2 and not program.layers
         try:
-            assert_same(expected.outcome(strides=strides), actual.outcome(strides=strides))
+            with actual.settled(expected) if program.layers else contextlib.nullcontext():
+                assert_same(expected.outcome(strides=strides), actual.outcome(strides=strides))
         except AssertionError:
             if _rounding_decides(function, given, params, expected):
                 return "rounded"
@@ -171,9 +218,11 @@ def compare(program: Program, function: Any, target: Any, given: tuple[Any, ...]
                 said = [str(run.error).partition("\n")[0] for run in (actual, expected)]
                 assert said[0] == said[1], f"{said[0]}, but eager: {said[1]}"
             return "raised"
+        if program.freeze:
+            return "same"
         seed = program.seed * 10 + step
         try:
-            return _compare_gradients(expected, actual, seed, function, given, params)
+            return _compare_gradients(expected, actual, seed, function, given, params, program.layers)
         except NotImplementedError as e:
             message = str(e)
             assert "which scriptc compiled, is not supported:" in message, f"refused without a reason: {message}"
@@ -181,8 +230,9 @@ def compare(program: Program, function: Any, target: Any, given: tuple[Any, ...]
 
 
 def _compare_gradients(
-    expected: _Run, actual: _Run, seed: int, function: Any, given: tuple[Any, ...], params: Mapping[Tensor, Tensor]
-) -> str:
+    expected: _Run, actual: _Run, seed: int, function: Any, given: tuple[Any, ...], params: Mapping[Tensor, Tensor],
+    layers: bool,
+) -> str:  # fmt: skip
     wanted, found = expected.differentiable(), actual.differentiable()
     kind = "same" if wanted else "flat"
     for run, own, others in ((actual, found, wanted), (expected, wanted, found)):
@@ -212,11 +262,34 @@ def _compare_gradients(
             try:
                 _same_gradient(want, have, actual, i)
             except AssertionError:
+                if layers and _strides_decide(want, have, function, given, params, wanted, seed, actual, i):
+                    continue
                 if not left_out or have is None or not have.isnan().any() or kind == "written":
                     raise
                 _same_gradient(expected.gradients(wanted, seed, left_out)[i], have, actual, i)
                 kind = "zeroed"
     return kind
+
+
+def _strides_decide(
+    want: Tensor | None, have: Tensor | None, function: Any, given: tuple[Any, ...], params: Mapping[Tensor, Tensor],
+    wanted: Sequence[int], seed: int, actual: _Run, i: int,
+) -> bool:  # fmt: skip
+    """Return whether eager finds the gradient if its arguments are contiguous: its batch norm takes others for contiguous."""
+    plain = tuple(
+        v.detach().clone(memory_format=torch.contiguous_format).requires_grad_(v.requires_grad) if isinstance(v, Tensor) else v
+        for v in given
+    )
+    other = _Run(function, plain, params).gradients(wanted, seed)[i]
+    return not _agree(want, other, actual, i) and _agree(other, have, actual, i)
+
+
+def _agree(want: Tensor | None, have: Tensor | None, actual: _Run, i: int) -> bool:
+    try:
+        _same_gradient(want, have, actual, i)
+    except AssertionError:
+        return False
+    return True
 
 
 def _rounding_decides(function: Any, given: tuple[Any, ...], params: Mapping[Tensor, Tensor], expected: _Run) -> bool:
@@ -226,8 +299,9 @@ def _rounding_decides(function: Any, given: tuple[Any, ...], params: Mapping[Ten
         nearby = _copied(given)
         for tensor in tensors(nearby):
             if tensor.is_floating_point():
-                steps = torch.randint(-8, 9, tensor.shape, generator=numbers)
-                tensor.data.mul_(1 + steps.to(tensor.dtype) * torch.finfo(tensor.dtype).eps)
+                plain = _once(tensor)
+                steps = torch.randint(-8, 9, plain.shape, generator=numbers)
+                plain.mul_(1 + steps.to(tensor.dtype) * torch.finfo(tensor.dtype).eps)
         try:
             assert_same(expected.outcome(strides=False), _Run(function, nearby, params).outcome(strides=False))
         except AssertionError:
@@ -249,7 +323,8 @@ def _same_gradient(want: Tensor | None, have: Tensor | None, actual: _Run, i: in
         assert given is None or not given.any(), f"{at}: {have}, but eager: {want}"
         return
     rough = want.dtype == torch.float32
-    close = {"rtol": 1e-3, "atol": 1e-4} if rough else {"rtol": 1e-7, "atol": 1e-9}
+    largest = max(1.0, float(want.nan_to_num(0, 0, 0).abs().max())) if want.numel() else 1.0
+    close = {"rtol": 1e-3, "atol": 1e-4 * largest} if rough else {"rtol": 1e-7, "atol": 1e-9 * largest}
     torch.testing.assert_close(have, want, equal_nan=True, **close, msg=lambda m: f"{at}: {m}\n{have}\neager: {want}")
 
 

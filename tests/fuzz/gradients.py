@@ -1,5 +1,5 @@
-"""`python -m tests.fuzz.gradients [--count N] [--seed S] [--jobs J]`: exits 1 where gradients of compiled code and of eager
-differ.
+"""`python -m tests.fuzz.gradients [--grammar G] [--count N] [--seed S] [--jobs J]`: exits 1 where gradients of compiled code
+and of eager differ. The grammars are rows, parts (which adds to rows) and layers.
 
 A seed determines its program, levels included. A run can be cut anywhere and gone on with, and `--seed S --count 1` repeats
 one program.
@@ -10,12 +10,14 @@ from __future__ import annotations
 import sys
 
 from tests.fuzz.command import parser_of, run
-from tests.fuzz.gradient_batch import PER_LIBRARY, gradient_program
+from tests.fuzz.gradient_batch import GRAMMARS, PER_LIBRARY
 
 
 def main() -> int:
-    options = parser_of("python -m tests.fuzz.gradients", __doc__, 5_000, "build/fuzz-gradients").parse_args()
-    return run(lambda seed: gradient_program(seed, options.levels), options, PER_LIBRARY)
+    parser = parser_of("python -m tests.fuzz.gradients", __doc__, 5_000, "build/fuzz-gradients")
+    parser.add_argument("--grammar", choices=GRAMMARS, default="rows", help="of the programs (default: rows)")
+    options = parser.parse_args()
+    return run(lambda seed: GRAMMARS[options.grammar](seed, options.levels), options, PER_LIBRARY)
 
 
 if __name__ == "__main__":
