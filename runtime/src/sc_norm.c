@@ -204,15 +204,15 @@ SC_KERNEL sc_tensor *sc_layer_norm(sc_ctx *cx, const sc_tensor *x, const int64_t
 
 enum { NORM_PART_ROWS = 16, NORM_PARTS = 32 }; /* a part of the sums over rows has at least so many; at most so many parts */
 
-typedef struct gradient_job {
+typedef struct norm_gradient_job {
     const sc_tensor *grad, *x, *weight; /* weight: may be NULL */
     sc_tensor *of_input, *sums;         /* sums: [parts, n] of the gradient of the weight, or NULL */
     int64_t n, rows, rows_of_part;
     double eps;
-} gradient_job;
+} norm_gradient_job;
 
-static void gradient_part(void *arg, int64_t begin, int64_t end, int worker) {
-    const gradient_job *job = arg;
+static void norm_gradient_part(void *arg, int64_t begin, int64_t end, int worker) {
+    const norm_gradient_job *job = arg;
     (void)worker;
     for (int64_t part = begin; part < end; part++) {
         int64_t first = part * job->rows_of_part, rows = job->rows - first, n = job->n;
@@ -225,7 +225,7 @@ static void gradient_part(void *arg, int64_t begin, int64_t end, int worker) {
     }
 }
 
-static sc_tensor *zeros(sc_ctx *cx, int dtype, const int64_t *size, int rank) {
+static sc_tensor *norm_zeros(sc_ctx *cx, int dtype, const int64_t *size, int rank) {
     sc_tensor *t = sc_empty(cx, dtype, rank, size);
     if (t && t->numel) memset(t->data, 0, (size_t)t->numel * sc_dtype_size(dtype));
     return t;
@@ -233,14 +233,14 @@ static sc_tensor *zeros(sc_ctx *cx, int dtype, const int64_t *size, int rank) {
 
 /* Write the gradient of the contiguous job->x to job->of_input, and, unless of_weight is NULL, add that of the weight to it. How
  * rows are divided does not depend on the number of threads. */
-static int row_gradients(sc_ctx *cx, gradient_job *job, sc_tensor *of_weight) {
+static int norm_gradients(sc_ctx *cx, norm_gradient_job *job, sc_tensor *of_weight) {
     job->rows = job->n ? job->x->numel / job->n : 0;
     job->rows_of_part = (job->rows + NORM_PARTS - 1) / NORM_PARTS;
     if (job->rows_of_part < NORM_PART_ROWS) job->rows_of_part = NORM_PART_ROWS;
     int64_t parts = (job->rows + job->rows_of_part - 1) / job->rows_of_part;
     if (!parts) return 0;
-    if (of_weight && !(job->sums = zeros(cx, of_weight->dtype, (const int64_t[]){parts, job->n}, 2))) return -1;
-    norm_share(cx, parts, job->rows_of_part * job->n, 0.5, gradient_part, job);
+    if (of_weight && !(job->sums = norm_zeros(cx, of_weight->dtype, (const int64_t[]){parts, job->n}, 2))) return -1;
+    norm_share(cx, parts, job->rows_of_part * job->n, 0.5, norm_gradient_part, job);
     if (of_weight)
         of_weight->dtype == SC_F32 ? norm_add_rows_f32(job->sums->data, parts, job->n, of_weight->data)
                                    : norm_add_rows_f64(job->sums->data, parts, job->n, of_weight->data);
@@ -260,9 +260,9 @@ static int layer_norm_backward(sc_ctx *cx, const sc_tensor *grad, const sc_tenso
     sc_tensor *y = image_prepared(cx, grad, dtype), *in = y ? image_prepared(cx, x, dtype) : NULL;
     sc_tensor *w = in && weight ? image_prepared(cx, weight, dtype) : NULL, *sum = NULL;
     sc_tensor *wide = in && (w || !weight) ? sc_empty(cx, dtype, x->rank, x->size) : NULL;
-    bool ready = wide && (!of_weight || (sum = zeros(cx, dtype, size, n)));
-    gradient_job job = {.grad = y, .x = in, .weight = w, .of_input = wide, .n = elements, .eps = eps};
-    *of_input = ready && row_gradients(cx, &job, sum) == 0 ? sc_to_dtype(cx, wide, x->dtype) : NULL;
+    bool ready = wide && (!of_weight || (sum = norm_zeros(cx, dtype, size, n)));
+    norm_gradient_job job = {.grad = y, .x = in, .weight = w, .of_input = wide, .n = elements, .eps = eps};
+    *of_input = ready && norm_gradients(cx, &job, sum) == 0 ? sc_to_dtype(cx, wide, x->dtype) : NULL;
     sc_release(cx, y);
     sc_release(cx, in);
     sc_release(cx, w);
