@@ -1,13 +1,8 @@
 /* sc_core.c - contexts, counted objects, storage recycling, errors, strings and lists. */
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* posix_memalign, madvise */
-#endif
+#include "sc_libc_blocks.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 #include "../include/sc_str.h"
 #include "sc_internal.h"
@@ -38,29 +33,6 @@ _Static_assert(sizeof(sc_storage) <= STRUCT_BYTES && sizeof(sc_list) <= STRUCT_B
 #define BLOCK_OVERHEAD (sizeof(sc_storage) + SC_ALIGN)
 
 /* ---- memory ---- */
-
-#ifdef __linux__
-enum { LARGE_PAGE = 2 << 20, LARGE_BLOCK = 2 * LARGE_PAGE };
-
-/* Return a block in large pages, which a core reads a third faster than small ones, where the system has some. Only whole pages are
- * asked for, so a block does not take more memory. */
-static void *large_block(size_t nbytes) {
-    void *block = NULL;
-    if (posix_memalign(&block, LARGE_PAGE, nbytes)) return NULL;
-    madvise(block, nbytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* may fail: then pages are small */
-    return block;
-}
-#endif
-
-static void *libc_realloc(void *user, void *block, size_t old, size_t nbytes) {
-    (void)user, (void)old;
-#ifdef __linux__
-    if (!block && nbytes >= LARGE_BLOCK) return large_block(nbytes);
-#endif
-    if (nbytes) return realloc(block, nbytes);
-    free(block);
-    return NULL;
-}
 
 static void *system_realloc(sc_ctx *cx, void *block, size_t old, size_t nbytes) {
     cx->n_system++;
