@@ -46,7 +46,7 @@ def arguments(program: Program, function: Any) -> list[tuple[Any, ...]]:
     dtype = torch.float32 if _is_single(program) else torch.float64
     rng, numbers = random.Random(program.seed * 7 + 1), torch.Generator().manual_seed(program.seed)
     names = list(inspect.signature(function).parameters)
-    share = rng.choice((0.8, 0.8, 0.4))
+    share = random.Random(program.seed).choice((0.8, 0.8, 0.4))
     requires = {name: rng.random() < share for name in names}
     if rng.random() < 0.05:
         requires = dict.fromkeys(names, False)
