@@ -15,6 +15,7 @@ Zeros of the sizes of the sum are not added.
 
 Gradients of weights are such sums. Those that share %x are computed together, as are sums of the rows of %x, the gradients of
 biases. The result differs in the order of the sum.
+Rows are copied at the end of an iteration, and %z is read behind the loop: nothing may write to them in the loop.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scriptc.ir.analysis import function_body, is_written
+from scriptc.ir.analysis import Origins, is_written
 from scriptc.ir.builder import Builder
 from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Block, Func, Module, Op, Value
@@ -86,7 +87,7 @@ def _swaps(op: Op) -> bool:
 def _sums(loop: Op) -> list[_Sum]:
     (body,) = loop.regions
     last, found = body.ops[-1], []
-    whole = function_body(loop)
+    known = Origins()
     for slot, arg in enumerate(body.args[1:]):
         users = arg.users()
         total = last.operands[slot]
@@ -99,7 +100,7 @@ def _sums(loop: Op) -> list[_Sum]:
         term, matrices = other.op, _term(other.op)
         if term is None or matrices is None or term.parent is not body or not _same_rank(arg, other):
             continue
-        if not any(v is not None and is_written(v, whole) for v in matrices):
+        if not any(v is not None and is_written(v, body, known) for v in (loop.operands[3 + slot], *matrices)):
             found.append(_Sum(slot, add, term, *matrices))
     adds = {s.add for s in found}
     return [s for s in found if all(u in adds or u.name == "check" for u in s.term.result.users())]
