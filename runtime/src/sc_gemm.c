@@ -263,11 +263,12 @@ static bool gemm_turn(const sc_packed *w) {
     return w->back;
 }
 
-/* Return how many products of one row are faster with the weight as it lies than packing it and multiplying by panels. */
+/* Return for how many products of one row packing takes longer than panels save. */
 static int64_t gemm_unpacked_rows(const sc_tensor *w) {
-    int64_t bytes = w->numel * (int64_t)sc_dtype_size(w->dtype);
-    if (bytes <= GEMM_FAR || w->stride[1] != 1) return GEMM_UNPACKED;
-    return bytes <= GEMM_MEMORY ? GEMM_UNPACKED_FAR : GEMM_UNPACKED_MEMORY;
+    int64_t bytes = w->numel * (int64_t)sc_dtype_size(w->dtype), lanes = SC_VL / (int64_t)sc_dtype_size(w->dtype);
+    bool by_rows = w->stride[1] != 1 && w->size[0] >= lanes && bytes > GEMM_TURN; /* as fast as by panels */
+    if (bytes > GEMM_MEMORY) return GEMM_UNPACKED_MEMORY;
+    return bytes > GEMM_FAR || by_rows ? GEMM_UNPACKED_FAR : GEMM_UNPACKED;
 }
 
 /* Leave a weight as it lies, until gemm_is_unpacked packs it, if products can read it so. */

@@ -19,8 +19,8 @@ enum {
     GEMM_LINES = 4,       /* rows of b that one row of a is multiplied by side by side, ... */
     GEMM_ROW_BYTES = 4096, /* ... so many bytes of each */
     GEMM_UNPACKED = 4,         /* products of one row before a weight is packed, ... */
-    GEMM_UNPACKED_FAR = 256,   /* ... if they are dots with rows in the third cache, ... */
-    GEMM_UNPACKED_MEMORY = 64, /* ... or in memory */
+    GEMM_UNPACKED_FAR = 256,   /* ... if it is in the third cache, or sums of rows are computed, ... */
+    GEMM_UNPACKED_MEMORY = 64, /* ... or if it is in memory */
     GEMM_ALL_ROWS = 2,         /* as a number of rows: more than one */
     GEMM_KEPT_K = 2 * GEMM_KC, /* rows of a panel that stays in the second cache from some rows of a to the next */
     GEMM_CHUNK = 96,      /* about so many rows of a at a time stay in the second cache for GEMM_CHUNKED panels or fewer; beside
