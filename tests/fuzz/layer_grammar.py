@@ -68,8 +68,7 @@ PRELUDE += MODULES
 
 PARAMETERS = {
     "n": "int", "p": "float", "flag": "bool", "x": "img", "y": "img", "t": "tok", "h": "tok", "u": "seq", "w": "row",
-        "g": "gate",
-    "m": "sq", "k": "kernel", "s": "scalar", "ids": "ids",
+    "g": "gate", "m": "sq", "k": "kernel", "s": "scalar", "ids": "ids",
 }  # fmt: skip
 
 KINDS = {
