@@ -341,12 +341,6 @@ static inline int sc_check_stop(sc_ctx *cx) {
 uintptr_t sc_stack_end(uintptr_t here, size_t room);
 
 /* ---- objects (sc_core.c) ---- */
-static inline const char *sc_dtype_name(int dtype) { /* the C++ names in eager's messages */
-    static const char *const names[SC_NDTYPES] = {"bool",     "unsigned char", "signed char",   "short int", "int",
-                                                  "long int", "c10::Half",     "c10::BFloat16", "float",     "double",
-                                                  "c10::complex<float>", "c10::complex<double>"};
-    return names[dtype];
-}
 void *sc_object(sc_ctx *cx, int kind); /* in the live list, with reference count one, else uninitialized; MemoryError */
 /* Reallocate like the allocator. Return NULL after MemoryError. */
 void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes);

@@ -27,6 +27,14 @@ static SC_UNUSED sc_text sc_shape_text(const sc_tensor *t) {
     return sc_sizes_text(t->size, t->rank);
 }
 
+/* Return the C++ name of a dtype, as eager's messages have it. */
+static SC_UNUSED const char *sc_dtype_name(int dtype) {
+    static const char *const names[SC_NDTYPES] = {"bool",     "unsigned char", "signed char",   "short int", "int",
+                                                  "long int", "c10::Half",     "c10::BFloat16", "float",     "double",
+                                                  "c10::complex<float>", "c10::complex<double>"};
+    return names[dtype];
+}
+
 /* Return eager's name of a dtype, such as "Float" or "Long", for messages that do not use the C++ type. */
 static SC_UNUSED const char *sc_scalar_type_name(int dtype) {
     static const char *const names[SC_NDTYPES] = {"Bool", "Byte", "Char",     "Short", "Int",
