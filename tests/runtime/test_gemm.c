@@ -107,6 +107,8 @@ static void test_products(void) {
         for (int layout = 0; layout < 9; layout++)
             check_products(layout & 1 ? SC_F64 : SC_F32, large[i][0], large[i][1], large[i][2], layout % 3, layout / 3, layout & 2);
     for (int64_t m = 1; m < 8; m += 3) check_products(SC_F32, m, 340, 1030, 0, 0, true); /* beyond GEMM_FAR */
+    check_products(SC_F32, 1, 331, 1031, 0, 0, false);
+    check_products(SC_F64, 1, 200000, 1, 0, 0, false);
     check_products(SC_F32, 1, 4100, 1030, 0, 0, true); /* beyond GEMM_MEMORY */
     for (int dtype = SC_U8; dtype <= SC_BF16; dtype++)
         for (int layout = 0; layout < 3; layout++) check_products(dtype, 3, 5, dtype == SC_U8 || dtype == SC_I8 ? 3 : 8, layout, 0, dtype != SC_U8);
