@@ -285,7 +285,11 @@ static bool gemm_postpone(sc_packed *packed, sc_tensor *w) {
 static bool gemm_is_unpacked(sc_ctx *cx, const sc_packed *w, int64_t rows) {
     if (!w->source) return false;
     sc_packed *own = (sc_packed *)(uintptr_t)w; /* the form is not part of the weight's value */
-    if (rows == 1 && own->left-- > 0) return true;
+    const int64_t taken = rows == 1 ? 1 : GEMM_UNPACKED_ROWS;
+    if (rows != GEMM_ANY_ROWS && own->left >= taken) {
+        own->left -= taken;
+        return true;
+    }
     if (w->panels == SC_F32) gemm_pack_f32(w->n, w->k, w->from, w->row_step, w->column_step, w->storage->data);
     else gemm_pack_f64(w->n, w->k, w->from, w->row_step, w->column_step, w->storage->data);
     sc_release(cx, w->source);
@@ -350,7 +354,7 @@ SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int co
     sc_packed *packed = (sc_packed *)(void *)sc_ctx_kept(cx, slot);
     if (packed) return packed;
     packed = sc_pack_linear(cx, w, count);
-    if (packed) gemm_is_unpacked(cx, packed, GEMM_ALL_ROWS);
+    if (packed) gemm_is_unpacked(cx, packed, GEMM_ANY_ROWS);
     if (packed && store != packed->panels) { /* panels in fewer bits */
         sc_tensor *narrow = sc_empty(cx, store, 1, (int64_t[]){(int64_t)(packed->storage->nbytes / sc_dtype_size(packed->panels))});
         if (!narrow) return NULL;
@@ -373,7 +377,7 @@ SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_pa
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
     if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
     gemm_form form;
-    gemm_operand weight = gemm_weight(cx, w, x->numel == w->k ? 1 : GEMM_ALL_ROWS, &form);
+    gemm_operand weight = gemm_weight(cx, w, w->k ? x->numel / w->k : 0, &form);
     return gemm_linear_cast(cx, x, weight, form, gemm_turn(w), w->n, bias);
 }
 
@@ -381,7 +385,7 @@ SC_KERNEL sc_tensor *sc_linear_activated(sc_ctx *cx, const sc_tensor *x, const s
                                          sc_activation *activation) {
     if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
     gemm_form form;
-    gemm_operand panels = gemm_weight(cx, w, GEMM_ALL_ROWS, &form);
+    gemm_operand panels = gemm_weight(cx, w, GEMM_ANY_ROWS, &form);
     return gemm_linear(cx, (sc_tensor *)x, panels, form, gemm_turn(w), w->n, (sc_tensor *)bias, activation);
 }
 
@@ -416,7 +420,7 @@ static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed
     if (bias) gemm_start(addend, bias, out);
     const void *init = bias ? out->data : addend->data;
     gemm_form form;
-    const gemm_operand weight = gemm_weight(cx, w, bias ? GEMM_ALL_ROWS : rows, &form); /* plain ones do not start with the result */
+    const gemm_operand weight = gemm_weight(cx, w, bias ? GEMM_ANY_ROWS : rows, &form); /* plain ones do not start with the result */
     const void *panels = weight.data;
     const bool back = gemm_turn(w);
     int status = form == GEMM_PLAIN

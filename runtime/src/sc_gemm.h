@@ -16,12 +16,13 @@ enum {
     GEMM_TURN = 1 << 15,  /* bytes: a b as large as an L1 cache is read in alternating directions */
     GEMM_DOT_M = 12,      /* up to so many rows of a, packing b costs more than it brings: rows of b^T, ... */
     GEMM_DIRECT_M = 48,   /* ... rows of b */
-    GEMM_LINES = 4,       /* rows of b that one row of a is multiplied by side by side, ... */
+    GEMM_LINES = 4,       /* rows of a near b that one row of a is multiplied by side by side, ... */
     GEMM_ROW_BYTES = 4096, /* ... so many bytes of each */
     GEMM_UNPACKED = 4,         /* products of one row before a weight is packed, ... */
     GEMM_UNPACKED_FAR = 256,   /* ... if it is in the third cache, or sums of rows are computed, ... */
     GEMM_UNPACKED_MEMORY = 64, /* ... or if it is in memory */
-    GEMM_ALL_ROWS = 2,         /* as a number of rows: more than one */
+    GEMM_UNPACKED_ROWS = 64,   /* ... and of how many of these one of more rows takes the place, which packs panels where it needs them */
+    GEMM_ANY_ROWS = 0,         /* as a number of rows: such that the product needs panels */
     GEMM_KEPT_K = 2 * GEMM_KC, /* rows of a panel that stays in the second cache from some rows of a to the next */
     GEMM_CHUNK = 96,      /* about so many rows of a at a time stay in the second cache for GEMM_CHUNKED panels or fewer; beside
                            * more panels, which are wide, a is read anew for each */
