@@ -375,8 +375,9 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
 
 sc_storage *sc_storage_fitting(sc_ctx *cx, sc_storage *s) {
     int bin = bin_of(s->nbytes);
-    if (s->flags & SC_EXTERNAL || bin >= SC_BINS || bin_of(s->capacity) <= bin + FITTING_BINS) return s;
+    if (s->flags & SC_EXTERNAL || bin >= SC_BINS) return s;
     cx->outlives[bin] = true;
+    if (bin_of(s->capacity) <= bin + FITTING_BINS) return s;
     size_t asked = cx->asked_peak;
     sc_error before = cx->error;
     sc_storage *copy = storage_new(cx, s->nbytes);
