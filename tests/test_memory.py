@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -98,13 +99,14 @@ def test_overwritten_items_are_freed() -> None:
     assert resident() - before < SLACK
 
 
-def in_large_pages() -> int:
-    """Return the bytes of this process's memory that it asked to have in large pages."""
-    total, size = 0, 0
+def in_large_pages(begin: int = 0, end: int = 1 << 64) -> int:
+    """Return the bytes of this process's memory, in a range of addresses, that it asked to have in large pages."""
+    total = first = last = 0
     for line in Path("/proc/self/smaps").read_text().splitlines():
-        if line.startswith("Size:"):
-            size = int(line.split()[1]) << 10
-        total += size if line.startswith("VmFlags:") and " hg" in line else 0
+        if found := re.match("([0-9a-f]+)-([0-9a-f]+) ", line):
+            first, last = (int(text, 16) for text in found.groups())
+        elif line.startswith("VmFlags:") and " hg" in line:
+            total += max(0, min(last, end) - max(first, begin))
     return total
 
 
@@ -117,7 +119,9 @@ def test_large_blocks_are_in_large_pages() -> None:
     before, small = in_large_pages(), made(torch.ones(MiB // 16))
     assert in_large_pages() == before
     large = made(torch.ones(3 * MiB))
-    assert 10 * MiB <= in_large_pages() - before <= 12 * MiB, "only whole pages are asked for"
+    begin = large.data_ptr()
+    assert 10 * MiB <= in_large_pages(begin, begin + 12 * MiB) <= 12 * MiB
+    assert in_large_pages() - before <= 12 * MiB, "only whole pages are asked for"
     assert small.sum() * 48 == large.sum()
 
 
