@@ -2,7 +2,7 @@
  * little more than one of few. Every error is still raised at the loop's position; memory is bounded by ROWS_AHEAD. */
 #include "sc_internal.h"
 
-enum { ROWS_AHEAD = 48 }; /* rows of a product: enough for full speed, and a window of them stays in the L2 cache */
+enum { ROWS_AHEAD = 48 }; /* rows of a product, about: enough for full speed, and a window of them stays in the L2 cache */
 
 SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx) {
     sc_list *rows = sc_list_new(cx, SC_OBJECTS, SC_ROWS_SLOTS);
@@ -25,7 +25,8 @@ static sc_tensor *window_row(sc_ctx *cx, sc_list *rows, int64_t index) {
     return sc_rows_at(rows, index);
 }
 
-/* Return how many steps to compute at once, each with the sizes of x: fewer at first if the loop may exit early. */
+/* Return how many steps to compute at once, each with the sizes of x: fewer at first if the loop may exit early. The windows of a
+ * loop are about the same, since a product of few rows reads the weights as often as one of many. */
 static int64_t steps_ahead(const sc_list *rows, const sc_tensor *x, bool sure, int64_t limit) {
     int64_t each = 1;
     for (int d = 0; d + 1 < x->rank; d++) each = sc_wrapped_product(each, x->size[d]);
@@ -33,6 +34,9 @@ static int64_t steps_ahead(const sc_list *rows, const sc_tensor *x, bool sure, i
     if (!sure) {
         int64_t doubled = rows->len ? 2 * rows->items[SC_ROWS_COUNT].i : 1;
         if (steps > doubled) steps = doubled;
+    } else if (steps > 1 && limit > steps) {
+        int64_t windows = (limit + steps / 2) / steps;
+        return (limit + windows - 1) / windows;
     }
     return steps < limit ? steps : limit;
 }
