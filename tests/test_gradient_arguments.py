@@ -194,6 +194,50 @@ def test_tensors_in_arguments(function: Callable[..., Any], make: Callable[[int]
             torch.testing.assert_close(*([g for g in found[1] if g is not None] for found in (have, want)))
 
 
+def rows_by_number(x: Tensor, numbers: list[int]) -> Tensor:
+    y = x[0]
+    for i in range(len(numbers)):
+        y = torch.sin(y * x[numbers[i]])
+    return y
+
+
+def scaled(x: Tensor, numbers: list[float]) -> Tensor:
+    y = x[0]
+    for number in numbers:
+        y = y * number + x[1]
+    return y
+
+
+def chosen(x: Tensor, numbers: list[bool]) -> Tensor:
+    y = x[0]
+    for i in range(len(numbers)):
+        y = torch.tanh(y * x[1]) if numbers[i] else y + x[2]
+    return y
+
+
+def taken(x: Tensor, numbers: list[int]) -> Tensor:
+    y = x[0]
+    while numbers:
+        y = torch.sin(y) * x[numbers.pop()]
+    return y
+
+
+@pytest.mark.parametrize("function", [rows_by_number, scaled, chosen, taken], ids=lambda f: f.__name__)
+def test_lists_of_numbers_that_change_before_backward(function: Callable[..., Tensor]) -> None:
+    """Backward reads the numbers that forward read."""
+    compiled = scriptc.compile(function, optimize=OPTIMIZE)
+    number: Any = {scaled: float, chosen: bool}.get(function, int)
+    x = torch.rand(3, 3, dtype=torch.float64, requires_grad=True)
+    for given in ([1, 2, 0], [2], [0] * 20):
+        found = []
+        for call in (function, compiled):
+            numbers = [number(i) for i in given]
+            y = call(x, numbers).sum()
+            numbers[:] = [number(1)] * 30
+            found.append(torch.autograd.grad(y, x))
+        torch.testing.assert_close(*found)
+
+
 def test_a_tensor_that_is_held_twice_accumulates() -> None:
     compiled = scriptc.compile(both_of_a_pair, optimize=OPTIMIZE)
     found = []

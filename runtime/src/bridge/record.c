@@ -196,6 +196,16 @@ static int watch_argument(frame *f, record *r, int argument, bool checked)
     return 0;
 }
 
+/* Return a copy of a list of numbers that only the call has. Python has the list itself, and may change it. */
+static sc_list *copied(frame *f, const sc_list *l)
+{
+    sc_list *copy = sc_list_new(f->cx, l->holds, l->len);
+    for (int64_t i = 0; copy && i < l->len; i++)
+        if (sc_list_append(f->cx, copy, l->holds, l->holds == SC_BOOLS ? (sc_value){.b = l->bools[i]} : l->items[i]) < 0)
+            copy = NULL;
+    return copy ? copy : (PyErr_NoMemory(), NULL);
+}
+
 static int keep(frame *f, record *r)
 {
     const plan *p = r->plan;
@@ -210,6 +220,12 @@ static int keep(frame *f, record *r)
             r->values[i] = *next;
             if (r->at[i] < 0)
                 continue;
+            if (n->kind == N_LIST && next->l->holds != SC_OBJECTS) {
+                if (!(r->values[i].l = copied(f, next->l)))
+                    return -1;
+                r->at[i] = -1;
+                continue;
+            }
             PyObject *made = give_tree(f, n, &next);
             if (!made)
                 return -1;
