@@ -383,6 +383,22 @@ def values_beside_objects(x, n=3):
     return values[boxes[n - 1].value] + x
 
 
+def pairs(x, n=3):
+    held = [(x, x)]
+    for i in range(n):
+        h, c = held[-1]
+        held.append((h * c, c * i))
+    return held[-1][0]
+
+
+def lists_in_place_of_pairs(x, n=3):
+    hs, cs = [x], [x]
+    for _ in range(n):
+        hs.append(hs[-1] + x / 4)
+        cs.append(cs[-1] + x / 4)
+    return hs[-1] + cs[-1] - x / 2
+
+
 def a_variable_of_a_try(x, text="1"):
     y = x
     try:
@@ -399,6 +415,7 @@ def a_variable_of_a_try(x, text="1"):
     [
         (a_dict, (4,), "hint: keep the tensors in a list, and in the dict their places"),
         (objects, (4,), "hint: keep the tensors of all objects in a list beside it"),
+        (pairs, (4,), "hint: keep the first items of the tuples in one list, the second ones in another"),
         (a_variable_of_a_try, (4,), "a variable that a `try` sets before it may raise"),
         (an_older_view, (4,), "a write to a tensor of which `unfold` made a view"),
         (recursion, (4,), "a function that calls itself"),
@@ -412,7 +429,7 @@ def test_gradients_that_would_be_wrong_are_refused(function, args, message):
         result.sum().backward()
 
 
-@pytest.mark.parametrize("rewritten", [places_in_a_dict, values_beside_objects])
+@pytest.mark.parametrize("rewritten", [places_in_a_dict, values_beside_objects, lists_in_place_of_pairs])
 def test_the_rewrites_that_messages_name_have_gradients(rewritten):
     x = torch.rand(4, requires_grad=True)
     scriptc.compile(rewritten, optimize=OPTIMIZE)(x, 3).sum().backward()

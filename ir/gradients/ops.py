@@ -41,6 +41,9 @@ def reverse_op(reversal: Reversal, level: Level, op: Op) -> None:
 _REWRITES = {
     "dict": ("what a dict with run-time keys holds", "keep the tensors in a list, and in the dict their places in the list"),
     "object": ("an attribute of an object in a list that grows", "keep the tensors of all objects in a list beside it"),
+    "tuple": (
+        "an item of a tuple in a list that grows", "keep the first items of the tuples in one list, the second ones in another",
+    ),
 }
 
 
