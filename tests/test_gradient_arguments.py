@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 from collections import deque
 from collections.abc import Callable
@@ -236,6 +237,37 @@ def test_lists_of_numbers_that_change_before_backward(function: Callable[..., Te
             numbers[:] = [number(1)] * 30
             found.append(torch.autograd.grad(y, x))
         torch.testing.assert_close(*found)
+
+
+def by_words(x: Tensor, words: list[str]) -> Tensor:
+    for word in words:
+        x = torch.sin(x * len(word)) if word != "long" else x * x
+    return x
+
+
+def by_rows_of_numbers(x: Tensor, rows: list[list[int]]) -> Tensor:
+    for numbers in rows:
+        for number in numbers:
+            x = torch.sin(x * number)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [(by_words, ["a", "long", "abc"]), (by_rows_of_numbers, [[1, 2], [3]]), (by_rows_of_numbers, deque([[1, 2], [3]]))],
+)
+def test_containers_that_change_before_backward(function: Callable[..., Tensor], given: Any) -> None:
+    x, found = row(), []
+    for call in (function, scriptc.compile(function, optimize=OPTIMIZE)):
+        held = copy.deepcopy(given)
+        y = call(x, held).sum()
+        for item in held:
+            if isinstance(item, list):
+                item[:] = [7] * 5
+        held[0] = held[-1]
+        held.append(held[0])
+        found.append(torch.autograd.grad(y, x))
+    torch.testing.assert_close(*found)
 
 
 def test_a_tensor_that_is_held_twice_accumulates() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -145,7 +146,9 @@ class GradientCall:
         self._returned = [i for i, number in enumerate(code.kept_inputs) if number is None]
         self._inputs = [(i, number) for i, number in enumerate(code.kept_inputs) if number is not None]
         self._tensors = [i for i, s in enumerate(code.kept) if isinstance(s, TensorSpec)]
-        self._containers = [i for i, s in enumerate(code.kept) if not isinstance(s, TensorSpec) and _may_hold_tensors(s)]
+        containers = [i for i, s in enumerate(code.kept) if not isinstance(s, (TensorSpec, ScalarSpec))]
+        self._containers = [i for i in containers if _may_hold_tensors(code.kept[i])]
+        self._others = [i for i in containers if not _may_hold_tensors(code.kept[i])]
 
     def layout(self, differentiable: Sequence[bool]) -> Layout | None:
         """Return the nodes of a call in autograd's graph, None for a single one. differentiable: see `run_forward`."""
@@ -223,7 +226,7 @@ class GradientCall:
         """Keep what backward needs, and return the tensors for which it computes gradients.
 
         inputs, tensors: the inputs, and the tensors that were in each of them before the call. Autograd tells if a tensor
-        outside that backward reads is written before that.
+        outside that backward reads is written before that. Nothing tells if a container is, so those that are kept are copies.
         """
         kept = saved.kept
         for i, number in self._inputs:
@@ -234,6 +237,8 @@ class GradientCall:
             kept[i] = None
         for i in self._containers:
             kept[i] = _numbered(kept[i], saved.tensors)
+        for i in self._others:
+            kept[i] = copy.deepcopy(kept[i])
         weights = list(inputs[len(inputs) - self.code.params :]) if self.code.params else []
         for i in self.code.reads:
             saved.tensors.append(weights[i])
@@ -373,9 +378,9 @@ def _numbered(value: Any, tensors: list[torch.Tensor]) -> Any:
     if isinstance(value, torch.Tensor):
         tensors.append(value)
         return _Number(len(tensors) - 1)
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, deque)):
         return type(value)(_numbered(v, tensors) for v in value)
-    return value
+    return {k: _numbered(v, tensors) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 def _with_tensors(value: Any, tensors: Sequence[torch.Tensor]) -> Any:
@@ -384,9 +389,9 @@ def _with_tensors(value: Any, tensors: Sequence[torch.Tensor]) -> Any:
         return tensors[value.number]
     if isinstance(value, _Range):
         return list(tensors[value.first : value.behind])
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, deque)):
         return type(value)(_with_tensors(v, tensors) for v in value)
-    return value
+    return {k: _with_tensors(v, tensors) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 @dataclass(frozen=True)
