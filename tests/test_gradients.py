@@ -391,6 +391,26 @@ def pairs(x, n=3):
     return held[-1][0]
 
 
+def a_carried_list(x, n=3):
+    rows = [x for _ in range(n)]
+    for i in range(n):
+        new = []
+        for row in rows:
+            new.append(row + rows[0] * i)
+        rows = new
+    return rows[0]
+
+
+def a_tensor_in_place_of_a_carried_list(x, n=3):
+    rows = torch.stack([x, x, x])
+    for _ in range(n):
+        new = []
+        for row in rows:
+            new.append(rows[0] + rows[1] - row)
+        rows = torch.stack(new)
+    return rows.sum(0)
+
+
 def lists_in_place_of_pairs(x, n=3):
     hs, cs = [x], [x]
     for _ in range(n):
@@ -416,6 +436,7 @@ def a_variable_of_a_try(x, text="1"):
         (a_dict, (4,), "hint: keep the tensors in a list, and in the dict their places"),
         (objects, (4,), "hint: keep the tensors of all objects in a list beside it"),
         (pairs, (4,), "hint: keep the first items of the tuples in one list, the second ones in another"),
+        (a_carried_list, (4,), "hint: put its items into one tensor, by `torch.stack`"),
         (a_variable_of_a_try, (4,), "a variable that a `try` sets before it may raise"),
         (an_older_view, (4,), "a write to a tensor of which `unfold` made a view"),
         (recursion, (4,), "a function that calls itself"),
@@ -429,7 +450,10 @@ def test_gradients_that_would_be_wrong_are_refused(function, args, message):
         result.sum().backward()
 
 
-@pytest.mark.parametrize("rewritten", [places_in_a_dict, values_beside_objects, lists_in_place_of_pairs])
+@pytest.mark.parametrize(
+    "rewritten",
+    [places_in_a_dict, values_beside_objects, lists_in_place_of_pairs, a_tensor_in_place_of_a_carried_list],
+)
 def test_the_rewrites_that_messages_name_have_gradients(rewritten):
     x = torch.rand(4, requires_grad=True)
     scriptc.compile(rewritten, optimize=OPTIMIZE)(x, 3).sum().backward()

@@ -8,7 +8,7 @@ from scriptc.ir.analysis import Origins, is_fresh, may_write
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.activity import carries, root_of
 from scriptc.ir.gradients.adjoints import runs_after
-from scriptc.ir.gradients.lists import may_be_several
+from scriptc.ir.gradients.lists import ONE_OF_SEVERAL, may_be_several
 from scriptc.ir.gradients.rules import not_differentiable, written_by
 from scriptc.ir.types import ListType
 
@@ -33,13 +33,13 @@ def _refuse_other_name(op: Op, lists: list[Value], active: Collection[Value], kn
     """Refuse a change of a list that may be the same list as one with gradients."""
     target = op.operands[0]
     if target in active and may_be_several(target):
-        raise not_differentiable(op, "a list that may be one of several")
+        raise not_differentiable(op, *ONE_OF_SEVERAL)
     if target in active or not carries(target.type):
         return
     is_argument = target.op is None and target.block.parent is None
     for value in lists:
         if not (is_argument and is_fresh(value)) and may_write(op, value, known):
-            raise not_differentiable(op, "a list that may be one of several")
+            raise not_differentiable(op, *ONE_OF_SEVERAL)
 
 
 def _refuse_held(op: Op, root: Value, active: Collection[Value]) -> None:

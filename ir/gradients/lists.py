@@ -54,6 +54,9 @@ def start(reversal: Reversal, level: Level, value: Value, gradients: Value) -> N
     level.shadows[value] = copy
 
 
+ONE_OF_SEVERAL = ("a list that may be one of several", "put its items into one tensor, by `torch.stack`")
+
+
 def may_be_several(value: Value) -> bool:
     """Return whether a list is neither an argument nor made by its op, so that another value may be the same list."""
     is_argument = value.op is None and value.block.parent is None
@@ -62,7 +65,7 @@ def may_be_several(value: Value) -> bool:
 
 def _refuse_unknown(level: Level, value: Value) -> None:
     if may_be_several(value):
-        raise not_differentiable(value.op or level.forward.ops[0], "a list that may be one of several")
+        raise not_differentiable(value.op or level.forward.ops[0], *ONE_OF_SEVERAL)
 
 
 def zeros_of(reversal: Reversal, level: Level, value: Value) -> Value:
