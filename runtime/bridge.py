@@ -274,13 +274,14 @@ class PlanSpec(NamedTuple):
     """Tells the bridge how to run calls in which one set of arguments requires grad.
 
     required: for each argument of the entry whether it requires grad.
-    forward: returns a tuple: the result of the call, the outputs that backward takes gradients of, and what it keeps.
+    forward: returns a tuple: the result of the call, the outputs that backward takes gradients of, what it keeps, and numbers.
     backward: takes what is kept, the gradients of the outputs, and weights, which are the last late-bound values of `forward`.
     requires: for each output whether it requires grad. reads: for each weight whether backward reads its elements.
     kept_inputs: for each kept value the argument that it is, or None for one that forward returns.
     inputs: the arguments that have gradients. lists: whether these are lists. arrives: whether backward returns a gradient.
     flags: the outputs for which backward takes whether their gradients are given, after the gradients. reaches: for each output
-    and each input whether the gradient of the output may reach the input.
+    and each input whether the gradient of the output may reach the input. bits: for each input -1 if it then does, or 64 n +
+    the number of its bit in the n-th of the numbers that forward returns last for each output, which is set if it does.
     reads_leaves: forward reads which of its arguments are leaves, for example to refuse a write to one.
     home: the callable in whose contexts backward runs. It must not refer to what calls the plan.
     apply: lets autograd see the outputs. It takes the record of the call, and the tensors that have gradients.
@@ -298,6 +299,7 @@ class PlanSpec(NamedTuple):
     arrives: Sequence[bool]
     flags: Sequence[int]
     reaches: Sequence[bool]
+    bits: Sequence[int]
     reads_leaves: bool
     apply: Function[..., object]
     rebuild: Function[[object, tuple, tuple], object]
@@ -309,8 +311,8 @@ def add_plan(run_nograd: Function, grad_call: Function, plan: PlanSpec) -> Funct
     lowered = (
         bytes(plan.required), _lower_variant(plan.forward), _lower_variant(plan.backward), bytes(plan.requires),
         tuple(-1 if number is None else number for number in plan.kept_inputs), bytes(plan.reads), tuple(plan.inputs),
-        bytes(plan.lists), bytes(plan.arrives), tuple(plan.flags), bytes(plan.reaches), plan.reads_leaves, plan.apply,
-        plan.rebuild, plan.home._bridge,
+        bytes(plan.lists), bytes(plan.arrives), tuple(plan.flags), bytes(plan.reaches), tuple(plan.bits),
+        plan.reads_leaves, plan.apply, plan.rebuild, plan.home._bridge,
     )  # fmt: skip
     bridge: Any = run_nograd
     bridge.__self__.add_plan(grad_call, lowered)

@@ -42,6 +42,7 @@ from scriptc.ir.gradients.keeping import KeptInPlace, KeptOfFunction, KeptOfLoop
 from scriptc.ir.gradients.levels import Level
 from scriptc.ir.gradients.list_aliases import refuse_aliases
 from scriptc.ir.gradients.ops import reverse_op
+from scriptc.ir.gradients.reached import Reached
 from scriptc.ir.gradients.reversal import REVERSES, Reversal, fresh_labels
 from scriptc.ir.gradients.rules import Derivatives, not_differentiable
 from scriptc.ir.gradients.trip_counts import range_length
@@ -65,6 +66,8 @@ class Differentiated:
     input and the input is no nested container.
     flags: the numbers of the outputs for which the backward function takes, last, whether their gradients are given.
     reaches: for each output the numbers of the inputs that its gradient may reach.
+    uncertain: the numbers of those inputs that it may reach or not. For BITS of them at a time, the forward function returns
+    last a number for each output, with the bits of those that its gradient reaches (reached.py).
     """
 
     forward: Func
@@ -76,6 +79,7 @@ class Differentiated:
     arrives: tuple[bool, ...]
     flags: tuple[int, ...]
     reaches: tuple[frozenset[int], ...]
+    uncertain: tuple[int, ...]
 
 
 def differentiate(
@@ -105,6 +109,8 @@ def differentiate(
     fetched.drop_inactive(flow)
     cut = chunks.cut_loops(func.body.ops[:], flow, labels) if cuts_loops else {}
     reaches = _reached_inputs(func, inputs, last.operands[len(takes) :])
+    alone = [v if v is not None and isinstance(v.type, TensorType) else None for v in inputs]
+    reached = Reached(func, alone, len(last.operands) - len(takes))
     flags = GivenFlags(last, last.operands[len(takes) :])
     results = flags.results
     adjoints = Adjoints(func, given, results, cut)
@@ -130,7 +136,7 @@ def differentiate(
     backward = Func(f"{func.name}.backward", block, [v.type for v in values], func.loc)
     known = tuple(_argument(func, v) for v in kept.values)
     returned = [v for v, argument in zip(kept.values, known, strict=True) if argument is None]
-    last.set_operands([*last.operands, *reversal.fetched, *returned])
+    last.set_operands([*last.operands, *reversal.fetched, *returned, *reached.add_to()])
     func.results = [*func.results, *(v.type for v in last.operands[len(takes) :])]
     for made in (func, backward):
         checkpoints.flatten(made.body)
@@ -138,7 +144,8 @@ def differentiate(
     module.entries.append(backward.name)
     arrives = tuple(v is not None for v in found)
     return Differentiated(
-        func, backward, takes, len(results), len(reversal.fetched), known, arrives, tuple(flags.numbers), reaches
+        func, backward, takes, len(results), len(reversal.fetched), known, arrives, tuple(flags.numbers), reaches,
+        tuple(reached.uncertain),
     )
 
 

@@ -27,6 +27,7 @@ from scriptc.frontend.environment.specs import (
     parts,
 )
 from scriptc.ir.errors import CompileError
+from scriptc.ir.gradients.reached import BITS
 from scriptc.runtime import bridge
 from scriptc.runtime.bridge import VariantSpec
 from scriptc.runtime.tensors import DTYPES
@@ -122,6 +123,7 @@ class Saved:
     data: list[tuple[torch.Tensor, torch.Tensor]] = field(default_factory=list)
     counts: list[int | None] = field(default_factory=list)
     shapes: list[tuple[int, ...]] = field(default_factory=list)
+    numbers: Sequence[int] = ()
 
 
 class GradientCall:
@@ -174,12 +176,13 @@ class GradientCall:
     def forward_spec(self, *, returns_kept: bool = False) -> VariantSpec:
         """Return the spec of the forward entry.
 
-        The entry returns the result, the outputs, tensors that it took out of containers, and kept values. returns_kept: there
-        are no tensors from containers.
+        The entry returns the result, the outputs, tensors that it took out of containers, kept values, and numbers with bits.
+        returns_kept: there are no tensors from containers.
         """
         code = self.code
         kept = tuple(s for s, i in zip(code.kept, code.kept_inputs, strict=True) if i is None)
-        parts = (code.outputs, kept) if returns_kept else (code.outputs, code.fetched, kept)
+        numbers = (ScalarSpec("i64"),) * code.numbers
+        parts = (code.outputs, kept, numbers) if returns_kept else (code.outputs, code.fetched, kept, numbers)
         result = TupleSpec((self.contract.result, *map(TupleSpec, parts)))
         cut = self.spec.cut and self.spec.cut.ljust(sum(1 for _ in leaves(result)), b"\0")
         return self.spec._replace(
@@ -194,7 +197,7 @@ class GradientCall:
         differentiable: for each leaf of the result whether it requires grad. given: the ids of the tensors of the inputs; a
         result that is one of them is returned as it is.
         """
-        value, found, fetched, made = self.forward.run_nograd(*args, **kwargs)
+        value, found, fetched, made, numbers = self.forward.run_nograd(*args, **kwargs)
         outputs: list[torch.Tensor] = []
         seen = set(given)
 
@@ -218,7 +221,7 @@ class GradientCall:
         kept: list[Any] = [None] * len(self.code.kept)
         for i, each in zip(self._returned, made, strict=True):
             kept[i] = each
-        return value, Saved(self, outputs, slots, kept, [], fetched, shapes=[t.shape for t in outputs])
+        return value, Saved(self, outputs, slots, kept, [], fetched, shapes=[t.shape for t in outputs], numbers=numbers)
 
     def save_inputs(
         self, saved: Saved, inputs: Sequence[Any], tensors: Sequence[tuple[torch.Tensor, ...]]
@@ -259,6 +262,17 @@ class GradientCall:
             saved.fetched = [[numbers.get(id(t)) for t in found] for found in saved.fetched]
         return sources
 
+    def reached(self, numbers: Sequence[int]) -> Sequence[frozenset[int]]:
+        """Return for each output the inputs that its gradient reaches. numbers: with bits, which the forward entry returned."""
+        reaches, uncertain = self.code.reaches, self.code.uncertain
+        if not uncertain:
+            return reaches
+        found = []
+        for k, inputs in enumerate(reaches):
+            missing = {i for n, i in enumerate(uncertain) if not numbers[n // BITS * len(reaches) + k] >> n % BITS & 1}
+            found.append(inputs - missing)
+        return found
+
     def run_backward(
         self, saved: Saved, tensors: Sequence[torch.Tensor], grads: Sequence[torch.Tensor | None]
     ) -> list[torch.Tensor | None]:
@@ -267,7 +281,7 @@ class GradientCall:
         tensors: those of `saved`, as autograd returns them. grads: of the outputs, None for those that are not given.
         """
         given = [_is_given(slot, grads) for slot in saved.slots]
-        reached = frozenset[int]().union(*compress(self.code.reaches, given))
+        reached = frozenset[int]().union(*compress(self.reached(saved.numbers), given))
         cotangents = [
             _cotangent(spec, slot, grads, saved.shapes)
             for slot, spec in zip(saved.slots, self.code.cotangents, strict=True)

@@ -24,6 +24,7 @@ from scriptc.frontend.environment.specs import (
     leaves,
 )
 from scriptc.frontend.environment.tensor_changes import replaces_data
+from scriptc.ir.gradients.reached import BITS
 from scriptc.runtime.bridge import PlanSpec
 
 
@@ -83,6 +84,7 @@ def plan_of_calls(
         arrives=code.arrives,
         flags=code.flags,
         reaches=[i in found for found in code.reaches for i in range(len(call.inputs))],
+        bits=[_bit(code.uncertain.index(i)) if i in code.uncertain else -1 for i in range(len(call.inputs))],
         reads_leaves=gradients.writes,
         apply=_apply if layout is None else partial(_apply_in_groups, layout),
         rebuild=rebuild,
@@ -98,6 +100,11 @@ def _arguments(contract: Contract) -> Iterator[Spec]:
         yield from leaves(value.spec)
     for tensor in contract.tensors:
         yield tensor.spec
+
+
+def _bit(number: int) -> int:
+    """Return the place of a bit by its number, as the bridge counts. There are fewer than 64 in a number."""
+    return number // BITS * 64 + number % BITS
 
 
 def _holds_tensors(spec: Spec) -> bool:

@@ -18,6 +18,7 @@ from scriptc.ir.core import Module
 from scriptc.ir.errors import InternalError
 from scriptc.ir.gradients import checkpoints, detached, inside
 from scriptc.ir.gradients.activity import Flow
+from scriptc.ir.gradients.reached import BITS
 from scriptc.ir.gradients.replaced_data import refuse_changed_arguments, refuse_older_data
 from scriptc.ir.gradients.reverse import differentiate
 from scriptc.ir.passes.manager import run_pipeline
@@ -43,6 +44,8 @@ class GradientCode:
     cotangents: the specs of the gradients of the outputs, which the backward entry takes after the kept values.
     flags: the numbers of the outputs for which it takes, after those, whether their gradients are given.
     reaches: for each output the numbers of the inputs, out of those that have gradients, that its gradient may reach.
+    uncertain: the numbers of those of these inputs that it may reach or not. For BITS of them at a time, the forward entry
+    returns last a number for each output, with the bits of those that its gradient reaches.
     gradients: the specs of the values that the backward entry returns: gradients of inputs, then a list for each of `fetched`,
     with the gradients of its tensors from the last to the first.
     arrives: for each input whether its gradient is among these; no other gradient reaches the others.
@@ -61,12 +64,18 @@ class GradientCode:
     cotangents: tuple[Spec, ...]
     flags: tuple[int, ...]
     reaches: tuple[frozenset[int], ...]
+    uncertain: tuple[int, ...]
     gradients: tuple[Spec, ...]
     arrives: tuple[bool, ...]
     reads: tuple[int, ...]
     random: bool
     forward: int = FORWARD
     backward: int = BACKWARD
+
+    @property
+    def numbers(self) -> int:
+        """Return how many numbers with bits the forward entry returns."""
+        return -(-len(self.uncertain) // BITS) * len(self.outputs)
 
 
 @collector_paused()
@@ -107,7 +116,8 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     made = differentiate(module, name, arguments, [names[i] for i in params], LibraryDerivatives(),
                          cuts_loops=variant.options.cuts_loops)  # fmt: skip
     verify(module, OPTIMIZED)
-    own = len(made.forward.results) - made.kept.count(None)
+    numbers = -(-len(made.uncertain) // BITS) * made.outputs
+    own = len(made.forward.results) - made.kept.count(None) - numbers
     kept = tuple(spec_of_type(a.type) for a in made.backward.body.args[: len(made.kept)])
     fetched = tuple(map(spec_of_type, made.forward.results[own - made.fetched : own]))
     first = own - made.fetched - made.outputs
@@ -118,6 +128,6 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     read = {op.attrs["name"] for op in made.backward.body.walk() if op.name == "param"}
     reads = tuple(i for i, name in enumerate(names) if name in read)
     return module, GradientCode(
-        Path(), len(names), made.takes, outputs, fetched, kept, made.kept, cotangents, made.flags, made.reaches, gradients,
-        made.arrives, reads, random,
+        Path(), len(names), made.takes, outputs, fetched, kept, made.kept, cotangents, made.flags, made.reaches, made.uncertain,
+        gradients, made.arrives, reads, random,
     )

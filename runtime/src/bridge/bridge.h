@@ -143,10 +143,11 @@ typedef struct plan {
     PyObject *apply, *rebuild;
     variant *forward, *backward;
     const node *outputs, *kept;             /* parts of forward's result behind that of the call */
-    int first_output, first_kept;           /* among forward's results */
-    int n_kept, n_inputs, n_weights, n_flags;
+    int first_output, first_kept, first_number; /* among forward's results */
+    int n_kept, n_inputs, n_weights, n_flags, n_numbers;
     int *kept_inputs;                       /* of kept values: the argument that a value is, or -1 */
     int *inputs;                            /* the arguments that have gradients */
+    int *bits;                              /* of inputs: which bit of the numbers tells that a gradient reaches it; -1: always */
     int *flags;                             /* the outputs for which backward takes whether their gradients are given */
     const char *lists;                      /* of inputs: whether they are lists */
     int reads_leaves;                       /* forward reads which tensors are leaves */

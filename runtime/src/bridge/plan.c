@@ -22,22 +22,23 @@ static int leaves_in(const node *n)
 
 static int plan_init(plan *p, PyObject *source)
 {
-    PyObject *forward, *backward, *kept_inputs, *inputs, *lists, *flags;
-    int n_inputs;
-    if (!PyArg_ParseTuple(source, "O!OOO!O!O!O!O!O!O!O!pOOO", &PyBytes_Type, &p->required, &forward, &backward, &PyBytes_Type,
+    PyObject *forward, *backward, *kept_inputs, *inputs, *lists, *flags, *bits;
+    int n_inputs, n_bits;
+    if (!PyArg_ParseTuple(source, "O!OOO!O!O!O!O!O!O!O!O!pOOO", &PyBytes_Type, &p->required, &forward, &backward, &PyBytes_Type,
                           &p->requires, &PyTuple_Type, &kept_inputs, &PyBytes_Type, &p->reads, &PyTuple_Type, &inputs,
                           &PyBytes_Type, &lists, &PyBytes_Type, &p->arrives, &PyTuple_Type, &flags, &PyBytes_Type,
-                          &p->reaches, &p->reads_leaves, &p->apply, &p->rebuild, &p->home) ||
+                          &p->reaches, &PyTuple_Type, &bits, &p->reads_leaves, &p->apply, &p->rebuild, &p->home) ||
         !(p->forward = variant_new(forward)) || !(p->backward = variant_new(backward)) ||
         numbers_init(&p->kept_inputs, &p->n_kept, kept_inputs) < 0 || numbers_init(&p->inputs, &n_inputs, inputs) < 0 ||
-        numbers_init(&p->flags, &p->n_flags, flags) < 0)
+        numbers_init(&p->flags, &p->n_flags, flags) < 0 || numbers_init(&p->bits, &n_bits, bits) < 0)
         return -1;
-    node *result = &p->forward->result; /* the result of the call, the outputs, and the kept values */
+    node *result = &p->forward->result; /* the result of the call, the outputs, the kept values, and numbers */
     p->n_inputs = n_inputs;
     p->n_weights = (int)PyBytes_Size(p->reads);
     p->outputs = &result->child[1], p->kept = &result->child[2];
     p->first_output = leaves_in(&result->child[0]);
     p->first_kept = p->first_output + leaves_in(p->outputs);
+    p->first_number = p->first_kept + leaves_in(p->kept), p->n_numbers = result->child[3].n;
     p->lists = PyBytes_AsString(lists);
     result->n = 2; /* kept values become Python objects only if the user may hold them */
     return 0;
@@ -48,11 +49,12 @@ void plan_release(plan *p)
     if (--p->refs)
         return;
     if (p->forward)
-        p->forward->result.n = p->kept ? 3 : p->forward->result.n, variant_free(p->forward);
+        p->forward->result.n = p->kept ? 4 : p->forward->result.n, variant_free(p->forward);
     if (p->backward)
         variant_free(p->backward);
     PyMem_Free(p->kept_inputs);
     PyMem_Free(p->inputs);
+    PyMem_Free(p->bits);
     PyMem_Free(p->flags);
     Py_XDECREF(p->source);
     PyMem_Free(p);

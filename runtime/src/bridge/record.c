@@ -19,12 +19,12 @@ static record *record_new(plan *p)
     r->source = Py_NewRef(p->source);
     r->plan = p;
     p->refs++;
-    r->values = PyMem_Calloc(1, kept * sizeof *r->values + n * sizeof(int) + 1);
+    r->values = PyMem_Calloc(1, (kept + (size_t)p->n_numbers) * sizeof *r->values + n * sizeof(int) + 1);
     if (!r->values) {
         Py_DECREF((PyObject *)r);
         return (record *)PyErr_NoMemory();
     }
-    r->at = (int *)(r->values + kept);
+    r->at = (int *)(r->values + kept + p->n_numbers);
     r->count = r->at + kept + p->n_weights;
     r->lengths = r->count + kept + p->n_weights;
     r->sources = r->lengths + p->outputs->n;
@@ -210,6 +210,8 @@ static int keep(frame *f, record *r)
 {
     const plan *p = r->plan;
     const sc_value *value = f->results + p->first_kept;
+    if (p->n_numbers)
+        memcpy(r->values + p->n_kept, f->results + p->first_number, (size_t)p->n_numbers * sizeof *r->values);
     if (grow(&r->watched, &r->cap_watched, f->n_held, sizeof *r->watched) < 0) /* most often enough */
         return -1;
     for (int i = 0, k = 0; i < p->n_kept; i++) {

@@ -18,7 +18,7 @@ typedef struct record {
     PyObject *source;       /* the plan's, held here too, so that the collector sees who does */
     sc_obj kept;            /* sentinel of the list of objects that forward kept, while no context has them */
     size_t bytes, asked;    /* of the storages among them */
-    sc_value *values;       /* for each kept value of C: the value */
+    sc_value *values;       /* for each kept value of C: the value; then the numbers with bits of inputs */
     int *at, *count;        /* for each kept value and weight: its first watched tensor, and their number; at -1: in `values` */
     int *lengths;           /* for each gradient that backward takes: the number of items of a list, or -1 */
     int *sources;           /* for each input: the number of its tensors */

@@ -105,11 +105,21 @@ static int take_arguments(frame *f, record *r, PyObject *const *grads, const cha
     return 0;
 }
 
+/* Return whether the gradient of an output reaches an input. */
+static bool reaches(const record *r, int output, int input)
+{
+    const plan *p = r->plan;
+    const int bit = p->bits[input];
+    if (!PyBytes_AsString(p->reaches)[output * p->n_inputs + input])
+        return false;
+    return bit < 0 || r->values[p->n_kept + bit / 64 * p->outputs->n + output].i >> bit % 64 & 1;
+}
+
 /* Return the gradients as autograd wants them: None for the record, then one for each source, None where none arrives. */
 static PyObject *by_source(const record *r, PyObject *made, const char *given)
 {
     const plan *p = r->plan;
-    const char *arrives = PyBytes_AsString(p->arrives), *reaches = PyBytes_AsString(p->reaches);
+    const char *arrives = PyBytes_AsString(p->arrives);
     Py_ssize_t n = 1, next = 0;
     for (int i = 0; i < p->n_inputs; i++)
         n += r->sources[i];
@@ -122,7 +132,7 @@ static PyObject *by_source(const record *r, PyObject *made, const char *given)
         PyObject *gradient = made && arrives[i] ? tuple_item(made, next++) : Py_None;
         bool reached = false;
         for (int k = 0; k < p->outputs->n && !reached; k++)
-            reached = given[k] && reaches[k * p->n_inputs + i];
+            reached = given[k] && reaches(r, k, i);
         gradient = reached ? gradient : Py_None;
         bool in_list = p->lists[i] && gradient != Py_None;
         for (int k = 0; k < r->sources[i]; k++)
