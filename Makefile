@@ -21,11 +21,16 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "  Variables: PYTHON ($(PYTHON)), VENV ($(VENV)), ARGS (passed on to pytest and the benchmarks)"
 
+# Compile the runtime without an installation: scriptc finds its stages in their folders here.
+BUILD_RUNTIME := import os, scriptc; scriptc.__path__.append(os.getcwd()); import scriptc.cli; scriptc.cli.main(["build-runtime"])
+
+# Compiling the runtime needs no package, so it runs while pip installs them, on another core.
 # --no-compile: bytecode is written where a module is imported, and most modules of torch never are.
 $(INSTALLED): $(BUILT_FROM)
-	test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
-	$(PY) -m scriptc build-runtime
+	$(PYTHON) -c '$(BUILD_RUNTIME)' & runtime=$$!; \
+	{ test -x $(PY) || $(PYTHON) -m venv $(VENV); } && \
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'; \
+	installed=$$?; wait $$runtime && exit $$installed
 	@touch $@
 
 demo: $(INSTALLED) ## install into .venv, then compile and run the seed RNN and compare it with eager
