@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from types import CellType, FunctionType, MappingProxyType
 from typing import Any, NamedTuple, Protocol
-from weakref import ReferenceType, WeakSet, WeakValueDictionary
+from weakref import ReferenceType, WeakSet, WeakValueDictionary, finalize
 
 from scriptc.runtime import tensors
 from scriptc.runtime._bridge import ffi, lib
@@ -235,14 +235,11 @@ class _Library:
     def __init__(self, path: str) -> None:
         error, handle = ffi.new("char[]", 1024), ffi.new("void **")
         program = lib.sc_bridge_open(os.fsencode(path), handle, error, 1024)
-        self.handle = ffi.NULL if program == ffi.NULL else handle[0]
         if program == ffi.NULL:
             raise OSError(os.fsdecode(ffi.string(error)))
         self.program = int(ffi.cast("uintptr_t", program))
-
-    def __del__(self) -> None:
-        if not sys.is_finalizing():  # at exit libraries may stay open, and modules may be gone
-            lib.sc_bridge_close(self.handle)
+        # No __del__: weak references still lead to the object while it runs, so another thread could take a closed library.
+        finalize(self, lib.sc_bridge_close, handle[0]).atexit = False  # at exit libraries may stay open
 
 
 _libraries: WeakValueDictionary[str, _Library] = WeakValueDictionary()  # by path

@@ -392,6 +392,28 @@ def test_callable_is_collected(library):
     assert gone() is None and kept.item() == 2
 
 
+def test_no_thread_takes_a_library_that_another_closes(library, monkeypatch):
+    """The library is opened anew, also at the moment in which it is closed."""
+    made = []
+
+    class Lib:
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        def sc_bridge_close(self, handle):
+            if not made:
+                made.append(bridge.Callable(never))
+                made[0].add_variant(variant(library, "add_one", [VEC], VEC))
+            real.sc_bridge_close(handle)
+
+    real = bridge.lib
+    monkeypatch.setattr(bridge, "lib", Lib())
+    first = bridge.Callable(never)
+    first.add_variant(variant(library, "add_one", [VEC], VEC))
+    del first
+    assert made[0].call(torch.ones(1)).item() == 2
+
+
 def test_runtime_does_not_import_torch():
     code = "import scriptc.runtime, sys; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
