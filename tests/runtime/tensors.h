@@ -52,6 +52,12 @@ static int64_t offset_of(const sc_tensor *t, int64_t i) {
     return at;
 }
 static double at(const sc_tensor *t, int64_t i) { return get(t, offset_of(t, i)); }
+/* Return the elements in row-major order, for loops that read each of them often. The caller frees them. */
+static inline double *elements(const sc_tensor *t) {
+    double *copied = malloc(((size_t)t->numel + 1) * sizeof *copied);
+    for (int64_t i = 0; i < t->numel; i++) copied[i] = at(t, i);
+    return copied;
+}
 
 /* Small random integers. layout: 0 contiguous, 1 last two dimensions swapped in memory, 2 every second element */
 static sc_tensor *make(int dtype, int rank, const int64_t *size, int layout) {

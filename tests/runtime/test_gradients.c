@@ -20,6 +20,7 @@ static sc_tensor *images(int dtype, int64_t n, int64_t c, int64_t h, int64_t w) 
 /* Add up the products of x, y and w over the whole convolution into the one whose gradient is taken. */
 static void expected(const sizes *s, const sc_tensor *x, const sc_tensor *y, const sc_tensor *w, double *sums) {
     int64_t area = s->kernel[0] * s->kernel[1];
+    double *of_y = elements(y), *other = elements(x ? x : w);
     for (int64_t i = 0; i < y->numel; i++) {
         int64_t ox = i % s->ow, oy = i / s->ow % s->oh, o = i / s->ow / s->oh % (s->groups * s->f), n = i / s->ow / s->oh / (s->groups * s->f);
         for (int64_t t = 0; t < s->c * area; t++) {
@@ -27,10 +28,11 @@ static void expected(const sizes *s, const sc_tensor *x, const sc_tensor *y, con
             int64_t ix = ox * s->stride[1] - s->padding[1] + t % s->kernel[1] * s->dilation[1];
             if (iy < 0 || iy >= s->h || ix < 0 || ix >= s->w) continue;
             int64_t of_x = ((n * s->groups * s->c + o / s->f * s->c + t / area) * s->h + iy) * s->w + ix, of_w = o * s->c * area + t;
-            if (x) sums[of_w] += at(y, i) * at(x, of_x);
-            else sums[of_x] += at(y, i) * at(w, of_w);
+            if (x) sums[of_w] += of_y[i] * other[of_x];
+            else sums[of_x] += of_y[i] * other[of_w];
         }
     }
+    free(of_y), free(other);
 }
 static void check(const sc_tensor *got, int64_t numel, const double *sums, int dtype, const char *what) {
     bool fits = got && got->numel == numel && got->dtype == dtype && sc_is_contiguous(got);
@@ -162,20 +164,23 @@ static void test_max_pool(void) {
 /* Compute the gradients of `rows` rows of n elements in double. */
 static void expected_norm(const sc_tensor *y, const sc_tensor *x, const sc_tensor *w, int64_t rows, int64_t n, double eps,
                           double *of_input, double *of_weight) {
+    double *all = elements(x), *grads = elements(y);
     for (int64_t r = 0; r < rows; r++) {
+        const double *row = all + r * n, *of_row = grads + r * n;
         double mean = 0, spread = 0, level = 0, along = 0;
-        for (int64_t i = 0; i < n; i++) mean += at(x, r * n + i) / (double)n;
-        for (int64_t i = 0; i < n; i++) spread += (at(x, r * n + i) - mean) * (at(x, r * n + i) - mean) / (double)n;
+        for (int64_t i = 0; i < n; i++) mean += row[i] / (double)n;
+        for (int64_t i = 0; i < n; i++) spread += (row[i] - mean) * (row[i] - mean) / (double)n;
         double scale = 1 / sqrt(spread + eps);
         for (int64_t i = 0; i < n; i++) {
-            double normal = (at(x, r * n + i) - mean) * scale, grad = at(y, r * n + i) * (w ? at(w, i) : 1);
-            of_weight[i] += at(y, r * n + i) * normal, level += grad / (double)n, along += grad * normal / (double)n;
+            double normal = (row[i] - mean) * scale, grad = of_row[i] * (w ? at(w, i) : 1);
+            of_weight[i] += of_row[i] * normal, level += grad / (double)n, along += grad * normal / (double)n;
         }
         for (int64_t i = 0; i < n; i++) {
-            double normal = (at(x, r * n + i) - mean) * scale, grad = at(y, r * n + i) * (w ? at(w, i) : 1);
+            double normal = (row[i] - mean) * scale, grad = of_row[i] * (w ? at(w, i) : 1);
             of_input[r * n + i] = scale * (grad - level - normal * along);
         }
     }
+    free(all), free(grads);
 }
 
 /* Compare with a tolerance that grows with the number of terms of a sum. */
