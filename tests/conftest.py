@@ -7,13 +7,18 @@ import functools
 import gc
 import os
 import shutil
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
-import pytest
-from compiler_cache import wrapper
-from data_suite import UPDATES, DataFile, write_updates
-from hypothesis import settings
+# Workers and the programs that they start share bytecode: a hundred processes would compile the same modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+import pytest  # noqa: E402
+from compiler_cache import wrapper  # noqa: E402
+from data_suite import UPDATES, DataFile, write_updates  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 settings.register_profile("quick", max_examples=30, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=2000, deadline=None)
