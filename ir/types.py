@@ -326,7 +326,10 @@ def join_dim(a: Dim, b: Dim) -> Dim:
 
 
 class JoinError(Exception):
-    """Say that two types have no common type."""
+    """Say that two types have no common type. The text is made where it is read: `is_subtype` drops most of these errors."""
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.args))
 
 
 def join(a: Type, b: Type) -> Type:
@@ -354,7 +357,7 @@ def join(a: Type, b: Type) -> Type:
         return other if isinstance(other, OptionalType) else OptionalType(other)
     if isinstance(a, OptionalType) or isinstance(b, OptionalType):
         return OptionalType(join(*(t.item if isinstance(t, OptionalType) else t for t in (a, b))))
-    raise JoinError(f"{a} and {b}")
+    raise JoinError(a, b)
 
 
 def is_subtype(a: Type, b: Type) -> bool:

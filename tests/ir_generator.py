@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from scriptc.ir.builder import Builder
@@ -289,7 +290,8 @@ class Generator:
 
     def fitting(self, types: Sequence[Type]) -> list[Value]:
         """Values to hand on, of given types."""
-        return [self.rng.choice([v for v in self.visible if is_subtype(v.type, t)][-4:]) for t in types]
+        last = [[*islice((v for v in reversed(self.visible) if is_subtype(v.type, t)), 4)] for t in types]
+        return [self.rng.choice(found[::-1]) for found in last]
 
     def body(self, block: Block, types: Sequence[Type], depth: int, leave: tuple[str, str] | None) -> None:
         """Fills a region: some steps, perhaps a way out in a branch, a yield."""
