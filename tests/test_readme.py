@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import fresh_python
-import pytest
 from readme_program import README, first_program
 
 
-@pytest.mark.usefixtures("compiles_once_in_test")
 def test_the_first_block_is_a_program_that_runs(tmp_path: Path) -> None:
     program, output = first_program()
     assert README.read_text().index("```") == README.read_text().index("```python")
