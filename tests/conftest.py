@@ -72,6 +72,14 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--update-data rewrites whole files, so it does not go with -n")
 
 
+LONG = ("test_wheel.py", "test_levels.py")  # files with tests and fixtures of ten seconds
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with long tests: behind the others, one worker would wait for the one that runs them."""
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
 # Objects until the garbage collector looks for cycles. By default it does so after 700, which takes up to 8 % of the time.
 COLLECTS_AFTER = (1_000_000, 10, 10)
 
