@@ -176,15 +176,17 @@ class TransformerDecoder(nn.Module):
 
 @dataclass(frozen=True)
 class Case:
-    """One row of the table. The sizes are macros of the program by hand, `floor`, and arguments of `make`.
+    """One row of the table. The sizes are macros of the programs by hand and arguments of `make`.
 
-    `make` returns the model and its arguments, the first of which is also the input of the program by hand.
+    `floor` is the program by hand, and `dict_floor` one that keeps the dict of the model. `make` returns the model and its
+    arguments, the first of which is also the input of the programs by hand.
     """
 
     floor: str
     make: Callable[[dict[str, int]], tuple[nn.Module, tuple[Any, ...]]]
     sizes: dict[str, int]
     tiny: dict[str, int]
+    dict_floor: str | None = None
 
     def build(self, *, tiny: bool = False) -> tuple[nn.Module, tuple[Any, ...], dict[str, int]]:
         """Return the model in evaluation mode, arguments and sizes; the same at each call."""
@@ -239,6 +241,7 @@ CASES = {
         "prefix", _prefixes,
         {"FRAMES": 100, "LABELS": 30, "BEAM": 8},
         {"FRAMES": 8, "LABELS": 6, "BEAM": 4},
+        dict_floor="prefix_dict",
     ),
     "transformer": Case(
         "transformer", _transformer,

@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from benchmarks.harness import cpu_model, save
+
+WITH_DICT = "by hand, dict"
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -32,25 +36,26 @@ def run(options: argparse.Namespace) -> None:
         rows = {name: _measure(name, options) for name in options.decoders}
     print(f"{cpu_model()}, one thread; microseconds per call, medians of interleaved samples\n")
     names = [comparing.EAGER, comparing.JIT, comparing.COMPILED, comparing.FROZEN, comparing.INSIDE_FROZEN,
-             comparing.BY_HAND]  # fmt: skip
+             comparing.BY_HAND, WITH_DICT]  # fmt: skip
     ratios = [
         (comparing.EAGER, comparing.FROZEN),
         (comparing.JIT, comparing.FROZEN),
         (comparing.INSIDE_FROZEN, comparing.BY_HAND),
+        (comparing.INSIDE_FROZEN, WITH_DICT),
     ]
     print(comparing.show(rows, names, ratios))
     save(options.json, rows)
 
 
-def _measure(name: str, options: argparse.Namespace) -> dict[str, float]:
+def _measure(case_name: str, options: argparse.Namespace) -> dict[str, float]:
     import torch
 
     import scriptc
     from benchmarks import comparing, rivals
     from benchmarks.decoder_models import CASES
-    from benchmarks.floors import fastest, floor
+    from benchmarks.floors import floor
 
-    case = CASES[name]
+    case = CASES[case_name]
     model, inputs, sizes = case.build(tiny=options.tiny)
     frozen: Any = scriptc.compile(model, freeze=True)
     expected = model(*inputs)
@@ -61,15 +66,18 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, float]:
     }
     if not options.no_compile:
         makers[comparing.COMPILED] = lambda: rivals.torch_compile(model, *inputs, timeout=options.compile_timeout)
-    row = comparing.candidates(makers, expected, name)
+    row = comparing.candidates(makers, expected, case_name)
     row.append(comparing.entered(comparing.INSIDE_FROZEN, frozen, *inputs))
     numbers = torch.tensor(_numbers(expected))
     macros = {**sizes, "RESULTS": len(numbers)}
     x = torch.as_tensor(inputs[0]).float()
-    with floor(case.floor, macros, list(model.parameters()), x, numbers, plans=1, tolerance=1e-4) as plans:
-        times = comparing.timed([*row, *plans], options.samples, rounds=min(5, options.samples))
-    by_hand = fastest(times)
-    return {**times, comparing.BY_HAND: by_hand}
+    programs = {comparing.BY_HAND: case.floor, WITH_DICT: case.dict_floor}
+    with ExitStack() as opened:
+        for name, program in programs.items():
+            if program is not None:
+                made = floor(program, macros, list(model.parameters()), x, numbers, plans=1, tolerance=1e-4)
+                row += [replace(plan, name=name) for plan in opened.enter_context(made)]
+        return comparing.timed(row, options.samples, rounds=min(5, options.samples))
 
 
 def _numbers(result: Any) -> list[float]:
