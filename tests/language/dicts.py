@@ -243,6 +243,20 @@ def default_dicts(xs):
     return c, groups, sums, dict(nested), c[99], 99 in c, 98 in c, c.get(97)
 
 
+@cases(XS, [])
+def absent_keys_of_default_dicts(xs):
+    """Only `d[key]` enters an absent key."""
+    d = defaultdict(lambda: 5)
+    absent = 0
+    for x in xs:
+        d[x] += 1
+        try:
+            d.pop(x + 1)
+        except KeyError:
+            absent += 1
+    return dict(d), absent, d.pop(99, 3), len(d)
+
+
 @cases(3)
 def default_dicts_with_known_keys(n):
     d = defaultdict(list)

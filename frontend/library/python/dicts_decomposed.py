@@ -18,6 +18,8 @@ def setdefault(d: Any, key: Any, default: Any) -> Any:
 
 
 def pop(d: Any, key: Any) -> Any:
+    if key not in d:
+        raise KeyError(key)  # a defaultdict enters no key here
     found = d[key]
     del d[key]
     return found
