@@ -169,16 +169,35 @@ static inline __attribute__((always_inline)) sort_entry *sort_entries(sort_entry
     return at;
 }
 
+/* Return the index of the first of the items from i on that precedes `worst` or is NaN. Numbers are tested several at a time. */
+static inline __attribute__((always_inline)) int64_t next_place(const sc_list *l, int64_t i, sc_value worst, char member, bool reverse) {
+    enum { BLOCK = 8 };
+    for (; (member == 'f' || member == 'i') && i + BLOCK <= l->len; i += BLOCK) {
+        int64_t found = 0;
+        for (int j = 0; j < BLOCK; j++) {
+            sc_value item = l->items[i + j];
+            if (member == 'i') found |= reverse ? worst.i < item.i : item.i < worst.i;
+            else found |= reverse ? !(item.f <= worst.f) : !(item.f >= worst.f);
+        }
+        if (found) break;
+    }
+    for (; i < l->len; i++) {
+        sc_value item = sc_list_at(l, i);
+        if ((member == 'f' && item.f != item.f) || (reverse ? list_less(worst, item, member) : list_less(item, worst, member))) break;
+    }
+    return i;
+}
+
 /* Write the first `most` places of the order, without sorting all. With NaN, which is not less, the order depends on the
  * algorithm, and nothing is done. Return whether the places were written. */
 static inline __attribute__((always_inline)) bool first_places(const sc_list *l, int64_t most, char member, bool reverse,
                                                               sc_value *to) {
     sort_entry best[FEW];
     for (int64_t i = 0; i < l->len; i++) {
+        if (i >= most && (i = next_place(l, i, best[most - 1].key, member, reverse)) == l->len) break;
         sort_entry entry = {sc_list_at(l, i), i};
         if (member == 'f' && entry.key.f != entry.key.f) return false;
-        if (i < most) insert_entry(best, i, entry, member, reverse);
-        else if (entry_less(entry, best[most - 1], member, reverse)) insert_entry(best, most - 1, entry, member, reverse);
+        insert_entry(best, i < most ? i : most - 1, entry, member, reverse);
     }
     for (int64_t i = 0; i < most; i++) to[i].i = best[i].index;
     return true;
@@ -205,7 +224,8 @@ SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bo
     if (!order) return NULL;
     order->len = count;
     bool few = 0 < most && most <= FEW && most < l->len;
-    bool found = few && (member == 'f'   ? first_places(l, most, 'f', reverse, order->items)
+    bool found = few && (member == 'f'   ? reverse ? first_places(l, most, 'f', true, order->items)
+                                                   : first_places(l, most, 'f', false, order->items)
                          : member == 'i' ? first_places(l, most, 'i', reverse, order->items)
                                          : first_places(l, most, member, reverse, order->items));
     if (found || !count || !all_places(cx, l, member, reverse, count, order->items)) return order;
