@@ -5,6 +5,7 @@
 #define SC_SCALAR_H
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,11 +197,13 @@ SC_SCALAR int sc_math_sqrt(sc_ctx *cx, double a, double *out) {
     return sc_math_result(cx, a, sqrt(a), out);
 }
 
-/* Sums of likelihoods are full of differences that are 0 or -inf, and of logarithms of 1: these need no call. */
+/* Sums of likelihoods are full of differences that are 0 or -inf, and of logarithms of 1: these need no call. Unlike `==`, `>=` and
+ * `<` are one branch each, since NaN takes the same way as numbers that need the call. */
 SC_SCALAR int sc_math_exp(sc_ctx *cx, double a, double *out) {
-    if (a == 0 || a == -INFINITY) {
-        *out = a == 0;
-        return 0;
+    if (a >= 0) {
+        if (a <= 0) return *out = 1, 0;
+    } else if (a < -DBL_MAX) {
+        return *out = 0, 0;
     }
     return sc_math_result(cx, a, exp(a), out);
 }
@@ -262,10 +265,9 @@ SC_SCALAR int sc_math_erfc(sc_ctx *cx, double a, double *out) {
 }
 
 SC_SCALAR int sc_math_log(sc_ctx *cx, double a, double *out) {
-    if (a <= 0) return SC_RAISE(cx, "ValueError", "math domain error");
-    if (a == 1) {
-        *out = 0;
-        return 0;
+    if (a <= 1) {
+        if (a >= 1) return *out = 0, 0;
+        if (a <= 0) return SC_RAISE(cx, "ValueError", "math domain error");
     }
     return sc_math_result(cx, a, log(a), out);
 }
