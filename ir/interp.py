@@ -476,6 +476,12 @@ class Interpreter:
         table[key] = value
         return (list(table).index(key),)
 
+    @runs("dict.find_or_enter")
+    def do_dict_find_or_enter(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, key, value = operands
+        table.setdefault(key, value)
+        return (list(table).index(key),)
+
     @runs("dict.put")
     def do_dict_put(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         table, position, value = operands

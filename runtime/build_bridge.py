@@ -26,7 +26,7 @@ ffibuilder.set_source(
     "scriptc.runtime._bridge",
     _DECLARATIONS,
     sources=[os.path.join(_HERE, "src", "bridge", f"{name}.c") for name in _SOURCES]
-    + [os.path.join(_HERE, "src", f"sc_{name}.c") for name in ("core", "dict", "signal", "stack", "team")],
+    + [os.path.join(_HERE, "src", f"sc_{name}.c") for name in ("core", "dict", "signal", "stack", "tables", "team")],
     include_dirs=[os.path.join(_HERE, "include")],
     depends=[
         *(os.path.join(_HERE, "src", "bridge", name) for name in ("bridge.h", "record.h", "spec_kinds.h", "stable_abi.h")),

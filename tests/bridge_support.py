@@ -23,7 +23,8 @@ NONE = Constant(None)
 @pytest.fixture(scope="session", name="library")
 def library_fixture(tmp_path_factory):
     out = tmp_path_factory.mktemp("bridge") / "lib.so"
-    sources = [Path(__file__).parent / "data" / "bridge_lib.c", runtime.SOURCE_DIR / "sc_core.c"]
+    sources = [Path(__file__).parent / "data" / "bridge_lib.c"]
+    sources += [runtime.SOURCE_DIR / f"sc_{name}.c" for name in ("core", "tables")]
     flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden"]
     flags += ["-DSC_SHARES_CONTEXTS"]  # as the bridge itself: it may run under ASan without being built with it
     subprocess.run(["gcc", *flags, f"-I{runtime.INCLUDE_DIR}", *map(str, sources), "-o", str(out)], check=True)

@@ -18,7 +18,7 @@ from scriptc.runtime import tensors
 from scriptc.runtime.kernels import FILES, KERNELS, SOURCES, UNITY, sources_of, written
 from scriptc.runtime.kernels.core import INLINE
 
-HEADERS = ("sc_extern.h", "sc_ops.h", "sc_str.h", "sc_special.h", "sc_scalar.h", "sc_profile.h")
+HEADERS = ("sc_dict.h", "sc_extern.h", "sc_ops.h", "sc_str.h", "sc_special.h", "sc_scalar.h", "sc_profile.h")
 
 
 @cache

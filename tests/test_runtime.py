@@ -22,7 +22,7 @@ from scriptc.backend_c.toolchain import find_compiler
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = (
-    "core layout iter_staging iter check convert copy view join reduce index slots list dict copy_elements team str utf8"
+    "core tables layout iter_staging iter check convert copy view join reduce index slots list dict copy_elements team str utf8"
 ).split()
 FLAGS = [
     "-std=gnu11",
@@ -62,7 +62,7 @@ def test_c_tests_under_sanitizers(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_strings_under_sanitizers(tmp_path: Path) -> None:
     flags = ["-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    program = build(tmp_path / "test_str", "test_str.c", flags, tmp_path, ["core", "list", "str", "utf8"])
+    program = build(tmp_path / "test_str", "test_str.c", flags, tmp_path, ["core", "tables", "list", "str", "utf8"])
     assert subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout == "ok\n"
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
 
 EMITTERS, emitter = emitters()
-_LOOKUPS = ("dict.find", "dict.set", "dict.enter", "set.add")
+_LOOKUPS = ("dict.find", "dict.set", "dict.enter", "dict.find_or_enter", "set.add")
 
 
 # An item of a list or dict is one sc_value. If its type has several loop IR values, or none, it is a tuple object.

@@ -162,6 +162,24 @@ def dict_enter(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def dict_find_or_enter(low: Lowerer, op: Op) -> Sequence[Shape]:
+    table, key, value = op.operands
+    elem = _elem(table)
+    if holds_objects(elem) and not _is_in_line(elem):
+        raise InternalError(f"dict.find_or_enter of values of type {elem}")
+    name, args = "sc_dict_reach", Args(low.one(table))
+    if key in low.parts and low.parts[key][1] == INT:
+        front, _, last = low.parts[key]
+        name, args = "sc_dict_reach_parts", args.add(front, last)
+    elif key.type == INT:
+        name, args = "sc_dict_reach_int", args.add(low.one(key))
+    else:
+        args = _key(low, key, args)
+    args.add(_stride(table), _width(table))
+    return low.call(op, name, _value(low, op, table, value, args), INT)
+
+
+@emitter
 def dict_put(low: Lowerer, op: Op) -> Sequence[Shape]:
     table, number, value = op.operands
     args, elem = Args(low.one(table), low.one(number)), _elem(table)

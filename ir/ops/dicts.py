@@ -108,6 +108,9 @@ ROWS = [
     # as dict.set of a key that is absent; returns the position of the key
     OpDef("dict.enter", "(Value self, Value key, Value value) -> SymInt", _enter, writes=_MEMORY, raises=True,
           emit="dict_enter", errors=_MEMORY_ENDS),
+    # the position of a key, which is entered with a value if it is absent
+    OpDef("dict.find_or_enter", "(Value self, Value key, Value value) -> SymInt", _enter, ref="dict.setdefault",
+          reads=_MEMORY, writes=_MEMORY, raises=True, emit="dict_find_or_enter", errors=_MEMORY_ENDS),
     # replaces the value of a present key
     OpDef("dict.put", "(Value self, SymInt position, Value value) -> ()", _put, writes=_MEMORY, emit="dict_put"),
     OpDef("dict.remove", "(Value self, SymInt position) -> ()", fixed(), writes=_MEMORY, emit="dict_remove"),

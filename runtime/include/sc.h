@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 17
+#define SC_ABI_VERSION 18
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -169,10 +169,18 @@ typedef struct sc_dict {
     int64_t changes;  /* insertions and removals of keys so far */
     uint64_t mask;    /* the table has mask + 1 slots */
     int64_t fill;     /* slots in use, those of removed keys included */
+    int64_t room;     /* of a dict: the number of items that needs more memory, or a larger table */
     uint64_t finger;  /* the slot at which set.pop() begins to search */
     int32_t *slot;    /* number of an item, or less than 0 */
     void *items;      /* sc_item, each with the leaves of its value */
 } sc_dict;
+
+typedef struct sc_table { /* the memory of a dict that died, with empty slots (sc_tables.c) */
+    int32_t *slot;
+    void *items;
+    size_t nbytes; /* at items */
+    uint64_t mask;
+} sc_table;
 
 /* Return an item of a dict. stride: d->stride, which compiled code knows. */
 static inline sc_item *sc_dict_item(const sc_dict *d, int64_t number, int stride) {
@@ -231,6 +239,7 @@ typedef struct sc_exc { /* an exception that was caught */
     sc_error error;
 } sc_exc;
 
+enum { SC_TABLES = 4 }; /* of dicts that died, kept at most */
 #define SC_BINS 384 /* size classes: sixteen to each power of two, 64 B to 1 GB; larger blocks are not kept */
 
 typedef struct sc_allocator { /* Lua-style: told the old size; nbytes 0 frees; NULL result = out of memory */
@@ -271,6 +280,8 @@ typedef struct sc_ctx {
     sc_obj *free_strs;        /* recycled blocks of short strings */
     sc_storage *bin[SC_BINS]; /* recycled blocks by size class, linked through obj.next */
     bool outlives[SC_BINS];   /* storages of the class have outlived calls */
+    sc_table table[SC_TABLES]; /* recycled tables of dicts */
+    int n_tables;
     sc_allocator alloc;
     sc_error error;
     size_t bytes_live, bytes_peak, bytes_cached; /* bytes of blocks: in use, highest use, in bins */

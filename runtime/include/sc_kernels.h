@@ -197,6 +197,8 @@ SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key); /* its nu
 SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, const sc_value *value); /* retains the value */
 /* as sc_dict_set of a key that is absent; gives the number of the item */
 SC_KERNEL int sc_dict_enter(sc_ctx *cx, sc_dict *d, const sc_value *key, const sc_value *value, int64_t *number);
+/* gives the number of the item of a key, which is entered with zeros if it is absent; 1: it was absent */
+SC_KERNEL int sc_dict_place(sc_ctx *cx, sc_dict *d, const sc_value *key, int64_t *number);
 SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *key);
 SC_KERNEL int sc_dict_join_key(sc_ctx *cx, sc_dict *d, int64_t number); /* makes a key in parts a tuple */
 SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t number, const sc_value *value); /* replaces the value of a key */

@@ -2,6 +2,7 @@
  * small inline functions that call them. */
 #ifndef SC_OPS_H
 #define SC_OPS_H
+#include "sc_dict.h"
 #include "sc_kernels.h"
 
 typedef enum sc_pad_mode { SC_PAD_REFLECT, SC_PAD_REPLICATE, SC_PAD_CIRCULAR } sc_pad_mode; /* ORDER PAD: ir/ops/views.py */
@@ -31,17 +32,6 @@ static inline sc_tensor *sc_kept_tensor(const sc_ctx *cx, int slot) { return (sc
 static inline sc_packed *sc_kept_packed(const sc_ctx *cx, int slot) { return (sc_packed *)(void *)sc_ctx_kept(cx, slot); }
 static inline int sc_keep_tensor(sc_ctx *cx, int slot, sc_tensor *t) { return sc_ctx_keep(cx, slot, &t->obj, &t->storage, &t->data); }
 static inline int sc_keep_packed(sc_ctx *cx, int slot, sc_packed *p) { return sc_ctx_keep(cx, slot, &p->obj, &p->storage, NULL); }
-
-static inline int sc_dict_whole_key(sc_ctx *cx, sc_dict *d, int64_t number, int stride) {
-    return sc_in_parts(sc_dict_item(d, number, stride)->key) ? sc_dict_join_key(cx, d, number) : 0;
-}
-
-/* Replace the value of a key, which is kept in line: n leaves from `at` on. */
-static inline void sc_dict_put_leaves(sc_dict *d, int64_t number, int stride, int at, int n, const sc_value *leaves) {
-    sc_value *value = sc_dict_row(d, number, stride) + at;
-    for (int i = 0; i < n; i++) value[i] = leaves[i];
-    d->written = true;
-}
 
 #ifndef SC_WITHOUT_CONTRACTIONS
 /* `rows` holds a window of results, [steps, ...], and a view of one of its rows, which is moved if its reference count

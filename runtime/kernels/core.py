@@ -15,6 +15,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_tensor *", "sc_empty", "sc_ctx *cx, int dtype, int rank, const int64_t *size", header="sc.h"),
         kernel("bool", "sc_is_contiguous", "const sc_tensor *t", header="sc.h"),
         kernel("sc_list *", "sc_list_new", "sc_ctx *cx, sc_items holds, int64_t capacity", header="sc.h"),
+        needs="sc_tables",
     ),
     source(
         "sc_extern",
@@ -37,6 +38,7 @@ SOURCES: tuple[Source, ...] = (
         needs="sc_core",
     ),
     source("sc_stack"),
+    source("sc_tables", needs="sc_core"),
     source("sc_team"),
     source("sc_utf8", needs="sc_core"),
 )
@@ -50,9 +52,6 @@ INLINE: tuple[Kernel, ...] = (
     inline("sc_list *", "sc_list_tuple", "sc_ctx *cx, uint32_t mask, int n, const sc_value *items", "sc.h", "sc_core"),
     inline("int", "sc_list_index", "sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at", "sc.h", "sc_core", quiet=True),
     inline("int", "sc_tuple_index", "sc_ctx *cx, const sc_list *t, int64_t i, int64_t *at", "sc.h", "sc_core"),
-    inline("void", "sc_dict_put_leaves",
-           "sc_dict *d, int64_t number, int stride, int at, int n, const sc_value *leaves", "sc_ops.h"),
-    inline("int", "sc_dict_whole_key", "sc_ctx *cx, sc_dict *d, int64_t number, int stride", "sc_ops.h", "sc_dict"),
     inline("int", "sc_list_append", "sc_ctx *cx, sc_list *l, int holds, sc_value v", "sc.h", "sc_core"),
     inline("void", "sc_list_put_own", "sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v", "sc.h", "sc_core"),
     inline("void", "sc_list_put", "sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v", "sc.h", "sc_core"),
@@ -73,6 +72,17 @@ INLINE: tuple[Kernel, ...] = (
                "sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop, const sc_packed *w, "
                "const sc_tensor *bias, int64_t step, bool sure",
                "sc_ops.h", "sc_linear_rows"),
+    # sc_dict.h
+    inline("void", "sc_dict_put_leaves",
+           "sc_dict *d, int64_t number, int stride, int at, int n, const sc_value *leaves", "sc_dict.h"),
+    inline("int", "sc_dict_whole_key", "sc_ctx *cx, sc_dict *d, int64_t number, int stride", "sc_dict.h", "sc_dict"),
+    *(
+        inline("int", f"sc_dict_reach{kind}",
+               f"sc_ctx *cx, sc_dict *d, {key}, int stride, int width, const sc_value *value, int64_t *number",
+               "sc_dict.h", "sc_dict")
+        for kind, key in (
+            ("", "const sc_value *key"), ("_int", "int64_t key"), ("_parts", "sc_list *front, int64_t last"))
+    ),
     # sc_str.h
     inline("uint32_t", "sc_str_code", "const sc_str *s, int64_t i", "sc_str.h"),
     inline("bool", "sc_str_equal", "const sc_str *a, const sc_str *b", "sc_str.h"),

@@ -38,6 +38,8 @@ SOURCES: tuple[Source, ...] = (
         kernel("int", "sc_dict_enter",
                "sc_ctx *cx, sc_dict *d, const sc_value *key, const sc_value *value, int64_t *number",
                "as sc_dict_set of a key that is absent; gives the number of the item"),
+        kernel("int", "sc_dict_place", "sc_ctx *cx, sc_dict *d, const sc_value *key, int64_t *number",
+               "gives the number of the item of a key, which is entered with zeros if it is absent; 1: it was absent"),
         kernel("int", "sc_set_add", "sc_ctx *cx, sc_dict *s, const sc_value *key"),
         kernel("int", "sc_dict_join_key", "sc_ctx *cx, sc_dict *d, int64_t number", "makes a key in parts a tuple"),
         kernel("void", "sc_dict_put", "sc_ctx *cx, sc_dict *d, int64_t number, const sc_value *value",
@@ -66,7 +68,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("int64_t", "sc_set_next", "sc_dict *s", "the number of the key that pop() removes"),
         about="dicts and sets. A key is an array of its leaves: one, or those of a tuple in line. The "
               "number of an item is valid until the next sc_dict_walk.",
-        needs="sc_core",
+        needs="sc_core sc_tables",
     ),
     source(
         "sc_str",

@@ -5,24 +5,8 @@
 #include <stdio.h>
 
 #include "../include/sc_str.h"
-#include "sc_internal.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-/* Poison recycled blocks, so that ASan detects use after release, and overruns into the rest of a size class. */
-#include <sanitizer/asan_interface.h>
-#define POISON(p, n) __asan_poison_memory_region(p, n)
-#define UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
-#elif defined(SC_SHARES_CONTEXTS)
-/* Contexts may be shared with libraries built with ASan, so memory that they poison must be unpoisoned here, and
- * back. */
-extern void __asan_poison_memory_region(void const volatile *address, size_t size) __attribute__((weak));
-extern void __asan_unpoison_memory_region(void const volatile *address, size_t size) __attribute__((weak));
-#define POISON(p, n) (__asan_poison_memory_region ? __asan_poison_memory_region(p, n) : (void)0)
-#define UNPOISON(p, n) (__asan_unpoison_memory_region ? __asan_unpoison_memory_region(p, n) : (void)0)
-#else
-#define POISON(p, n) ((void)(p), (void)(n))
-#define UNPOISON(p, n) ((void)(p), (void)(n))
-#endif
+#include "sc_poison.h"
+#include "sc_tables.h"
 
 /* One size for the structs of all objects except storages with data: they are recycled through one list. */
 #define STRUCT_BYTES sizeof(sc_tensor)
@@ -37,7 +21,7 @@ _Static_assert(sizeof(sc_storage) <= STRUCT_BYTES && sizeof(sc_list) <= STRUCT_B
 static void *system_realloc(sc_ctx *cx, void *block, size_t old, size_t nbytes) {
     cx->n_system++;
     void *p = cx->alloc.realloc(cx->alloc.user, block, old, nbytes);
-    if (!p && nbytes && cx->bytes_cached) { /* free the cached blocks and try again */
+    if (!p && nbytes && (cx->bytes_cached || cx->n_tables)) { /* free the cached blocks and try again */
         sc_ctx_trim(cx, 0);
         p = cx->alloc.realloc(cx->alloc.user, block, old, nbytes);
     }
@@ -179,6 +163,7 @@ static void storage_recycle(sc_ctx *cx, sc_storage *s) {
 }
 
 void sc_ctx_trim(sc_ctx *cx, size_t keep) {
+    if (!keep) sc_tables_free(cx);
     for (int bin = SC_BINS - 1; bin >= 0; bin--)
         while (cx->bin[bin] && cx->bytes_cached > keep) {
             sc_storage *s = cx->bin[bin];
@@ -232,11 +217,7 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
         give_to(&cx->free_strs, SC_STR_BYTES, o);
         return;
     }
-    if (o->kind == SC_DICT) {
-        sc_dict *d = (sc_dict *)o;
-        if (d->items) system_free(cx, d->items, (size_t)d->cap * sc_item_bytes(d));
-        if (d->slot) system_free(cx, d->slot, (size_t)(d->mask + 1) * sizeof *d->slot);
-    }
+    if (o->kind == SC_DICT) sc_table_give(cx, (sc_dict *)o);
     if (o->kind == SC_EXC) {
         system_free(cx, o, sizeof(sc_exc));
         return;
@@ -332,16 +313,7 @@ static void free_object(sc_ctx *cx, sc_obj *o) {
             if (l->holds == SC_OBJECTS || l->mask >> i & 1) sc_release(cx, l->items[i].o);
         sc_release(cx, l->storage);
     }
-    if (o->kind == SC_DICT) {
-        sc_dict *d = (sc_dict *)o;
-        bool objects = sc_dict_counts_keys(d);
-        for (int64_t i = 0; (objects || d->counted) && i < d->n; i++) {
-            const sc_item *item = sc_dict_item(d, i, d->stride);
-            if (item->hash == SC_HOLE) continue;
-            sc_key_release(cx, d, item);
-            if (d->counted) sc_release(cx, sc_dict_value(d, i)->o);
-        }
-    }
+    if (o->kind == SC_DICT) sc_table_release(cx, (sc_dict *)o);
     recycle(cx, o);
 }
 

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "sc_keys.h"
+#include "sc_tables.h"
 
-enum { EMPTY = -1, DUMMY = -2, SMALLEST = 8, PROBES = 9, LARGE = 50000 };
+enum { EMPTY = SC_EMPTY, DUMMY = -2, SMALLEST = 8, PROBES = SC_PROBES, LARGE = 50000, SPARSE_FROM = 64, SPARSE_TO = 4096 };
 
 SC_KERNEL int64_t sc_hash(const char *kind, const sc_value *key) { return (int64_t)hash_key(kind, key); }
 
@@ -83,9 +84,22 @@ static void enter(sc_dict *d, int64_t number) {
     d->slot[p.at] = (int32_t)number;
 }
 
+/* Return how many slots may be in use before the table grows. Sets grow as CPython's. Tables of dicts that fit the first cache are
+ * sparse, so that most keys are found or entered at their first slot. */
+static inline int64_t most_in_use(const sc_dict *d) {
+    bool sparse = !d->is_set && d->mask >= SPARSE_FROM - 1 && d->mask < SPARSE_TO;
+    return (int64_t)(sparse ? d->mask / 4 : (d->mask * 3 - 1) / 5);
+}
+
+static inline void find_room(sc_dict *d) {
+    int64_t slots = most_in_use(d) - d->fill;
+    d->room = d->n + slots < d->cap ? d->n + slots : d->cap;
+}
+
 static void fill_empty(sc_dict *d) {
     for (uint64_t i = 0; i <= d->mask; i++) d->slot[i] = EMPTY;
     d->fill = 0;
+    find_room(d);
 }
 
 /* Make a table of more than `least` slots, and enter items in the order of the old table. */
@@ -104,6 +118,7 @@ static int resize(sc_ctx *cx, sc_dict *d, uint64_t least) {
         if (old[i] >= 0) enter(d, old[i]);
     d->fill = d->len;
     d->sorted = false;
+    find_room(d);
     sc_memory(cx, old, old_size * sizeof *old, 0);
     return 0;
 }
@@ -123,6 +138,7 @@ static int arrange(sc_ctx *cx, sc_dict *d) {
             to++;
         }
         d->n = to;
+        find_room(d);
         return 0;
     }
     int64_t cap = d->len ? d->len : 1, to = 0;
@@ -198,20 +214,27 @@ static inline void put_leaves(sc_dict *d, int64_t number, const sc_value *value)
     if (d->counted) sc_retain(value->o);
 }
 
-/* Insert a new key. The dict takes over the reference to a key that is an object. */
+static void put_zeros(sc_dict *d, int64_t number) {
+    memset(value_at(d, number), 0, d->width * sizeof(sc_value));
+}
+
+/* Insert a new key. The dict takes over the reference to a key that is an object. value: NULL for zeros. */
 static inline int insert(sc_ctx *cx, sc_dict *d, uint64_t hash, uint64_t slot, owned_key key, const sc_value *value) {
     bool fresh = d->slot[slot] == EMPTY;
     if (room_for_one(cx, d)) return -1;
     *item_at(d, d->n) = (sc_item){hash, key.key};
     if (sc_dict_has_tuples(d)) (&item_at(d, d->n)->key)[1] = key.last;
-    put_leaves(d, d->n, value);
+    if (value) put_leaves(d, d->n, value);
+    else put_zeros(d, d->n);
     d->slot[slot] = (int32_t)d->n++;
     d->len++;
     d->changes++;
     d->written = true;
     d->sorted = false;
-    if (!fresh || (uint64_t)++d->fill * 5 < d->mask * 3) return 0;
-    return resize(cx, d, (uint64_t)d->len * (d->len > LARGE ? 2 : 4));
+    d->fill += fresh;
+    find_room(d);
+    if (!fresh || d->fill <= most_in_use(d)) return 0;
+    return resize(cx, d, (uint64_t)d->len * (d->len > LARGE ? 2 : d->is_set ? 4 : 6));
 }
 
 static sc_dict *table_new(sc_ctx *cx, const char *kind, bool is_set, int width, bool counted) {
@@ -226,6 +249,10 @@ static sc_dict *table_new(sc_ctx *cx, const char *kind, bool is_set, int width, 
     d->owner = NULL;
     d->len = d->n = d->cap = d->changes = d->fill = 0;
     d->finger = 0;
+    if (!is_set && sc_table_take(cx, d)) { /* the order of a set depends on the size of its table */
+        find_room(d);
+        return d;
+    }
     d->items = NULL;
     d->mask = SMALLEST - 1;
     if ((d->slot = sc_memory(cx, NULL, 0, SMALLEST * sizeof *d->slot))) {
@@ -300,6 +327,15 @@ SC_KERNEL int sc_dict_enter(sc_ctx *cx, sc_dict *d, const sc_value *leaves, cons
     return 0;
 }
 
+SC_KERNEL int sc_dict_place(sc_ctx *cx, sc_dict *d, const sc_value *leaves, int64_t *number) {
+    uint64_t slot, hash = hash_key(d->kind, leaves);
+    owned_key key;
+    if ((*number = look_up(d, hash, leaves, &slot)) >= 0) return 0;
+    if (own_key(cx, d, leaves, &key) || insert(cx, d, hash, slot, key, NULL)) return -1;
+    *number = d->n - 1;
+    return 1;
+}
+
 SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *leaves, const sc_value *value) {
     uint64_t slot, hash = hash_key(d->kind, leaves);
     int64_t number = look_up(d, hash, leaves, &slot);
@@ -320,6 +356,7 @@ SC_KERNEL void sc_dict_remove(sc_ctx *cx, sc_dict *d, int64_t number) {
     d->slot[slot_of(d, number)] = DUMMY;
     item_at(d, number)->hash = SC_HOLE;
     while (d->n && item_at(d, d->n - 1)->hash == SC_HOLE) d->n--;
+    find_room(d);
     d->len--;
     d->changes++;
     d->written = true;

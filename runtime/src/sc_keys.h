@@ -3,10 +3,9 @@
 #define SC_KEYS_H
 #include <math.h>
 
+#include "../include/sc_dict.h"
 #include "../include/sc_ops.h"
 #include "../include/sc_str.h"
-
-#define MODULUS ((UINT64_C(1) << 61) - 1)
 
 static inline uint64_t hash_signed(bool negative, uint64_t h) {
     if (negative) h = 0 - h;
@@ -15,7 +14,7 @@ static inline uint64_t hash_signed(bool negative, uint64_t h) {
 
 static inline uint64_t hash_int(int64_t v) {
     uint64_t size = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-    return hash_signed(v < 0, size < MODULUS ? size : size % MODULUS);
+    return hash_signed(v < 0, size < SC_HASH_MODULUS ? size : size % SC_HASH_MODULUS);
 }
 
 /* Return Python's hash of a float: a fraction modulo 2^61 - 1, where multiplying by a power of two rotates 61 bits. */
@@ -26,30 +25,18 @@ static uint64_t hash_float(double x) {
     uint64_t digits = (uint64_t)ldexp(fabs(frexp(x, &exponent)), 53);
     int turn = (exponent - 53) % 61;
     if (turn < 0) turn += 61;
-    uint64_t turned = ((digits << turn) & MODULUS) | digits >> (61 - turn);
-    return hash_signed(x < 0, turned == MODULUS ? 0 : turned);
+    uint64_t turned = ((digits << turn) & SC_HASH_MODULUS) | digits >> (61 - turn);
+    return hash_signed(x < 0, turned == SC_HASH_MODULUS ? 0 : turned);
 }
 
 static uint64_t hash_next(const char **kind, const sc_value **leaf);
 
-/* Return the hash of a tuple as in Python: xxHash over the hashes of the items. */
-static const uint64_t HASH_START = UINT64_C(2870177450012600261);
-
-static inline uint64_t hash_step(uint64_t sum, uint64_t item) {
-    sum += item * UINT64_C(14029467366897019727);
-    return (sum << 31 | sum >> 33) * UINT64_C(11400714785074694791);
-}
-
-static inline uint64_t hash_end(uint64_t sum, uint64_t n) {
-    sum += n ^ HASH_START ^ 3527539;
-    return sum == UINT64_MAX ? 1546275796 : sum;
-}
-
+/* Return the hash of a tuple. */
 static uint64_t hash_tuple(const char **kind, const sc_value **leaf) {
-    uint64_t sum = HASH_START, n = 0;
-    for (; **kind != ')'; n++) sum = hash_step(sum, hash_next(kind, leaf));
+    uint64_t sum = SC_HASH_START, n = 0;
+    for (; **kind != ')'; n++) sum = sc_hash_step(sum, hash_next(kind, leaf));
     ++*kind;
-    return hash_end(sum, n);
+    return sc_hash_end(sum, n);
 }
 
 /* Return the rest of `kind` after the form of one key or item. */
@@ -71,10 +58,10 @@ static inline uint64_t hash_item(const char *kind, const sc_value *leaf) {
 }
 
 static void sum_items(const char *kind, sc_list *l) {
-    uint64_t sum = l->hashed ? l->hash_sum : HASH_START;
+    uint64_t sum = l->hashed ? l->hash_sum : SC_HASH_START;
     for (int64_t i = l->hashed; i < l->len; i++) {
         sc_value room;
-        sum = hash_step(sum, hash_item(kind, item_leaves(kind, l, i, &room)));
+        sum = sc_hash_step(sum, hash_item(kind, item_leaves(kind, l, i, &room)));
     }
     l->hash_sum = sum;
     l->hashed = l->len;
@@ -83,7 +70,7 @@ static void sum_items(const char *kind, sc_list *l) {
 /* Return the hash of a tuple of any length, which never changes: the sum over its items is kept. */
 static inline uint64_t hash_items(const char *kind, sc_list *l) {
     if (l->hashed < l->len) sum_items(kind, l);
-    return hash_end(l->len ? l->hash_sum : HASH_START, (uint64_t)l->len);
+    return sc_hash_end(l->len ? l->hash_sum : SC_HASH_START, (uint64_t)l->len);
 }
 
 /* Return the leaves of the last item of a key in parts. */
@@ -94,8 +81,8 @@ static inline const sc_value *last_leaves(const char *kind, const sc_value *key)
 static inline uint64_t hash_parts(const char *kind, const sc_value *key) {
     sc_list *front = sc_key_front(*key);
     if (front->hashed < front->len) sum_items(kind, front);
-    uint64_t sum = front->len ? front->hash_sum : HASH_START;
-    return hash_end(hash_step(sum, hash_item(kind, last_leaves(kind, key))), (uint64_t)front->len + 1);
+    uint64_t sum = front->len ? front->hash_sum : SC_HASH_START;
+    return sc_hash_end(sc_hash_step(sum, hash_item(kind, last_leaves(kind, key))), (uint64_t)front->len + 1);
 }
 
 static uint64_t hash_next(const char **kind, const sc_value **leaf) {

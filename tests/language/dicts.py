@@ -257,6 +257,29 @@ def absent_keys_of_default_dicts(xs):
     return dict(d), absent, d.pop(99, 3), len(d)
 
 
+@cases(list(range(40)), [7], [])
+def made_in_each_iteration(xs):
+    """A dict takes the memory of one that died. Keys are tuples that are looked up by their parts."""
+    prefixes: list[tuple[int, ...]] = [()]
+    sizes = []
+    for x in xs:
+        d = defaultdict(lambda: (0.0, 1.0))
+        for t in prefixes:
+            for i in range(9):
+                a, b = d[t + (i * x,)]
+                d[t + (i * x,)] = (a + x, b * 0.5)
+            d[t] = (d[t][1], -1.0)
+        del d[prefixes[0] + (0,)]
+        a, b = d[prefixes[0] + (0,)]
+        small = {x: a}
+        small[x + 1] = b
+        for t in list(d)[: x % 20]:
+            del d[t]
+        prefixes = [key for key, pair in sorted(d.items(), key=lambda item: (item[1][0] + len(item[0])) % 7.0)[:5]]
+        sizes.append((len(d), len(small)))
+    return prefixes, sizes
+
+
 @cases(3)
 def default_dicts_with_known_keys(n):
     d = defaultdict(list)

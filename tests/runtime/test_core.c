@@ -81,9 +81,30 @@ static sc_dict *dict_of_parts(sc_ctx *cx, int64_t n) {
     return front ? d : NULL;
 }
 
+/* Look keys in parts and ints up, each three times, in dicts that die. */
+static int reach_keys(sc_ctx *cx, sc_list *front, int64_t n) {
+    sc_dict *d = sc_dict_new(cx, "[i]", 1, false), *e = d ? sc_dict_new(cx, "i", 2, false) : NULL;
+    if (!e) return -1;
+    for (int64_t i = 0, number; i < 3 * n; i++) {
+        int64_t key = i % n * (1LL << 53) + i % n;
+        int entered = sc_dict_reach_parts(cx, d, front, -key, 4, 1, KEY({.i = i}), &number);
+        if (entered < 0) return -1;
+        assert(entered == (i < n) && number == i % n && sc_dict_value(d, number)->i == i % n);
+        entered = sc_dict_reach_int(cx, e, key, 4, 2, KEY({.i = i}, {.f = 0.5}), &number);
+        if (entered < 0) return -1;
+        assert(entered == (i < n) && number == i % n && sc_dict_value(e, number)[0].i == i % n);
+    }
+    assert(d->len == n && e->len == n && front->obj.refs == n + 1);
+    sc_release(cx, d);
+    sc_release(cx, e);
+    return front->obj.refs == 1 ? 0 : -1;
+}
+
 static int dict_workload(sc_ctx *cx) {
     int64_t changes;
     if (!dict_of_parts(cx, 30)) return -1;
+    sc_list *front = counted_tuple(cx, 3);
+    if (!front || reach_keys(cx, front, 40)) return -1;
     sc_dict *d = filled_dict(cx, 100, 1 << 20), *s = sc_set_new(cx, "(ib)"), *t = sc_set_new(cx, "(ib)");
     if (!d || !s || !t || sc_dict_walk(cx, d, &changes)) return -1;
     for (int64_t i = 0; i < 40; i++)
@@ -121,6 +142,24 @@ static void test_dicts(void) {
     for (int i = 0; i < 4; i++) assert(!sc_set_add(cx, s, KEY({.i = added[i]})));
     assert(!sc_dict_walk(cx, s, &now));
     for (int i = 0; i < 4; i++) assert(sc_dict_item(s, i, 2)->key.i == order[i]);
+    sc_ctx_free(cx);
+}
+
+static void test_tables(void) {
+    sc_ctx *cx = sc_ctx_new(NULL);
+    sc_list *front = counted_tuple(cx, 3);
+    assert(!reach_keys(cx, front, 300) && cx->n_tables == 2);
+    int64_t calls = cx->n_system;
+    for (int64_t n = 150; n <= 300; n += 50) assert(!reach_keys(cx, front, n) && cx->n_tables == 2);
+    assert(cx->n_system == calls);
+    sc_dict *s = sc_set_new(cx, "i"), *large;
+    assert(s->mask == 7 && cx->n_tables == 2); /* the order of a set tells how large its table is */
+    assert((large = filled_dict(cx, 20000, 1)));
+    sc_release(cx, large);
+    sc_ctx_trim(cx, 1);
+    assert(cx->n_tables == 2);
+    sc_ctx_trim(cx, 0);
+    assert(!cx->n_tables);
     sc_ctx_free(cx);
 }
 
@@ -430,6 +469,7 @@ static void test_long_sums(void) {
 
 int main(void) {
     test_dicts();
+    test_tables();
     test_values_in_line();
     test_keys_in_parts();
     test_parts_of_keys_are_counted();
