@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import importlib
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,11 @@ from scriptc.ir.sign_references import suggests_channels_last as suggests
 
 
 @functools.cache
+def log_sum_exp(*logs: float) -> float:
+    largest = max(logs)
+    return largest + math.log(sum(math.exp(log - largest) for log in logs))
+
+
 def resolve(name: str) -> Callable[..., Any]:
     """Return the callable that a dotted name stands for: of a module, an operator of torch, or a method.
 
@@ -353,6 +359,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
         "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+        "log_sum_exp": log_sum_exp,
         "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
     }  # fmt: skip
     own |= {

@@ -169,6 +169,11 @@ ROWS = [
     *(_row(f"math.{n}", FLOAT, f"math.{n}", _FLOATS, c=f"{n}({{0}}, {{1}})", ulp=2.0)
       for n in ("atan2", "copysign", "hypot")),
     *(_row(f"math.{n}", BOOL, f"math.{n}", _A_FLOAT, c=f"(bool){n}({{0}})") for n in ("isnan", "isinf", "isfinite")),
+    _row("float.log_sum_exp", FLOAT, "log_sum_exp", (*_FLOATS, (-inf, 2.0), (-inf, -inf), (0.5, 0.25), (-0.0, -inf)),
+         c="sc_log_sum_exp({0}, {1})", ulp=2.0),
+    _row("float.log_sum_exp_3", FLOAT, "log_sum_exp", ((-inf, 2.0, -inf), (-inf, 0.25, 0.5), (1.0, 2.0, 3.0), (nan, 1.0, -inf),
+         (inf, 0.0, -inf), (-inf, -inf, -inf), (7.0, 7.0, -inf), (-inf, 3.0, nan)),
+         c="sc_log_sum_exp_3({0}, {1}, {2})", ulp=2.0),
     _row("math.fabs", FLOAT, "math.fabs", _A_FLOAT, c="__builtin_fabs({0})"),
     _row("float.round", INT, "builtins.round", ((2.5,), (3.5,), (-0.5,), (1e15,)), *_no_int(1e19), kernel="sc_float_round"),
     OpDef("float.round_to", "(Scalar a, SymInt digits) -> Scalar", _rounded, _PURE, ref="builtins.round",

@@ -272,6 +272,31 @@ SC_SCALAR int sc_math_log(sc_ctx *cx, double a, double *out) {
     return sc_math_result(cx, a, log(a), out);
 }
 
+/* Return largest + log(the sum of exp(log - largest)) over two or three logs, as Python computes it. largest: one of the logs. */
+static __attribute__((noinline, unused)) double sc_log_sum_exp_of(double largest, const double *logs, int n) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) {
+        double x = logs[i] - largest;
+        sum += x >= 0 ? 1 : x < -DBL_MAX ? 0 : exp(x); /* 0, where it is not negative */
+    }
+    return largest + (sum > 1 || isnan(sum) ? log(sum) : 0);
+}
+
+/* Most of the logs of a search are -inf: if a single one is finite, the sum is 1. */
+SC_SCALAR double sc_log_sum_exp(double a, double b) {
+    double largest = b > a ? b : a;
+    if ((a < -DBL_MAX || b < -DBL_MAX) && fabs(largest) <= DBL_MAX) return largest + 0.0;
+    return sc_log_sum_exp_of(largest, (const double[]){a, b}, 2);
+}
+
+SC_SCALAR double sc_log_sum_exp_3(double a, double b, double c) {
+    double largest = b > a ? b : a;
+    largest = c > largest ? c : largest;
+    bool single = a < -DBL_MAX ? b < -DBL_MAX || c < -DBL_MAX : b < -DBL_MAX && c < -DBL_MAX;
+    if (single && fabs(largest) <= DBL_MAX) return largest + 0.0;
+    return sc_log_sum_exp_of(largest, (const double[]){a, b, c}, 3);
+}
+
 SC_SCALAR int sc_math_log2(sc_ctx *cx, double a, double *out) {
     if (a <= 0) return SC_RAISE(cx, "ValueError", "math domain error");
     return sc_math_result(cx, a, log2(a), out);
