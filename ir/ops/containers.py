@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OUT_OF_MEMORY, OpDef, Raises, TypeRuleError, calls
-from scriptc.ir.ops.rules import Attrs, Operands, elem_of, fixed, items_of
+from scriptc.ir.dtypes import FLOATING, INTEGRAL
+from scriptc.ir.opdef import MADE_BY_PASSES, OUT_OF_MEMORY, OpDef, Raises, Samples, TypeRuleError, calls
+from scriptc.ir.ops.rules import Attrs, Operands, elem_of, fixed, items_of, tensor
 from scriptc.ir.types import (
     BOOL,
     FLOAT,
@@ -110,6 +111,13 @@ def _tensor(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType(_DTYPE_OF[elem], (None,)),)
 
 
+def _elements(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    t = tensor(operands[0])
+    if t.dims is None or len(t.dims) != 1 or t.dtype not in FLOATING | INTEGRAL:
+        raise TypeRuleError(f"a {t} is no list of numbers")
+    return (list_of(FLOAT if t.dtype in FLOATING else INT),)
+
+
 def _tuple(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TupleType(tuple(v.type for v in operands)),)
 
@@ -183,6 +191,10 @@ ROWS = [
     # the numbers as a tensor of i64, f64 or bool
     OpDef("list.tensor", "(Value self) -> Tensor", _tensor, _PURE, ref="torch.tensor", reads=_READS, raises=True,
           emit="list_tensor", samples=calls(([1, 2, 3],), ([0.5, -0.0],), ([True, False],)), errors=_MEMORY),
+    # the elements of a tensor of one dim, as Tensor.tolist gives them: floats or ints
+    OpDef("list.of_tensor", "(Tensor self) -> Value", _elements, frozenset({"ALLOCATES"}), ref="Tensor.tolist",
+          reads=frozenset({"tensor"}), raises=True, kernel="sc_list_of_tensor", phases=MADE_BY_PASSES,
+          samples=Samples(shapes=(((3,),), ((0,),)), dtypes=("f32", "f64", "f16", "i64", "u8")), errors=_MEMORY),
     # tuples of any length
     OpDef("tuple.new", "(Value[] items) -> Value", _new_tuple, frozenset({"ALLOCATES"}), emit="list_new",
           samples=calls(((1, 2),), (("a",),))),

@@ -10,8 +10,8 @@
     %t6 = math.log(%t5)
     %t8 = float.add(%m, %t6)
 
-The logs of two or three likelihoods are added, in the order of the sum. No exponential is larger than 1 and one of them is 1, so
-none of the ops raises.
+The logs of two or three likelihoods are added, in the order of the sum. No exponential is larger than 1 and one of them is 1,
+so none of the ops raises.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _leaves(value: Value) -> Iterator[Value]:
 
 
 def _erase_unused(op: Op, rw: Rewriter) -> None:
-    """Erase an op without users, and those of its operands that only it used. They may raise, by what is known of them alone."""
+    """Erase an op without users, and the sums and exponentials that only it used. By their rows they may raise."""
     operands = [v.op for v in op.operands if v.op is not None]
     rw.erase_unused(op)
     for each in operands:

@@ -49,6 +49,8 @@ SC_KERNEL sc_tensor *sc_to_dtype(sc_ctx *cx, sc_tensor *x, int dtype); /* x itse
 SC_KERNEL int sc_copy_into(sc_ctx *cx, sc_tensor *dst, const sc_tensor *src);
 SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank);
 SC_KERNEL sc_tensor *sc_flip(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int n);
+/* the elements of a tensor of one dim: doubles, or i64 if it holds ints */
+SC_KERNEL sc_list *sc_list_of_tensor(sc_ctx *cx, sc_tensor *x);
 SC_KERNEL int sc_item_f64(sc_ctx *cx, const sc_tensor *x, double *out);
 /* int(t): truncates; NaN/inf raise as Python's int() */
 SC_KERNEL int sc_item_i64(sc_ctx *cx, const sc_tensor *x, int64_t *out);

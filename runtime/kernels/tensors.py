@@ -80,6 +80,8 @@ SOURCES: tuple[Source, ...] = (
                "dst.copy_(src): broadcasts, casts, marks written"),
         kernel("sc_tensor *", "sc_repeat", "sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank"),
         kernel("sc_tensor *", "sc_flip", "sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int n"),
+        kernel("sc_list *", "sc_list_of_tensor", "sc_ctx *cx, sc_tensor *x",
+               "the elements of a tensor of one dim: doubles, or i64 if it holds ints"),
         kernel("int", "sc_item_f64", "sc_ctx *cx, const sc_tensor *x, double *out"),
         kernel("int", "sc_item_i64", "sc_ctx *cx, const sc_tensor *x, int64_t *out",
                "int(t): truncates; NaN/inf raise as Python's int()"),

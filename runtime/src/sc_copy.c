@@ -308,3 +308,19 @@ SC_KERNEL int sc_item_bool(sc_ctx *cx, const sc_tensor *x, bool *out) {
     *out = truth;
     return 0;
 }
+
+SC_KERNEL sc_list *sc_list_of_tensor(sc_ctx *cx, sc_tensor *x) {
+    bool floats = x->dtype == SC_F64 || x->dtype == SC_F32 || x->dtype == SC_F16 || x->dtype == SC_BF16;
+    sc_list *made = sc_list_new(cx, SC_VALUES, x->numel);
+    sc_tensor *wide = made ? sc_to_dtype(cx, x, floats ? SC_F64 : SC_I64) : NULL;
+    sc_tensor *numbers = wide ? sc_contiguous(cx, wide) : NULL;
+    if (numbers) {
+        memcpy(made->items, numbers->data, (size_t)x->numel * sizeof *made->items);
+        made->len = x->numel;
+    }
+    sc_release(cx, wide);
+    sc_release(cx, numbers);
+    if (numbers) return made;
+    sc_release(cx, made);
+    return NULL;
+}

@@ -29,6 +29,7 @@ FULL = (
     PipelinePass("recompute_items", "take_first has bounded the loops of `sorted`; keep_positions sees reads of dicts"),
     PipelinePass("keep_positions", "cse merged the lookups of a key, and dropped lists hold no keys"),
     PipelinePass("find_or_enter", "keep_positions says which key is entered where its lookup fails"),
+    PipelinePass("read_elements", "checks of indices are gone from the loops"),
     PipelinePass("log_sum_exp", "sums of generator expressions are single ops by now"),
     _CLEAN,
     PipelinePass("batch_sums", "it takes sums of products, before others take the products"),
