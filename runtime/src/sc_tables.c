@@ -15,12 +15,13 @@ enum {
 
 /* Release a key in parts, as often as the items from `number` on share its tuple, and return how many these are. */
 static int64_t release_fronts(sc_ctx *cx, const sc_dict *d, int64_t number) {
-    const sc_item *first = sc_dict_item(d, number, d->stride), *item;
-    sc_list *front = sc_key_front(first->key);
-    int64_t n = 1;
-    while (number + n < d->n && (item = sc_dict_item(d, number + n, d->stride))->key.p == first->key.p && item->hash != SC_HOLE) n++;
+    const sc_value *row = sc_dict_row(d, number, d->stride), *end = sc_dict_row(d, d->n, d->stride);
+    const void *key = row[1].p;
+    sc_list *front = sc_key_front(row[1]);
+    int32_t n = 0;
+    for (; row < end && row[1].p == key && (uint64_t)row[0].i != SC_HOLE; row += d->stride) n++;
     if (front->obj.refs == SC_IMMORTAL) return n;
-    front->obj.refs -= (int32_t)n - 1;
+    front->obj.refs -= n - 1;
     sc_release(cx, front);
     return n;
 }
