@@ -27,7 +27,7 @@ _NUMBERS: dict[Type, tuple[str, ...]] = {  # C types to which C converts without
     BOOL: ("bool", "int64_t", "double"),
     FLOAT: ("double",),
 }
-_WHOLE = ("int", "int64_t", "uint32_t", "unsigned", "sc_items")
+_WHOLE = ("int", "int64_t", "uint64_t", "unsigned", "sc_items")
 _TAGGED = {
     "text": ("const char *",), "char": ("char",), "function": ("sc_extern_function *",), "enum": _WHOLE,
     "dtype": ("int", "int64_t"), "sizes": ("const int64_t *",),

@@ -11,6 +11,7 @@ from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.literals import INT64_MAX
 from scriptc.backend_c.value_leaves import Shape, flag_and_number, flat_types, unflatten
 from scriptc.ir.core import Attr, Op, Value
+from scriptc.ir.errors import InternalError
 from scriptc.ir.types import (
     BOOL,
     INT,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
 
 EMITTERS, emitter = emitters()
+_MOST_COUNTED = 63  # bits of sc_list.mask
 _LOOKUPS = ("dict.find", "dict.set", "dict.enter", "dict.find_or_enter", "set.add")
 
 
@@ -84,11 +86,18 @@ def _adds(user: Op, value: Value) -> bool:
     return isinstance(container.type, (ListType, DictType)) and container.type.elem == value.type
 
 
+def counted(types: Sequence[Type]) -> int:
+    """Return the bits of the leaves of a tuple object that are counted objects."""
+    mask = sum(1 << i for i, t in enumerate(types) if is_counted(t))
+    if mask >> _MOST_COUNTED:
+        raise InternalError(f"an item of a list, or an object, has no C form if a reference follows {_MOST_COUNTED} leaves")
+    return mask
+
+
 def box_args(low: Lowerer, op: Op, elem: Type, value: Value, args: Args) -> Args:
     """Add the arguments of sc_list_tuple for a value as an item to some arguments."""
     types, leaves = flat_types(elem), low.widened([value], [elem], op.loc)
-    mask = sum(1 << i for i, t in enumerate(types) if is_counted(t))
-    return args.add(mask, len(types)).leaves("leaves", types, leaves)
+    return args.add(counted(types), len(types)).leaves("leaves", types, leaves)
 
 
 def _tuple(low: Lowerer, op: Op, elem: Type, value: Value) -> Value:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scriptc.backend_c.arguments import Args
+from scriptc.backend_c.emitters.containers import counted
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.value_leaves import Shape, flat_types, unflatten
 from scriptc.ir.core import Op
-from scriptc.ir.types import ObjectType, Record, Type, is_counted
+from scriptc.ir.types import ObjectType, Record, Type
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
@@ -35,8 +36,7 @@ def object_new(low: Lowerer, op: Op) -> Sequence[Shape]:
     assert isinstance(op.result.type, ObjectType)
     fields = _types(op.result.type.record)
     types = [leaf for t in fields for leaf in flat_types(t)]
-    mask = sum(1 << i for i, t in enumerate(types) if is_counted(t))
-    args = Args(mask, len(types)).leaves("leaves", types, low.widened(op.operands, fields, op.loc))
+    args = Args(counted(types), len(types)).leaves("leaves", types, low.widened(op.operands, fields, op.loc))
     return low.call(op, "sc_list_tuple", args, op.result.type)
 
 

@@ -132,7 +132,7 @@ typedef struct sc_list {
     sc_obj obj;
     uint8_t holds; /* sc_items */
     bool written; /* mutated during this call */
-    uint32_t mask; /* a tuple in a list: which of its items are sc_obj; 0 for lists */
+    uint64_t mask; /* a tuple in a list: which of its items are sc_obj, among the first 63; 0 for lists */
     void *owner;  /* caller's object if this is an argument, else NULL */
     int64_t len, cap;
     sc_storage *storage; /* counted: holds the items; NULL while they fit after this struct */
@@ -401,13 +401,18 @@ uint64_t sc_str_hash_of(const sc_str *s); /* computes the hash: see sc_str_hash 
 sc_list *sc_list_new(sc_ctx *cx, sc_items holds, int64_t capacity);
 int sc_list_grow(sc_ctx *cx, sc_list *l, int64_t len); /* makes room for at least `len` items */
 
+/* Return whether item i of a tuple with this mask is an sc_obj. */
+static inline bool sc_mask_counts(uint64_t mask, int64_t i) {
+    return i < 64 && mask >> i & 1;
+}
+
 /* Return a tuple as an element of a list, or an object, of these items; nested tuples are flattened. Items in `mask`
  * are retained. */
-static inline sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
+static inline sc_list *sc_list_tuple(sc_ctx *cx, uint64_t mask, int n, const sc_value *items) {
     sc_list *made = sc_list_new(cx, SC_VALUES, n);
     if (!made) return NULL;
     for (int i = 0; i < n; i++) {
-        if (mask >> i & 1) sc_retain(items[i].o);
+        if (sc_mask_counts(mask, i)) sc_retain(items[i].o);
         made->items[i] = items[i];
     }
     made->len = n;
@@ -418,7 +423,7 @@ static inline sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_
 /* Replace n leaves of such a tuple from `at` on. */
 static inline void sc_tuple_set(sc_ctx *cx, sc_list *t, int at, int n, const sc_value *leaves) {
     for (int i = 0; i < n; i++) {
-        bool counted = t->mask >> (at + i) & 1;
+        bool counted = sc_mask_counts(t->mask, at + i);
         sc_value old = t->items[at + i];
         if (counted) sc_retain(leaves[i].o);
         t->items[at + i] = leaves[i];

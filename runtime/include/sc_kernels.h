@@ -205,7 +205,7 @@ SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *key);
 SC_KERNEL int sc_dict_join_key(sc_ctx *cx, sc_dict *d, int64_t number); /* makes a key in parts a tuple */
 SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t number, const sc_value *value); /* replaces the value of a key */
 /* sc_dict_put of a tuple (sc_list_tuple), in place of the old one if nothing else refers to that */
-SC_KERNEL int sc_dict_put_tuple(sc_ctx *cx, sc_dict *d, int64_t number, uint32_t mask, int n, const sc_value *leaves);
+SC_KERNEL int sc_dict_put_tuple(sc_ctx *cx, sc_dict *d, int64_t number, uint64_t mask, int n, const sc_value *leaves);
 SC_KERNEL void sc_dict_remove(sc_ctx *cx, sc_dict *d, int64_t number);
 SC_KERNEL void sc_dict_clear(sc_ctx *cx, sc_dict *d);
 /* From here on the items have the numbers 0 to len - 1, in Python's order; gives d->changes. -1: MemoryError. */

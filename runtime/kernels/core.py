@@ -49,7 +49,7 @@ INLINE: tuple[Kernel, ...] = (
     inline("int", "sc_check_stop", "sc_ctx *cx", "sc.h", "sc_core"),
     inline("void", "sc_retain", "void *obj", "sc.h"),
     inline("void", "sc_release", "sc_ctx *cx, void *obj", "sc.h", "sc_core"),
-    inline("sc_list *", "sc_list_tuple", "sc_ctx *cx, uint32_t mask, int n, const sc_value *items", "sc.h", "sc_core"),
+    inline("sc_list *", "sc_list_tuple", "sc_ctx *cx, uint64_t mask, int n, const sc_value *items", "sc.h", "sc_core"),
     inline("int", "sc_list_index", "sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at", "sc.h", "sc_core", quiet=True),
     inline("int", "sc_tuple_index", "sc_ctx *cx, const sc_list *t, int64_t i, int64_t *at", "sc.h", "sc_core"),
     inline("int", "sc_list_append", "sc_ctx *cx, sc_list *l, int holds, sc_value v", "sc.h", "sc_core"),

@@ -45,7 +45,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("void", "sc_dict_put", "sc_ctx *cx, sc_dict *d, int64_t number, const sc_value *value",
                "replaces the value of a key"),
         kernel("int", "sc_dict_put_tuple",
-               "sc_ctx *cx, sc_dict *d, int64_t number, uint32_t mask, int n, const sc_value *leaves",
+               "sc_ctx *cx, sc_dict *d, int64_t number, uint64_t mask, int n, const sc_value *leaves",
                "sc_dict_put of a tuple (sc_list_tuple), in place of the old one if nothing else refers to that"),
         kernel("void", "sc_dict_remove", "sc_ctx *cx, sc_dict *d, int64_t number"),
         kernel("void", "sc_dict_clear", "sc_ctx *cx, sc_dict *d"),

@@ -310,7 +310,7 @@ static void free_object(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_LIST) {
         sc_list *l = (sc_list *)o;
         for (int64_t i = 0; (l->holds == SC_OBJECTS || l->mask) && i < l->len; i++)
-            if (l->holds == SC_OBJECTS || l->mask >> i & 1) sc_release(cx, l->items[i].o);
+            if (l->holds == SC_OBJECTS || sc_mask_counts(l->mask, i)) sc_release(cx, l->items[i].o);
         sc_release(cx, l->storage);
     }
     if (o->kind == SC_DICT) sc_table_release(cx, (sc_dict *)o);

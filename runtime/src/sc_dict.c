@@ -192,10 +192,10 @@ static inline owned_key share_key(const sc_dict *d, const sc_value *key) {
 
 static sc_list *tuple_key(sc_ctx *cx, const char *kind, const sc_value *leaves) {
     int n = 0;
-    uint32_t mask = 0;
+    uint64_t mask = 0;
     for (const char *k = kind; *k; k++) {
         if (*k == '(' || *k == ')') continue;
-        mask |= (uint32_t)(*k == 's' || *k == '[') << n++;
+        mask |= (uint64_t)(*k == 's' || *k == '[') << n++;
         if (*k == '[') k = after_key(k) - 1;
     }
     return sc_list_tuple(cx, mask, n, leaves);
@@ -303,7 +303,7 @@ SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t number, const sc_valu
     if (d->counted) sc_release(cx, old.o);
 }
 
-SC_KERNEL int sc_dict_put_tuple(sc_ctx *cx, sc_dict *d, int64_t number, uint32_t mask, int n, const sc_value *leaves) {
+SC_KERNEL int sc_dict_put_tuple(sc_ctx *cx, sc_dict *d, int64_t number, uint64_t mask, int n, const sc_value *leaves) {
     sc_list *old = value_at(d, number)->l;
     if (old->obj.refs == 1 && !old->owner) {
         sc_tuple_set(cx, old, 0, n, leaves);

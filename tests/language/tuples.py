@@ -222,3 +222,13 @@ def unpacked_around_a_star(xs):
     middle.append(-1)
     *most, end = tuple(ys)
     return first, middle, last, most, end, ys
+
+
+@cases(list(range(40)), [])
+def objects_behind_many_numbers(xs):
+    """The text and the list of an item are counted, though 34 numbers precede them."""
+    rows = []
+    for x in xs:
+        rows.append((*(x,) * 34, str(x * 1000003), [x]))
+    others = [str(x * 99991) + "y" for x in xs]
+    return [row[34] for row in rows], others[:2], [row[35][0] + row[33] for row in rows]

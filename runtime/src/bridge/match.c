@@ -237,7 +237,7 @@ static int take_list(frame *f, const node *n, PyObject *o, sc_value *out)
 static int take_leaf(frame *f, const node *n, PyObject *o, sc_value *out);
 
 /* Marshal the leaves of a key, a tuple, or a value that may be None. */
-static int take_leaves(frame *f, const node *n, PyObject *o, sc_value *leaves, int *count, uint32_t *mask)
+static int take_leaves(frame *f, const node *n, PyObject *o, sc_value *leaves, int *count, uint64_t *mask)
 {
     if (n->kind == N_OPTIONAL && !is_object(n->child)) {
         leaves[(*count)++].b = o != Py_None;
@@ -259,7 +259,7 @@ static int take_leaves(frame *f, const node *n, PyObject *o, sc_value *leaves, i
     const node *held = n->kind == N_OPTIONAL ? n->child : n;
     sc_value *leaf = &leaves[(*count)++];
     if (is_object(held))
-        *mask |= UINT32_C(1) << (*count - 1);
+        *mask |= UINT64_C(1) << (*count - 1);
     return n->kind == N_OPTIONAL && o == Py_None ? (leaf->o = NULL, 1) : take_leaf(f, held, o, leaf);
 }
 
@@ -270,7 +270,7 @@ static int take_item(frame *f, const node *n, PyObject *o, sc_value *out)
         return held != n && o == Py_None ? (out->o = NULL, 1) : take_leaf(f, held, o, out);
     }
     sc_value leaves[MAX_LEAVES] = {{0}};
-    uint32_t mask = 0;
+    uint64_t mask = 0;
     int count = 0, r = take_leaves(f, n, o, leaves, &count, &mask);
     if (r <= 0)
         return r;
@@ -281,7 +281,7 @@ static int take_item(frame *f, const node *n, PyObject *o, sc_value *out)
 static int take_pair(frame *f, const node *n, sc_dict *d, PyObject *key, PyObject *item)
 {
     sc_value leaves[MAX_LEAVES] = {{0}}, value[MAX_LEAVES] = {{0}};
-    uint32_t mask = 0;
+    uint64_t mask = 0;
     int count = 0, width = 0, r = take_leaves(f, &n->child[0], key, leaves, &count, &mask);
     if (r > 0 && item)
         r = n->in_line ? take_leaves(f, &n->child[1], item, value, &width, &mask) : take_item(f, &n->child[1], item, value);
@@ -305,7 +305,7 @@ static int take_slots(frame *f, const node *n, sc_dict *s, const set_fields *o)
         return PyErr_NoMemory(), -1;
     for (Py_ssize_t i = 0; i <= o->mask; i++) {
         sc_value leaves[MAX_LEAVES] = {{0}};
-        uint32_t mask = 0;
+        uint64_t mask = 0;
         int count = 0;
         PyObject *key = o->table[i].key;
         if (!key)
