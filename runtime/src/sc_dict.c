@@ -234,7 +234,8 @@ static inline int insert(sc_ctx *cx, sc_dict *d, uint64_t hash, uint64_t slot, o
     d->fill += fresh;
     find_room(d);
     if (!fresh || d->fill <= most_in_use(d)) return 0;
-    return resize(cx, d, (uint64_t)d->len * (d->len > LARGE ? 2 : d->is_set ? 4 : 6));
+    int grows = d->len > LARGE ? 2 : d->is_set || d->len > SPARSE_TO / 4 ? 4 : 12;
+    return resize(cx, d, (uint64_t)d->len * (uint64_t)grows);
 }
 
 static sc_dict *table_new(sc_ctx *cx, const char *kind, bool is_set, int width, bool counted) {

