@@ -29,6 +29,7 @@ from bridge_support import (  # noqa: F401  (fixtures)
 )
 from settings import without_asan
 
+import scriptc
 from scriptc.runtime import bridge, tensors
 from scriptc.runtime.bridge import Live
 
@@ -417,3 +418,14 @@ def test_no_thread_takes_a_library_that_another_closes(library, monkeypatch):
 def test_runtime_does_not_import_torch():
     code = "import scriptc.runtime, sys; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_tensor_behind_many_numbers_of_an_item_is_refused() -> None:
+    def last(x: torch.Tensor, n: int) -> torch.Tensor:
+        items = []
+        for i in range(n):
+            items.append((*(i + k for k in range(70)), x * i))
+        return items[n - 1][70]
+
+    with pytest.raises(scriptc.CompileError, match="(?s)behind 63 other values.*items.append.*hint: put it in front"):
+        scriptc.compile(last)(torch.ones(2), 3)

@@ -1,4 +1,4 @@
-"""Inputs that no result depends on where it does on other paths: their gradients are None, as in eager (ir/gradients/reached.py)."""
+"""Inputs that a result depends on on other paths alone have the gradient None, as in eager (ir/gradients/reached.py)."""
 
 from __future__ import annotations
 

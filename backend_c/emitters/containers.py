@@ -11,7 +11,7 @@ from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.literals import INT64_MAX
 from scriptc.backend_c.value_leaves import Shape, flag_and_number, flat_types, unflatten
 from scriptc.ir.core import Attr, Op, Value
-from scriptc.ir.errors import InternalError
+from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.types import (
     BOOL,
     INT,
@@ -86,18 +86,19 @@ def _adds(user: Op, value: Value) -> bool:
     return isinstance(container.type, (ListType, DictType)) and container.type.elem == value.type
 
 
-def counted(types: Sequence[Type]) -> int:
-    """Return the bits of the leaves of a tuple object that are counted objects."""
+def counted(op: Op, types: Sequence[Type]) -> int:
+    """Return the bits of the leaves of a tuple object that are counted objects. Raises CompileError if one has no bit."""
     mask = sum(1 << i for i, t in enumerate(types) if is_counted(t))
     if mask >> _MOST_COUNTED:
-        raise InternalError(f"an item of a list, or an object, has no C form if a reference follows {_MOST_COUNTED} leaves")
+        what = f"a tensor, string or container behind {_MOST_COUNTED} other values, in an item of a list or in an object,"
+        raise CompileError(Diagnostic(op.loc, f"{what} is not supported", "put it in front, or in a list of its own"))
     return mask
 
 
 def box_args(low: Lowerer, op: Op, elem: Type, value: Value, args: Args) -> Args:
     """Add the arguments of sc_list_tuple for a value as an item to some arguments."""
     types, leaves = flat_types(elem), low.widened([value], [elem], op.loc)
-    return args.add(counted(types), len(types)).leaves("leaves", types, leaves)
+    return args.add(counted(op, types), len(types)).leaves("leaves", types, leaves)
 
 
 def _tuple(low: Lowerer, op: Op, elem: Type, value: Value) -> Value:

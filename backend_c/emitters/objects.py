@@ -36,7 +36,7 @@ def object_new(low: Lowerer, op: Op) -> Sequence[Shape]:
     assert isinstance(op.result.type, ObjectType)
     fields = _types(op.result.type.record)
     types = [leaf for t in fields for leaf in flat_types(t)]
-    args = Args(counted(types), len(types)).leaves("leaves", types, low.widened(op.operands, fields, op.loc))
+    args = Args(counted(op, types), len(types)).leaves("leaves", types, low.widened(op.operands, fields, op.loc))
     return low.call(op, "sc_list_tuple", args, op.result.type)
 
 
