@@ -157,7 +157,7 @@ def test_recorded_calls(sanitize: bool, folder: Path, tmp_path: Path) -> None:
     """The driver of a package, with the program in it."""
     runtime = folder / "runtime" / "src"
     sources = [folder / "src" / "nested_api.c", folder / "src" / "nested_level.c", *(runtime / "package").glob("*.c")]
-    sources += [runtime / f"sc_{name}.c" for name in "core signal slots stack team utf8".split()]
+    sources += [runtime / f"sc_{name}.c" for name in "core signal slots stack tables team utf8".split()]
     flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"] if sanitize else []
     includes = [f"-I{folder / part}" for part in ("include", "tests", "runtime/include", "runtime/src", "runtime/src/package")]
     command = ["cc", "-std=gnu11", "-Og", "-g", "-w", "-march=native", "-DSC_ONE_LEVEL", *flags, *includes, *sources]

@@ -200,6 +200,7 @@ ACCEPTED: dict[str, str] = {
     "tuples of unknown length": (
         "tuples.grown tuples.grown_in_place tuples.indexed tuples.compared tuples.searched tuples.walked "
         "tuples.unpacked tuples.repeated tuples.of_tensors tuples.of_texts tuples.of_pairs tuples.of_bools "
+        "tuples.objects_behind_many_numbers "
         "tuples.put_in_front tuples.unpacked_around_a_star tuples.none_or_tuple tuples.returned_by_recursion "
         "tuples.as_arguments tuples.does_not_change tuples.has_no_append tuples.fixed_lengths_stay"
     ),
@@ -252,7 +253,8 @@ ACCEPTED: dict[str, str] = {
         "dicts.while_it_has_items"
     ),
     "`defaultdict`, `Counter`, `OrderedDict`": (
-        "dicts.default_dicts dicts.default_dicts_with_known_keys dicts.counters dicts.ordered "
+        "dicts.default_dicts dicts.absent_keys_of_default_dicts dicts.made_in_each_iteration "
+        "dicts.default_dicts_with_known_keys dicts.counters dicts.ordered "
         "dicts.moved_to_an_end dicts.equal_items_and_order"
     ),
     "sets, `frozenset`: all methods and operators": (
