@@ -86,6 +86,7 @@ class Reached:
         self._flow = Flow([func.body])
         self._all: dict[Value, int] = {}
         self._writers = _find_writers(func)
+        self._around = {root: _regions_around(writers, root) for root, writers in self._writers.items()}
         self._passed: dict[_Choice, _Passed] = {}
         for passed in (*self._find_values(func), *self._find_states()):
             self._passed.update((c, passed) for c in (passed.inner, passed.result) if c is not None)
@@ -116,8 +117,8 @@ class Reached:
 
     def _find_states(self) -> Iterator[_Passed]:
         """Yield the states of what is written or changed in branches and loops."""
-        for root, writers in self._writers.items():
-            for op in _regions_around(writers, root):
+        for root, around in self._around.items():
+            for op in around:
                 leaving = exits(op)
                 begins = [op, *(t for t in leaving if t.name != "break")] if is_loop(op) else []
                 ends = leaving if not is_loop(op) else [t for t in leaving if t.name == "break"]
@@ -172,8 +173,7 @@ class Reached:
         There is no such state behind the op that made it.
         """
         found: list[tuple[Value, Op]] = []
-        writers = self._writers[root]
-        around = _regions_around(writers, root)
+        writers, around = self._writers[root], self._around[root]
         at = user
         while at.parent is not None:
             ops = at.parent.ops
@@ -210,13 +210,11 @@ def _find_writers(func: Func) -> dict[Value, list[Op]]:
             found.setdefault(root, []).append(op)
             others = {root_of(v) for v in holders(op.operands[0])} - {root}
             is_made = root.op is not None and not root.op.regions or root.op is None and root.block.parent is None
-            if others or not is_made or op.name == "user_gradient" or _is_held(root):
+            if others or not is_made or op.name == "user_gradient":
                 unknown |= {root, *others}
-    return {
-        root: writers
-        for root, writers in found.items()
-        if root not in unknown and all(op.name == "if" or is_loop(op) for op in _regions_around(writers, root))
-    }
+    known = {root: writers for root, writers in found.items() if root not in unknown and not _is_held(root)}
+    around = {root: _regions_around(writers, root) for root, writers in known.items()}
+    return {root: known[root] for root, ops in around.items() if all(op.name == "if" or is_loop(op) for op in ops)}
 
 
 def _is_held(root: Value) -> bool:
