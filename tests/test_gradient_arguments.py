@@ -270,6 +270,39 @@ def test_containers_that_change_before_backward(function: Callable[..., Tensor],
     torch.testing.assert_close(*found)
 
 
+def by_words_or_none(x: Tensor, words: list[str | None]) -> Tensor:
+    for i in range(len(words)):
+        word = words[i]
+        if word is not None:
+            x = torch.sin(x * len(word))
+    return x
+
+
+def by_words_that_fit(x: Tensor, words: list[str | None]) -> Tensor:
+    last = None
+    for word in words:
+        if last is not None:
+            x = torch.sin(x * len(last))
+        try:
+            if word is None:
+                raise ValueError
+            last = word + "!"
+        except ValueError:
+            x = torch.cos(x)
+            continue
+        x = x * len(last)
+    return x
+
+
+@pytest.mark.parametrize("function", [by_words_or_none, by_words_that_fit])
+@pytest.mark.parametrize("words", [["a", None, "abc"], [None, "ab"], [None], []], ids=str)
+def test_strings_that_some_paths_leave_undefined(function: Callable[..., Tensor], words: list[str | None]) -> None:
+    x = row()
+    wanted = torch.autograd.grad(function(x, words).sum(), x)
+    found = torch.autograd.grad(scriptc.compile(function, optimize=OPTIMIZE)(x, words).sum(), x)
+    torch.testing.assert_close(found, wanted)
+
+
 def test_a_tensor_that_is_held_twice_accumulates() -> None:
     compiled = scriptc.compile(both_of_a_pair, optimize=OPTIMIZE)
     found = []

@@ -35,6 +35,7 @@ from scriptc.ir.types import INT
 
 FEW = 4  # loops of a constant number of iterations up to this one are not cut
 _FREE = ("const", "param", "undef", "tuple", "tuple.get", "optional.unwrap")  # computed again by any level
+_LEFT = frozenset({"call", "is_defined", "str.is_defined", "checkpoint", "try"})  # a loop that has one is not cut
 _EFFECTS = frozenset({"tensor", "list", "cell", "random", "state", "io"})
 
 
@@ -71,7 +72,7 @@ def _can_run_again(loop: Op) -> bool:
     given = {v for op in body.walk() for v in op.operands if v not in own}
     if not all(is_keepable(arg.type) for arg in body.args) or not all(map(_is_available, given)):
         return False
-    if any(op.name in ("call", "is_defined", "checkpoint", "try") or op.defn.writes - _EFFECTS for op in body.walk()):
+    if any(op.name in _LEFT or op.defn.writes - _EFFECTS for op in body.walk()):
         return False
     written = {r for op in body.walk() if writes_outside(op, body) for r in roots(op.operands[0])}
     return all(map(is_fresh, written)) and not any(_reads(op, written) for op in body.walk())

@@ -7,9 +7,10 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.levels import Level, insert_at_end, is_keepable, loc_of
 from scriptc.ir.gradients.rules import not_differentiable
+from scriptc.ir.loc import Loc
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import RegionArgument, region_arguments, runs_to_its_end
-from scriptc.ir.types import Container, ListType, ScalarType, TensorType, list_of
+from scriptc.ir.types import STR, Container, ListType, ScalarType, TensorType, Type, list_of
 
 
 class KeptOfFunction:
@@ -240,19 +241,26 @@ def _kept(value: Value) -> Value:
 
 
 def _defined(value: Value, builder: Builder) -> Value:
-    """Return a value, or a tensor without elements in the place of one that some paths leave undefined."""
-    if not is_reference(value.type) or not may_be_undefined(value, ()):
-        return value
+    """Return a value, or an empty tensor or string in the place of one that some paths leave undefined."""
     t, loc = value.type, loc_of(value)
-    if not isinstance(t, TensorType) or t.dims is None:
+    if not (is_reference(t) or t == STR) or not may_be_undefined(value, ()):
+        return value
+    if t != STR and (not isinstance(t, TensorType) or t.dims is None):
         raise not_differentiable(value.op or value.block.ops[0], f"a value of the type {t} that some paths leave undefined")
     then, orelse = Block(), Block()
     Builder(then).op("yield", [value], loc)
     inner = Builder(orelse)
-    shape = inner.build("tuple", [inner.const(0, loc)] * len(t.dims), loc)
-    inner.op("yield", [inner.op("full", [shape, inner.const(0, loc)], loc, dtype=t.dtype, types=[t]).result], loc)
-    defined = builder.build("is_defined", [value], loc)
+    inner.op("yield", [_empty(t, inner, loc)], loc)
+    defined = builder.build("str.is_defined" if t == STR else "is_defined", [value], loc)
     return builder.op("if", [defined], loc, regions=[then, orelse], names=[value.name], types=[t]).result
+
+
+def _empty(t: Type, builder: Builder, loc: Loc) -> Value:
+    """Return an empty string, or a tensor without elements."""
+    if not isinstance(t, TensorType):
+        return builder.const("", loc)
+    shape = builder.build("tuple", [builder.const(0, loc)] * len(t.dims or ()), loc)
+    return builder.op("full", [shape, builder.const(0, loc)], loc, dtype=t.dtype, types=[t]).result
 
 
 def _is_stand_in(value: Value) -> bool:

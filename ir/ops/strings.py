@@ -76,6 +76,8 @@ _FOUND: Calls = (
 
 ROWS = [
     _row("str.len", INT, "self", "builtins.len", _A_TEXT, c="{0}->len"),
+    # Returns whether a string is defined, as `is_defined` does of a tensor.
+    _row("str.is_defined", BOOL, "self", "is_defined", _A_TEXT, c="({0} != NULL)"),
     # index: Python's, from either end
     _row("str.code", INT, "self index", "str:code", (("abc", 0), ("abc", -1), (f"é{_APPLE}", 1)),
          Raises("IndexError", "string index out of range", ("abc", 3)),
