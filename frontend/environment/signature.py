@@ -68,10 +68,15 @@ class Signature:
         self.texts: dict[int, str] = {}
         self.tables = True  # dicts may have run-time keys at this point
         self.objects: dict[int, int] = {}  # by id: the position of each object seen so far
+        self.siblings: dict[int, Spec] = {}  # by id: the items of the lists that stand beside an empty list
 
     def of(self, arguments: Mapping[str, Any]) -> list[ArgSpec]:
         """Return one spec for each parameter. Raise UnsupportedArgument for a value that compiled code does not
         take."""
+        specs = [ArgSpec(name, self.spec(value, name)) for name, value in arguments.items()]
+        if not self.siblings:
+            return specs
+        self.places, self.texts, self.objects = 0, {}, {}  # again, as an empty list may have another place, before its siblings
         return [ArgSpec(name, self.spec(value, name)) for name, value in arguments.items()]
 
     def spec(self, value: Any, name: str) -> Spec:
@@ -141,7 +146,7 @@ class Signature:
         if type(value) is list:
             found, elem = self.common(value, name)
             by_items = self.parted and len(value) <= _SHORT and not isinstance(elem, ScalarSpec)
-            return ListSpec(elem) if found and not by_items else None
+            return ListSpec(elem or self.siblings.get(id(value))) if found and not by_items else None
         if type(value) is dict and value and self.tables and (self.tabled or _is_looked_up(value)):
             hashable, key = self.common(list(value), name, keys=True)
             found, item = self.common(list(value.values()), name)
@@ -159,6 +164,9 @@ class Signature:
             result = elem if result is None else _merged(result, elem) if elem is not None else None
             if result is None:
                 return False, None
+        held = result.item if isinstance(result, OptionalSpec) else result
+        if isinstance(held, ListSpec) and held.cls is list and held.elem is not None:
+            self.siblings |= {id(value): held.elem for value in values if value == []}
         return True, result
 
     def item(self, value: Any, name: str, key: bool) -> Spec | None:
