@@ -12,9 +12,10 @@ from scriptc.frontend.reader.errors import Conflict, ItemConflict, UserError
 from scriptc.frontend.reader.paths import identities, repeated_lists, settle_leaving
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
-from scriptc.frontend.values.abstract import AbstractValue
+from scriptc.frontend.values.abstract import AbstractValue, KnownSet
 from scriptc.frontend.values.frame import ReturnSite
 from scriptc.frontend.values.joins import unify
+from scriptc.frontend.values.structure import parts_of
 from scriptc.frontend.values.verbs import describe, frozen, materialize, result_of
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Value
@@ -33,6 +34,8 @@ def fill_returns(reader: Reader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
             check_returned(reader, site.av, site.heap)
             refuse_changed_variables(reader, site.heap)
             held = settle_leaving(reader, site.av, site.heap, site.op.loc)
+            for known in _repeated_sets(held):
+                reader.speculation.promote(known)  # one object at run time
             idents = list(identities(held))
             shared = repeated_lists(held)
             for repeated in shared:
@@ -65,6 +68,19 @@ def fill_returns(reader: Reader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
         raise UserError(reader.position.loc, *rejection("returns_differ", why=e)) from e
     assert found is not None
     return found, types
+
+
+def _repeated_sets(av: AbstractValue) -> Iterator[KnownSet]:
+    """Yield the sets of known items that a value holds more than once."""
+    seen: set[int] = set()
+    todo = [av]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, KnownSet):
+            if id(part.obj) in seen:
+                yield part
+            seen.add(id(part.obj))
+        todo += parts_of(part)
 
 
 def _flattened(reader: Reader, plan: Any, av: AbstractValue) -> Iterator[Value]:

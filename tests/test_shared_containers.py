@@ -1,4 +1,4 @@
-"""Containers that are passed twice."""
+"""Containers that are passed twice, and containers of results, which are new at each call."""
 
 from __future__ import annotations
 
@@ -36,3 +36,48 @@ def test_an_empty_list_that_is_an_item_of_another_argument(function: Callable[..
     for _ in range(2):
         wanted, found = make([]), make([])
         assert_same(Outcome(wanted, function(*wanted)), Outcome(found, compiled(*found)))
+
+
+def returned_set(n):
+    return {0, n % 1 + 2} if n > 5 else {0, 2}
+
+
+def sets_in_tuples(n):
+    return {0, 2}, {0, 2} | {"a"}, n
+
+
+def one_set_twice(n):
+    s = {1, 2}
+    return s, s
+
+
+def changed_in_a_tuple(n):
+    t = ({1}, 2)
+    t[0].add(5)
+    return t, len(t[0])
+
+
+class Held:
+    pass
+
+
+def set_in_an_object(n):
+    held = Held()
+    held.s = {1, "a"}
+    return held.s, n
+
+
+@pytest.mark.parametrize(
+    "function", [returned_set, sets_in_tuples, one_set_twice, changed_in_a_tuple, set_in_an_object], ids=lambda f: f.__name__
+)
+def test_each_call_returns_new_sets(function: Callable[..., Any]) -> None:
+    compiled = scriptc.compile(function, optimize=OPTIMIZE)
+    for _ in range(3):
+        wanted, found = function(1), compiled(1)
+        assert_same(Outcome((), wanted), Outcome((), found))
+        for part in found if isinstance(found, tuple) else [found]:
+            if isinstance(part, set):
+                part.clear()
+    if function is one_set_twice:
+        first, second = compiled(1)
+        assert first is second

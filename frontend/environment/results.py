@@ -174,6 +174,27 @@ class DequeMaker:
         return hash(DequeMaker)
 
 
+class SetMaker:
+    """Make a set of known items: each call returns a new one, as the caller may change it."""
+
+    __name__ = "set"
+
+    def __init__(self, items: tuple[Any, ...]):
+        self.items = items
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        return set(self.items)
+
+    def parts(self, made: Any) -> list[Any]:
+        return []
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SetMaker) and same_known(self.items, other.items)
+
+    def __hash__(self) -> int:
+        return hash(self.items)
+
+
 class ArrayMaker:
     """Make a NumPy array that shares the memory of a tensor. Containers hold an array as such a tuple of a tensor.
 
@@ -393,6 +414,8 @@ def is_value_of(spec: Spec, value: Any) -> bool:
             return any(is_value_of(a, value) for a in alternatives)
         case TupleSpec(_, DequeMaker()):
             return type(value) is deque
+        case TupleSpec(_, SetMaker(items=items)):
+            return type(value) is set and value == set(items)
         case TupleSpec((item,), (ArrayMaker() | LeafMaker() | NumpyScalarMaker() | UnsignedMaker()) as maker):
             return maker.is_value(value, item)
         case TupleSpec(items, (Maker() | MappingMaker() | DictMaker()) as maker):

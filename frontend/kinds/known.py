@@ -15,7 +15,8 @@ from scriptc.frontend.environment.aot_kinds import kept_kinds
 from scriptc.frontend.environment.host_items import known_items, known_keywords, outside_subscript
 from scriptc.frontend.environment.host_objects import dtype_name, is_library
 from scriptc.frontend.environment.lookup import guard_children, module_attribute
-from scriptc.frontend.environment.specs import ConstantSpec, Spec
+from scriptc.frontend.environment.results import SetMaker
+from scriptc.frontend.environment.specs import ConstantSpec, Spec, TupleSpec
 from scriptc.frontend.environment.state import change_outside, item_slot, set_slot, store_outside
 from scriptc.frontend.environment.watching import call_in_python, grad_mode, watch_object
 from scriptc.frontend.operations.attributes import class_itself, known_attribute
@@ -105,6 +106,11 @@ def held_by_known(owner: Known) -> Sequence[AbstractValue]:
 @verbs.result_of.of(Known)
 def known_result(owner: Known) -> tuple[Spec, list[AbstractValue]]:
     return ConstantSpec(owner.obj), []
+
+
+@verbs.result_of.of(KnownSet)
+def known_set_result(owner: KnownSet) -> tuple[Spec, list[AbstractValue]]:
+    return TupleSpec((), SetMaker(tuple(owner.obj))), []
 
 
 @verbs.is_walked.of(Known)

@@ -18,6 +18,7 @@ from scriptc.frontend.values.abstract import (
     Kinds,
     Known,
     KnownLengthListValue,
+    KnownSet,
     ListValue,
     OneOf,
     RuntimeValue,
@@ -147,8 +148,8 @@ def union_of_kinds(reader: Reader, union: Value, kinds: frozenset[str]) -> Abstr
 
 
 def make_tuple(items: list[AbstractValue]) -> AbstractValue:
-    """Return a tuple, which is known if all items are known."""
-    if all(is_known(i) for i in items):
+    """Return a tuple, which is known if all items are known. A set that compiled code made may still be changed."""
+    if all(is_known(i) and not isinstance(i, KnownSet) for i in items):
         return Known(tuple(i.obj for i in items if is_known(i)))
     return TupleValue(items)
 

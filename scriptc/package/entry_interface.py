@@ -23,6 +23,7 @@ from scriptc.frontend.environment.results import (
     Maker,
     MappingMaker,
     NumpyScalarMaker,
+    SetMaker,
 )
 from scriptc.ir.core import Func
 from scriptc.ir.errors import CompileError, Diagnostic
@@ -172,6 +173,8 @@ class _Describer:
             case front.TupleSpec((item,), ArrayMaker(flips=()) | LeafMaker() | NumpyScalarMaker()):
                 # loaders give arrays for tensors
                 return self.tree(item)
+            case front.TupleSpec(_, SetMaker()):
+                raise self.refusal("the result contains a set, which exists only in Python", "return tensors and numbers")
             case front.TupleSpec((_, content), DequeMaker()):
                 return self.tree(content)  # loaders give a list
             case front.TupleSpec(items, DictMaker(keys=tuple(keys))):

@@ -180,6 +180,7 @@ _MAKERS: dict[str, tuple[tuple[str, ...], tuple[Check, ...]]] = {
     "MappingMaker": (("cls", "names", "keys", "places"), (_is(type), _names, _is(tuple), _numbers)),
     "DictMaker": (("cls", "factory", "keys"), (_subclass(dict), _or_none(_is(*_CODE)), _or_none(_is(tuple)))),
     "DequeMaker": ((), ()),
+    "SetMaker": (("items",), (_is(tuple),)),
     "ArrayMaker": (("flips",), (_numbers,)),
     "LeafMaker": (("parameter", "requires_grad"), (_is(bool), _is(bool))),
     "NumpyScalarMaker": (("dtype",), (_name,)),
