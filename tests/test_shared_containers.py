@@ -81,3 +81,15 @@ def test_each_call_returns_new_sets(function: Callable[..., Any]) -> None:
     if function is one_set_twice:
         first, second = compiled(1)
         assert first is second
+
+
+def filled(x, ids, value):
+    return x.index_fill(0, ids, value[0] or value[-1])
+
+
+def test_a_number_that_may_be_none() -> None:
+    compiled = scriptc.compile(filled, optimize=OPTIMIZE)
+    x, ids = torch.zeros(3), torch.tensor([1])
+    assert compiled(x, ids, [None, 1.5]).tolist() == [0, 1.5, 0]
+    with pytest.raises(TypeError):
+        compiled(x, ids, [None, None, 1.5, None])

@@ -55,6 +55,8 @@ def scatter_into(
     """Write `src`, a tensor or a number, into `input` at the indices along a dim."""
     if tensor_type(input).dtype in COMPLEX and not (reduce == "set" or reduce == "add" and include_self):
         r.reject("complex_scatter", how=reduce)
+    if is_none(src):
+        r.emit.raise_error("TypeError", "received an invalid combination of arguments: None in place of a number")
     if not is_tensor(src):
         dtype = tensor_type(input).dtype
         filled = new_filled(r, (), converted(r, src, dtype), dtype)
