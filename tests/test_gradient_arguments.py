@@ -303,6 +303,32 @@ def test_strings_that_some_paths_leave_undefined(function: Callable[..., Tensor]
     torch.testing.assert_close(found, wanted)
 
 
+def sets_an_item(xs: list[Tensor]) -> None:
+    xs[0] = xs[1] * 2
+
+
+def appends_items(xs: list[Tensor]) -> None:
+    for i in range(3):
+        xs.append(torch.sin(xs[i] * xs[-1]))
+
+
+def appends_to_a_queue(xs: deque[Tensor]) -> None:
+    xs.append(xs.popleft() * 2)
+
+
+@pytest.mark.parametrize("function", [sets_an_item, appends_items, appends_to_a_queue], ids=lambda f: f.__name__)
+def test_what_a_list_gets_from_its_own_items_requires_grad(function: Callable[..., Any]) -> None:
+    found = []
+    for call in (function, scriptc.compile(function, optimize=OPTIMIZE)):
+        torch.manual_seed(0)
+        given = [row(), row()]
+        xs = deque(given) if function is appends_to_a_queue else list(given)
+        call(xs)
+        loss = sum(x.square().sum() for x in xs) + sum(x.sum() for x in given)
+        found.append((list(xs), torch.autograd.grad(loss, given)))
+    torch.testing.assert_close(*found)
+
+
 def test_a_tensor_that_is_held_twice_accumulates() -> None:
     compiled = scriptc.compile(both_of_a_pair, optimize=OPTIMIZE)
     found = []

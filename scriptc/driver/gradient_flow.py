@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from scriptc.driver.gradient_dependencies import Dependencies, Inputs
-from scriptc.ir.analysis import is_fresh, may_be_leaf
+from scriptc.ir.analysis import is_fresh, may_be_leaf, roots
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.gradients.activity import holders
@@ -52,13 +52,15 @@ class _Flow:
         self.targets: dict[int, Inputs] = defaultdict(frozenset)
         self.detached: dict[str, Inputs] = defaultdict(frozenset)
         self.holders: dict[Value, set[Value]] = {}  # of values that are written
+        self.put: dict[Value, Inputs] = defaultdict(frozenset)  # of containers: the inputs of what is put into them
         self.changed = True
 
     def run(self) -> Dependencies:
         while self.changed:
             self.changed = False
             self.block(self.body)
-        lists = {i: self.get(a) - {i} for i, a in enumerate(self.body.args) if isinstance(a.type, Container)}
+        containers = [(i, a) for i, a in enumerate(self.body.args) if isinstance(a.type, Container)]
+        lists = {i: self.get(a) - {i} | self.put[a] for i, a in containers}
         checks = {op.name for op in self.module.walk() if op.name in _CHECKS and may_be_leaf(op.operands[0])}
         leaves = frozenset(i for i, a in enumerate(self.body.args) if any(u.name == "leaf_argument" for u in a.users()))
         asks = "requires_grad" in checks
@@ -116,6 +118,7 @@ class _Flow:
             inputs |= {self.params[p.attrs["name"]] for p in self.called(op.attrs["func"]) if p.name == "param"}
             for value in (*op.operands, *op.results):
                 self.add(value, inputs)
+                self.put[value] |= inputs
         elif op.name == "user_gradient":
             sources = op.operands[op.attrs["results"] :][: op.attrs["sources"]]
             for i in op.attrs["dirty"]:
@@ -127,23 +130,35 @@ class _Flow:
                 if not is_detached(result) or (op.has("VIEW") and not self.cut_by_modes):
                     self.add(result, inputs)
             if op.defn.writes & {"tensor", "list", "cell"} and not (op.no_grad and writes_tensor(op)):
-                self.write(op.operands[0] if op.operands else None, inputs)
+                put = _NONE
+                if "list" in op.defn.writes:
+                    put = frozenset().union(*map(self.get, filter(self.is_made, op.operands[1:])))
+                self.write(op.operands[0] if op.operands else None, inputs, put)
+
+    def is_made(self, value: Value) -> bool:
+        """Return whether a value may be one that the call has made, and not one that an argument holds."""
+        return any(root.op is not None or root.block is not self.body for root in roots(value))
 
     def leaving(self, value: Value) -> Inputs:
         """Return the inputs that a value which leaves the call depends on. A leaf has no graph behind it."""
         return _NONE if _is_leaf(value) else self.get(value)
 
-    def write(self, target: Value | None, inputs: Inputs) -> None:
-        """Add inputs to a value that is written, to the values that it is a view of, and to all that may hold it."""
+    def write(self, target: Value | None, inputs: Inputs, put: Inputs = _NONE) -> None:
+        """Add inputs to a value that is written, to the values that it is a view of, and to all that may hold it.
+
+        put: of a write to a container, the inputs of what it puts there.
+        """
         if target is not None and target not in self.holders:
             self.holders[target] = holders(target)
         found = self.holders[target] if target is not None else ()
         while target is not None:
             self.add(target, inputs)
+            self.put[target] |= put
             source = target.op.operands[0] if target.op is not None and target.op.operands else None
             target = source if source is not None and _carries(source.type) else None
         for holder in found:
             self.add(holder, inputs)
+            self.put[holder] |= put
 
     def called(self, name: str) -> Iterator[Op]:
         """Yield the ops of a function, and of the functions that it calls."""
