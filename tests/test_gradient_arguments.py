@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 from collections import deque
@@ -327,6 +328,28 @@ def test_what_a_list_gets_from_its_own_items_requires_grad(function: Callable[..
         loss = sum(x.square().sum() for x in xs) + sum(x.sum() for x in given)
         found.append((list(xs), torch.autograd.grad(loss, given)))
     torch.testing.assert_close(*found)
+
+
+def appends_to_both(a: list[Tensor], b: list[Tensor]) -> Tensor:
+    b.append(b[0] * 2)
+    return torch.sin(a[-1])
+
+
+def appends_beside_rows(xs: list[Tensor], rows: Lists) -> Tensor:
+    xs.append(xs[0] * 2)
+    return torch.sin(rows[0][-1])
+
+
+@pytest.mark.parametrize("function", [appends_to_both, appends_beside_rows], ids=lambda f: f.__name__)
+def test_one_list_of_tensors_in_two_arguments_that_changes_is_refused(function: Callable[..., Any]) -> None:
+    compiled = scriptc.compile(function, optimize=OPTIMIZE)
+    for twice in (False, True, False):
+        xs = [row()]
+        given = (xs, xs if twice else [row()]) if function is appends_to_both else (xs, [xs if twice else [row()]])
+        result = compiled(*given)
+        assert len(xs) == (1 if function is appends_to_both and not twice else 2) and result.requires_grad
+        with pytest.raises(NotImplementedError, match="is in, another argument") if twice else contextlib.nullcontext():
+            result.sum().backward()
 
 
 def test_a_tensor_that_is_held_twice_accumulates() -> None:

@@ -149,9 +149,32 @@ def plan_of(target: Target, gradients: Dependencies, calls: GradientCalls, requi
         stores, lists = ([i for i, g in found.items() if g & requires] for found in (gradients.targets, gradients.lists))
         call = calls.compile(requires, count) if any(differentiable) or stores or lists else None
         if isinstance(call, str):
-            call = f"backward through {target.name}, which scriptc compiled, is not supported:\n{call}"
+            call = _unsupported(target, call)
         calls.plans[required] = Plan(requires, differentiable, stores, lists, call)
     return calls.plans[required]
+
+
+def _unsupported(target: Target, reason: str) -> str:
+    return f"backward through {target.name}, which scriptc compiled, is not supported:\n{reason}"
+
+
+def _is_list_twice(inputs: Sequence[Any], requires: frozenset[int]) -> bool:
+    """Return whether two of some inputs are, or hold, one list. Gradients of their items would go to one of the two."""
+    seen: set[int] = set()
+    for i in requires:
+        found = set(_lists_in(inputs[i]))
+        if seen & found:
+            return True
+        seen |= found
+    return False
+
+
+def _lists_in(value: Any) -> Iterator[int]:
+    """Yield the ids of the containers in a value, but for tuples."""
+    if isinstance(value, (list, deque, dict)):
+        yield id(value)
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple, deque)) else ():
+        yield from _lists_in(item)
 
 
 def call_with_grad(
@@ -180,6 +203,9 @@ def call_with_grad(
             return add_plan(run, grad_call, recorded)(*args, **kwargs)
     if plan.call is None:
         return run(*args, **kwargs)
+    if isinstance(plan.call, GradientCall) and gradients.changed and _is_list_twice(inputs, plan.requires):
+        reason = "an argument is a list that is, or is in, another argument as well, and the function changes such a list"
+        plan = plan._replace(call=_unsupported(target, f"error: {reason}\n  hint: pass a copy: list(...)"))
     changes = _Changes([], [inputs[i] for i in plan.lists])
     if plan.stores:
         owners = [v for a in contract.args for v in placed(a.spec, arguments[a.name])]

@@ -11,11 +11,12 @@ class Dependencies(NamedTuple):
     """The inputs from which gradients would flow to each output of an entry.
 
     results: by result. targets: by the number of a state target that the entry sets. lists: by the number of the
-    argument leaf that is a list to which the entry appends. writes: the entry may write in place to a tensor that
+    argument leaf that is a container into which the entry puts values. writes: the entry may write in place to a tensor that
     autograd protects. detached: the inputs from which gradients would flow to a tensor that must require none, by the message
     of the error: to one that becomes a NumPy array, or that a C function gets.
     asks: the entry asks whether a tensor from outside requires grad. leaves: the inputs that require grad after the call.
     cut: the results that `detach()` cuts off from all inputs, so that they require no grad in any mode.
+    changed: the containers among the arguments that the entry changes.
     """
 
     results: list[Inputs]
@@ -26,6 +27,7 @@ class Dependencies(NamedTuple):
     asks: bool = False
     leaves: Inputs = frozenset()
     cut: frozenset[int] = frozenset()
+    changed: Inputs = frozenset()
 
     def inputs(self) -> Inputs:
         """Return the inputs from which gradients would flow to any output."""

@@ -52,6 +52,7 @@ class _Flow:
         self.targets: dict[int, Inputs] = defaultdict(frozenset)
         self.detached: dict[str, Inputs] = defaultdict(frozenset)
         self.holders: dict[Value, set[Value]] = {}  # of values that are written
+        self.changes: set[Value] = set()  # containers that are written
         self.put: dict[Value, Inputs] = defaultdict(frozenset)  # of containers: the inputs of what is put into them
         self.changed = True
 
@@ -65,7 +66,8 @@ class _Flow:
         leaves = frozenset(i for i, a in enumerate(self.body.args) if any(u.name == "leaf_argument" for u in a.users()))
         asks = "requires_grad" in checks
         return Dependencies(
-            self.results, dict(self.targets), lists, bool(checks), dict(self.detached), asks, leaves, self.cut()
+            self.results, dict(self.targets), lists, bool(checks), dict(self.detached), asks, leaves, self.cut(),
+            frozenset(i for i, a in containers if a in self.changes),
         )
 
     def cut(self) -> frozenset[int]:
@@ -119,6 +121,7 @@ class _Flow:
             for value in (*op.operands, *op.results):
                 self.add(value, inputs)
                 self.put[value] |= inputs
+                self.changes.add(value)
         elif op.name == "user_gradient":
             sources = op.operands[op.attrs["results"] :][: op.attrs["sources"]]
             for i in op.attrs["dirty"]:
@@ -130,7 +133,7 @@ class _Flow:
                 if not is_detached(result) or (op.has("VIEW") and not self.cut_by_modes):
                     self.add(result, inputs)
             if op.defn.writes & {"tensor", "list", "cell"} and not (op.no_grad and writes_tensor(op)):
-                put = _NONE
+                put = None
                 if "list" in op.defn.writes:
                     put = frozenset().union(*map(self.get, filter(self.is_made, op.operands[1:])))
                 self.write(op.operands[0] if op.operands else None, inputs, put)
@@ -143,7 +146,7 @@ class _Flow:
         """Return the inputs that a value which leaves the call depends on. A leaf has no graph behind it."""
         return _NONE if _is_leaf(value) else self.get(value)
 
-    def write(self, target: Value | None, inputs: Inputs, put: Inputs = _NONE) -> None:
+    def write(self, target: Value | None, inputs: Inputs, put: Inputs | None = None) -> None:
         """Add inputs to a value that is written, to the values that it is a view of, and to all that may hold it.
 
         put: of a write to a container, the inputs of what it puts there.
@@ -153,12 +156,18 @@ class _Flow:
         found = self.holders[target] if target is not None else ()
         while target is not None:
             self.add(target, inputs)
-            self.put[target] |= put
+            self.change(target, put)
             source = target.op.operands[0] if target.op is not None and target.op.operands else None
             target = source if source is not None and _carries(source.type) else None
         for holder in found:
             self.add(holder, inputs)
-            self.put[holder] |= put
+            self.change(holder, put)
+
+    def change(self, container: Value, put: Inputs | None) -> None:
+        """Note a write to a container, or to one that it holds."""
+        if put is not None:
+            self.changes.add(container)
+            self.put[container] |= put
 
     def called(self, name: str) -> Iterator[Op]:
         """Yield the ops of a function, and of the functions that it calls."""

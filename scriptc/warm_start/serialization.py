@@ -164,7 +164,7 @@ _RECORDS: dict[type, tuple[Check, ...]] = {
     ),
     Dependencies: (
         _each(_inputs, list), _by_number(_inputs), _by_number(_inputs), _is(bool), _by_text(_inputs), _is(bool), _inputs,
-        _inputs,
+        _inputs, _inputs,
     ),
     Record: (
         _is(specs.Contract), _each(_is_summary, list), _is(Dependencies), _is(bool), _name, _is_library,
