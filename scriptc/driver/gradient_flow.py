@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from scriptc.driver.gradient_dependencies import Dependencies, Inputs
-from scriptc.ir.analysis import is_fresh, may_be_leaf, roots
+from scriptc.ir.analysis import is_fresh, may_be_leaf
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.gradients.activity import holders
@@ -139,8 +139,10 @@ class _Flow:
                 self.write(op.operands[0] if op.operands else None, inputs, put)
 
     def is_made(self, value: Value) -> bool:
-        """Return whether a value may be one that the call has made, and not one that an argument holds."""
-        return any(root.op is not None or root.block is not self.body for root in roots(value))
+        """Return whether a value may be an object that the call has made, and not one that an argument holds."""
+        while value.op is not None and value.op.has("FETCHES") and value.op.operands:
+            value = value.op.operands[0]
+        return value.op is not None or value.block is not self.body
 
     def leaving(self, value: Value) -> Inputs:
         """Return the inputs that a value which leaves the call depends on. A leaf has no graph behind it."""
