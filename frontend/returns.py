@@ -15,6 +15,7 @@ from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import AbstractValue, KnownSet
 from scriptc.frontend.values.frame import ReturnSite
 from scriptc.frontend.values.joins import unify
+from scriptc.frontend.values.predicates import is_known_set
 from scriptc.frontend.values.structure import parts_of
 from scriptc.frontend.values.verbs import describe, frozen, materialize, result_of
 from scriptc.ir.builder import Builder
@@ -76,7 +77,7 @@ def _repeated_sets(av: AbstractValue) -> Iterator[KnownSet]:
     todo = [av]
     while todo:
         part = todo.pop()
-        if isinstance(part, KnownSet):
+        if is_known_set(part):
             if id(part.obj) in seen:
                 yield part
             seen.add(id(part.obj))

@@ -18,7 +18,6 @@ from scriptc.frontend.values.abstract import (
     Kinds,
     Known,
     KnownLengthListValue,
-    KnownSet,
     ListValue,
     OneOf,
     RuntimeValue,
@@ -39,6 +38,7 @@ from scriptc.frontend.values.predicates import (
     has_alternatives,
     is_complex_number,
     is_known,
+    is_known_set,
     is_made_tuple,
     is_plain_tuple,
     is_text,
@@ -149,7 +149,7 @@ def union_of_kinds(reader: Reader, union: Value, kinds: frozenset[str]) -> Abstr
 
 def make_tuple(items: list[AbstractValue]) -> AbstractValue:
     """Return a tuple, which is known if all items are known. A set that compiled code made may still be changed."""
-    if all(is_known(i) and not isinstance(i, KnownSet) for i in items):
+    if all(is_known(i) and not is_known_set(i) for i in items):
         return Known(tuple(i.obj for i in items if is_known(i)))
     return TupleValue(items)
 

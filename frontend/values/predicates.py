@@ -22,6 +22,7 @@ from scriptc.frontend.values.abstract import (
     HeapValue,
     Known,
     KnownLengthListValue,
+    KnownSet,
     ListValue,
     Made,
     MaybeUnbound,
@@ -47,6 +48,11 @@ from scriptc.ir.types import BOOL, EXC, STR, DictType, ListType, NeverType, Obje
 def is_known(av: AbstractValue | None) -> TypeIs[Known]:
     """Return whether a value is a Python object known at compile time."""
     return isinstance(av, Known)
+
+
+def is_known_set(av: AbstractValue) -> TypeIs[KnownSet]:
+    """Return whether a value is a set of known items that compiled code made."""
+    return isinstance(av, KnownSet)
 
 
 def has_alternatives(av: AbstractValue | None) -> TypeIs[OneOf]:
