@@ -15,7 +15,7 @@ import torch
 from scriptc.frontend import library
 from scriptc.frontend.environment import dependencies
 from scriptc.frontend.environment.aot_state import find_written, kept_slots
-from scriptc.frontend.environment.arguments import argument, fill_spec, same_containers, with_known_sizes
+from scriptc.frontend.environment.arguments import argument, fill_spec, same_containers, with_known_sizes, with_types
 from scriptc.frontend.environment.changed_arguments import check_other_names
 from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.leaves import refuse_leaves_that_leave
@@ -270,8 +270,11 @@ def _read_once(
     outside = reader.environment
     write_backs = [t.write_back() for t in reader.state.targets.values() if not reader.state.ahead]
     guards, kept = list(outside.guards.values()), kept_slots(reader)
+    types_of_parameters = (value.type for value in body.args)
+    specs = [ArgSpec(arg.name, with_types(arg.spec, types_of_parameters)) for arg in specs]
+    values = [value._replace(spec=with_types(value.spec, types_of_parameters)) for value in outside.values]
     return Entry(
-        specs, found, outside.tensors, guards, outside.values, signature.texts, write_backs, outside.exceptions,
+        specs, found, outside.tensors, guards, values, signature.texts, write_backs, outside.exceptions,
         module=reader.emit.module, kept=kept, dependencies=dependencies.objects(),
     )  # fmt: skip
 

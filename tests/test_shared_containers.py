@@ -38,6 +38,28 @@ def test_an_empty_list_that_is_an_item_of_another_argument(function: Callable[..
         assert_same(Outcome(wanted, function(*wanted)), Outcome(found, compiled(*found)))
 
 
+def sets_a_row(rows, n):
+    rows[n] = [n, 5]
+    return len(rows)
+
+
+def appends_a_row(rows, n):
+    rows.append([1.5])
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("function", "make"),
+    [(sets_a_row, lambda: [[]]), (sets_a_row, lambda: [[], []]), (sets_a_row, lambda: {0: []}), (appends_a_row, lambda: [[]])],
+)
+def test_rows_that_enter_a_list_of_empty_lists(function: Callable[..., Any], make: Callable[[], Any]) -> None:
+    """The bridge once wrote rows back as if they were of tensors."""
+    compiled = scriptc.compile(function, optimize=OPTIMIZE)
+    for _ in range(2):
+        wanted, found = make(), make()
+        assert_same(Outcome((wanted,), function(wanted, 0)), Outcome((found,), compiled(found, 0)))
+
+
 def returned_set(n):
     return {0, n % 1 + 2} if n > 5 else {0, 2}
 

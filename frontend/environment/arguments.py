@@ -28,6 +28,7 @@ from scriptc.frontend.environment.specs import (
     Spec,
     TensorSpec,
     TupleSpec,
+    is_leaf,
     parts,
 )
 from scriptc.frontend.library.python.queues_decomposed import Deque
@@ -54,9 +55,11 @@ from scriptc.ir.types import (
     NEVER,
     NONE,
     STR,
+    DictType,
     Dim,
     ListType,
     OptionalType,
+    SetType,
     TensorType,
     TupleType,
     Type,
@@ -188,6 +191,34 @@ def fill_spec(reader: Reader, spec: Spec, name: str) -> Spec:
         case DictSpec(items=(tensor, *_)) if site in reader.assumptions.tables:
             return MapSpec(ScalarSpec("str"), tensor)
     return _with_items(spec, tuple(fill_spec(reader, *part) for part in _named(spec, name)))
+
+
+def with_types(spec: Spec, types: Iterator[Type]) -> Spec:
+    """Return the spec of an argument, with the types of items that its parameters have when a reading is over.
+
+    An empty container, or one of empty containers, has items of the type that the code puts there. The bridge writes such items
+    back by the spec. types: of the parameters.
+    """
+    if is_leaf(spec):
+        return _with_type(spec, next(types)) or spec
+    return _with_items(spec, tuple(with_types(item, types) for item in getattr(spec, "items", ())))
+
+
+def _with_type(spec: Spec | None, t: Type) -> Spec | None:
+    match spec, t:
+        case None, _:
+            return None if t == NEVER else spec_of_type(t)
+        case ListSpec(elem, cls), ListType():
+            return ListSpec(_with_type(elem, t.elem), cls)
+        case MapSpec(key, item, make), DictType():
+            return MapSpec(_with_type(key, t.key), _with_type(item, t.elem), make)
+        case SetSpec(key, cls), SetType():
+            return SetSpec(_with_type(key, t.key), cls)
+        case OptionalSpec(item), OptionalType(inner):
+            return OptionalSpec(_with_type(item, inner) or item)
+        case TupleSpec(items, cls), TupleType(kinds) if len(items) == len(kinds):
+            return TupleSpec(tuple(_with_type(i, kind) or i for i, kind in zip(items, kinds, strict=True)), cls)
+    return spec
 
 
 def with_known_sizes(reader: Reader, spec: Spec, value: Any, name: str) -> Spec:
