@@ -1,4 +1,4 @@
-"""Containers that are passed twice, and containers of results, which are new at each call."""
+"""Containers that are passed twice, that are empty, that may hold None, and those of results, which are new at each call."""
 
 from __future__ import annotations
 
@@ -115,3 +115,15 @@ def test_a_number_that_may_be_none() -> None:
     assert compiled(x, ids, [None, 1.5]).tolist() == [0, 1.5, 0]
     with pytest.raises(TypeError):
         compiled(x, ids, [None, None, 1.5, None])
+
+
+def above_the_first(words):
+    return [w for w in words if w > words[0]], max(words, default="b")
+
+
+def test_strings_of_a_list_that_may_hold_none_compare() -> None:
+    compiled = scriptc.compile(above_the_first, optimize=OPTIMIZE)
+    with pytest.raises(TypeError):
+        compiled(["a", None])
+    for words in (["a", "b", "a"], ["b", "a"], []):
+        assert compiled(words) == above_the_first(words)

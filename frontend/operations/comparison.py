@@ -124,12 +124,12 @@ def equals_items(reader: Reader, av: ListValue, items: Sequence[AbstractValue]) 
 
 
 def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    if op in COMPARE and is_text(a) and is_text(b) and (is_run_time_text(a) or is_run_time_text(b)):
-        return compare_texts(reader, op, a, b)
     if op in ("In", "NotIn"):
         b = present(reader, b, "TypeError", "argument of type 'NoneType' is not iterable")
     elif op in ("Lt", "LtE", "Gt", "GtE"):
         a, b = both_present(reader, op, a, b)
+    if op in COMPARE and is_text(a) and is_text(b) and (is_run_time_text(a) or is_run_time_text(b)):
+        return compare_texts(reader, op, a, b)
     if has_alternatives(a) or has_alternatives(b):
         if op in ("Is", "IsNot") and (found := none_test(reader, a, b)) is not None:
             return negated(reader, found) if op == "IsNot" else found
