@@ -118,7 +118,7 @@ def test_a_number_that_may_be_none() -> None:
 
 
 def above_the_first(words):
-    return [w for w in words if w > words[0]], max(words, default="b")
+    return [w for w in words if w > words[0]], max(words, default="b"), ",".join(words)
 
 
 def test_strings_of_a_list_that_may_hold_none_compare() -> None:

@@ -21,7 +21,7 @@ from scriptc.frontend.values.predicates import is_known, is_made_list, is_made_t
 from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize, text_parts
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.ops.strings import CLASSES, MAPPINGS
-from scriptc.ir.types import NEVER, STR
+from scriptc.ir.types import NEVER, STR, OptionalType
 
 _TO_END = 2**63 - 1
 
@@ -48,6 +48,9 @@ def join(r: Reader, separator: AbstractValue, parts: AbstractValue) -> AbstractV
         found = r.call(Known(list), [found], {})
     items = materialize(r, found)
     elem = elem_of(items)
+    if elem == OptionalType(STR):
+        items = materialize(r, r.call(Known(strings.all_there), [found], {}))
+        elem = STR
     if elem == STR:
         return RuntimeValue(r.emit.build("str.join", [materialize(r, separator), items]))
     if is_union(elem):

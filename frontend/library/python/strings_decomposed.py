@@ -258,3 +258,13 @@ def splitlines(s: str, keepends: bool = False) -> list[str]:
         found.append(s[start:after] if keepends else s[start:end])
         start = after
     return found
+
+
+def all_there(parts: list[str | None]) -> list[str]:
+    """Return the strings of a list for `join`, which takes no None."""
+    found: list[str] = []
+    for i, part in enumerate(parts):
+        if part is None:
+            raise TypeError(f"sequence item {i}: expected str instance, NoneType found")
+        found.append(part)
+    return found
