@@ -178,14 +178,14 @@ def test_gradients_of_more_programs_agree_with_eager(levels: tuple[int, int], st
     assert_gradients_agree([gradient_program(seed, levels) for seed in range(start, start + 40)])
 
 
-@pytest.mark.parametrize("grammar", ["parts", "layers"])
+@pytest.mark.parametrize("grammar", ["parts", "layers", "arguments"])
 def test_gradients_of_other_grammars_agree_with_eager(grammar: str) -> None:
     assert_gradients_agree([GRAMMARS[grammar](seed, (3, 0)) for seed in range(900_000, 900_004)])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("levels", [(0, 0), (3, 0), (3, 3)])
-@pytest.mark.parametrize("grammar", ["parts", "layers"])
+@pytest.mark.parametrize("grammar", ["parts", "layers", "arguments"])
 def test_gradients_of_more_programs_of_other_grammars_agree_with_eager(grammar: str, levels: tuple[int, int]) -> None:
     assert_gradients_agree([GRAMMARS[grammar](seed, levels) for seed in range(910_000, 910_030)])
 

@@ -45,8 +45,8 @@ LEVELS = ((3, 0), (0, 0), (3, 0), (1, 1), (3, 0), (3, 3), (3, 0), (0, 0), (2, 0)
 class Program:
     """The text of a function f<seed>, and how it is to be compiled.
 
-    gradients: also compare its gradients. layers: it is a program of `layer_grammar`. freeze: its weights are frozen, so that
-    calls run in no-grad mode.
+    gradients: also compare its gradients. layers: it is a program of `layer_grammar`. containers: it is one of
+    `argument_grammar`. freeze: its weights are frozen, so that calls run in no-grad mode.
     """
 
     seed: int
@@ -55,6 +55,7 @@ class Program:
     cc: int
     gradients: bool = False
     layers: bool = False
+    containers: bool = False
     freeze: bool = False
 
 

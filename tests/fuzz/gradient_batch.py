@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,10 @@ from scriptc.ir.errors import CompileError
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import verify
-from tests.fuzz import gradient_grammar, layer_grammar, part_grammar
+from tests.fuzz import argument_grammar, gradient_grammar, layer_grammar, part_grammar
 from tests.fuzz.batch import Program, Report, build_together, described, loaded, rename
 from tests.fuzz.generator import Generator
-from tests.fuzz.gradient_calls import Refused, arguments, compare
+from tests.fuzz.gradient_calls import Refused, arguments, start
 from tests.fuzz.productions import Grammar
 
 # Levels of the passes and of the C compiler, by library: a share for the passes, a small one for the C compiler's.
@@ -65,7 +66,11 @@ def layer_program(seed: int, levels: tuple[int, int] | None = None) -> Program:
     return Program(seed, text, passes, cc, gradients=True, layers=True, freeze=passes >= 2 and library % 3 == 2)
 
 
-GRAMMARS = {"rows": gradient_program, "parts": part_program, "layers": layer_program}
+def argument_program(seed: int, levels: tuple[int, int] | None = None) -> Program:
+    return replace(gradient_program(seed, levels, argument_grammar.GRAMMAR), containers=True)
+
+
+GRAMMARS = {"rows": gradient_program, "parts": part_program, "layers": layer_program, "arguments": argument_program}
 
 
 @dataclass
@@ -97,7 +102,7 @@ class _Code:
 def run(programs: Sequence[Program], directory: Path, tell: Callable[[Report | int], None]) -> None:
     """Compiles programs of one level into one library and tells a report on each; before it touches one, its seed."""
     try:
-        functions, _ = loaded(programs, directory, (layer_grammar if programs[0].layers else gradient_grammar).PRELUDE)
+        functions, _ = loaded(programs, directory, _prelude(programs[0]))
     except Exception as e:
         if len(programs) > 1:
             raise
@@ -112,6 +117,11 @@ def run(programs: Sequence[Program], directory: Path, tell: Callable[[Report | i
     tried = [case for case in cases if _tried(case, _differentiate, tell)]
     for group, library in build_together(tried, lambda case: case.modules(), directory, tell):
         _run(group, library, tell)
+
+
+def _prelude(program: Program) -> str:
+    made: Any = layer_grammar if program.layers else argument_grammar if program.containers else gradient_grammar
+    return str(made.PRELUDE)
 
 
 def _tried(case: _Case, step: Callable[[_Case], None], tell: Callable[[Report | int], None]) -> bool:
@@ -254,11 +264,32 @@ def _install(case: _Case, code: _Code, library: Path, place: int) -> int:
     return place
 
 
+def _steps(case: _Case, later: bool) -> Iterator[tuple[int, Callable[[], str]]]:
+    """Yield functions that compare the calls of a program.
+
+    later: gradients are compared in the opposite order, after all calls.
+    """
+    ends: list[tuple[int, Callable[[], str]]] = []
+    for step, given in enumerate(arguments(case.program, case.function)):
+        begin = partial(start, case.program, case.function, case.dispatcher.call, given, step)
+        if not later:
+            yield step, lambda begin=begin: begin()()  # type: ignore[misc]
+            continue
+
+        def begun(step: int = step, begin: Callable[[], Callable[[], str]] = begin) -> str:
+            ends.append((step, begin()))
+            return "begun"
+
+        yield step, begun
+    yield from reversed(ends)
+
+
 def _called(case: _Case) -> Report:
     kinds, raised, made = set[str](), 0, 0
-    for step, given in enumerate(arguments(case.program, case.function)):
+    later = case.program.containers and case.program.seed % 2 == 1
+    for step, finish in _steps(case, later):
         try:
-            outcome = compare(case.program, case.function, case.dispatcher.call, given, step)
+            outcome = finish()
         except scriptc.CompileError as e:  # a call whose signature shows only when it is read
             return Report(case.program, "refused", e.diagnostics[0].message, made, raised)
         except Refused as e:
@@ -267,8 +298,9 @@ def _called(case: _Case) -> Report:
             return Report(case.program, "differs", f"step {step}: {described(e)}", made, raised)
         except Exception as e:
             return Report(case.program, "internal", f"step {step}: {described(e)}", made, raised)
-        kinds.add(outcome)
-        raised += outcome == "raised"
-        made += 1
+        if outcome != "begun":
+            kinds.add(outcome)
+            raised += outcome == "raised"
+            made += 1
     kind = next((k for k in ("rounded", "zeroed", "same", "written", "raised", "flat") if k in kinds), "same")
     return Report(case.program, kind, "", made, raised)

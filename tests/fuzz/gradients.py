@@ -1,5 +1,5 @@
 """`python -m tests.fuzz.gradients [--grammar G] [--count N] [--seed S] [--jobs J]`: exits 1 where gradients of compiled code
-and of eager differ. The grammars are rows, parts (which adds to rows) and layers.
+and of eager differ. The grammars are rows, parts (which adds to rows), layers and arguments (which takes containers).
 
 A seed determines its program, levels included. A run can be cut anywhere and gone on with, and `--seed S --count 1` repeats
 one program.

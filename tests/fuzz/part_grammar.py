@@ -211,7 +211,7 @@ _UNPACKINGS: list[tuple[str, dict[str, str]]] = [
 ]  # fmt: skip
 
 
-def _joined(first: Templates, *more: Templates) -> Templates:
+def joined(first: Templates, *more: Templates) -> Templates:
     """Return the templates of all tables."""
     kinds = dict.fromkeys(kind for table in (first, *more) for kind in table)
     return {kind: [t for table in (first, *more) for t in table.get(kind, [])] for kind in kinds}
@@ -220,10 +220,10 @@ def _joined(first: Templates, *more: Templates) -> Templates:
 GRAMMAR = replace(
     base.GRAMMAR,
     kinds={**base.KINDS, **_KINDS},
-    leaves=_joined(base.LEAVES, _LEAVES),
-    expressions=_joined(base.EXPRESSIONS, _EXPRESSIONS, _EXPRESSIONS),  # type: ignore[arg-type]
-    mutations=_joined(base.MUTATIONS, _MUTATIONS, _MUTATIONS),
-    augmented=_joined(base.AUGMENTED, _AUGMENTED, _AUGMENTED),
+    leaves=joined(base.LEAVES, _LEAVES),
+    expressions=joined(base.EXPRESSIONS, _EXPRESSIONS, _EXPRESSIONS),  # type: ignore[arg-type]
+    mutations=joined(base.MUTATIONS, _MUTATIONS, _MUTATIONS),
+    augmented=joined(base.AUGMENTED, _AUGMENTED, _AUGMENTED),
     loops=base.LOOPS + _LOOPS,
     unpackings=base.UNPACKINGS + _UNPACKINGS,
     copied=(*base.GRAMMAR.copied, "cube"),
