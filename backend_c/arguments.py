@@ -31,7 +31,7 @@ from scriptc.backend_c.literals import c_array, c_const, c_string
 from scriptc.ir.core import Attr, Op, Value
 from scriptc.ir.dtypes import C_ENUM
 from scriptc.ir.opdef import SchemaArg
-from scriptc.ir.types import Type
+from scriptc.ir.types import NEVER, Type
 from scriptc.runtime.kernels import KERNELS
 
 REUSE = ("reuse",)
@@ -84,11 +84,12 @@ class Args:
         return self.add(("tensors", *map(self.entry, items)))
 
     def value(self, member: str, value: Value) -> Args:
-        return self.add(("value", member, self.entry(value)))
+        return self.add(("value", _member_for(value, member), self.entry(value)))
 
     def leaves(self, tag: str, types: Sequence[Type], values: Sequence[Value]) -> Args:
         """Add an array of items; `tag` is "leaves", "key" or "parts"."""
-        return self.add((tag, *((list_member(t), self.entry(v)) for t, v in zip(types, values, strict=True))))
+        items = zip(types, values, strict=True)
+        return self.add((tag, *((_member_for(v, list_member(t)), self.entry(v)) for t, v in items)))
 
     def attribute(self, arg: SchemaArg, value: Any) -> Args:
         """Add the value of an attribute of a schema; a list becomes an array and its length."""
@@ -152,6 +153,11 @@ def spelled(entry: Attr) -> str:
         case ("reuse",):
             return "{reuse}"
     return c_const(entry).text
+
+
+def _member_for(value: Value, member: str) -> str:
+    """Return the member of sc_value that takes a value: a pointer for an item of an empty list, which no code reaches."""
+    return list_member(NEVER) if value.type == NEVER else member
 
 
 def _item(member: str, entry: Attr) -> str:

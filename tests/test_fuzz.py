@@ -208,6 +208,20 @@ def test_gradients_that_loops_carry_have_the_type_of_all_paths() -> None:
     assert_gradients_agree([Program(1, CARRIED, 3, 0, gradients=True)])
 
 
+NO_ITEMS = """
+def f1145(n, p, x, w, ia, ib, ws, gr, sc, bg, ho, ln, ed, ne):
+    for i4 in ws:
+        v5, v6 = (sorted({q % 3 for q in ib}), [q.upper() for q in ws])
+        return (gr, ed, i4, v5)
+    return (gr, ed, ('ab' + 'ab')[:6], sorted(bg))
+"""
+
+
+def test_items_of_an_empty_list_have_a_form_in_c() -> None:
+    (reports,) = run_batches([[Program(1145, NO_ITEMS, 3, 0, gradients=True, containers=True)]])
+    assert [r.kind for r in reports] == ["same"]
+
+
 SQUARE = "def f2(x, w):\n    return w * w, x @ w\n"
 
 
