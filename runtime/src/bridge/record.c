@@ -222,8 +222,8 @@ static int keep(frame *f, record *r)
             r->values[i] = *next;
             if (r->at[i] < 0)
                 continue;
-            if (n->kind == N_LIST && next->l->holds != SC_OBJECTS) {
-                if (!(r->values[i].l = copied(f, next->l)))
+            if (n->kind == N_LIST && (!next->l || next->l->holds != SC_OBJECTS)) {
+                if (next->l && !(r->values[i].l = copied(f, next->l)))
                     return -1;
                 r->at[i] = -1;
                 continue;
