@@ -44,8 +44,9 @@ void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes) {
 
 /* Size class k holds blocks of (16 + k % 16) << k / 16 fours of bytes: 64, 68, 72, ... 128, 136, ...: at most a sixteenth more
  * than was asked for. A free block of a larger class does too, up to four times as large: a net then uses few blocks, which stay in
- * the caches. What outlives the call gets a block that fits, and later storages of its size only a block that fits. */
-enum { FAR_BINS = 32, FITTING_BINS = 4 };
+ * the caches. What outlives the call gets a block that fits. Later storages of its size get only a block that fits, if one did not
+ * or if a copy of so many bytes is COSTLY, which no near cache keeps in any case. */
+enum { FAR_BINS = 32, FITTING_BINS = 4, COSTLY = 2 << 20 };
 
 static inline int bin_of(size_t nbytes) {
     if (nbytes <= 64) return 0;
@@ -348,8 +349,9 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
 sc_storage *sc_storage_fitting(sc_ctx *cx, sc_storage *s) {
     int bin = bin_of(s->nbytes);
     if (s->flags & SC_EXTERNAL || bin >= SC_BINS) return s;
-    cx->outlives[bin] = true;
-    if (bin_of(s->capacity) <= bin + FITTING_BINS) return s;
+    bool fits = bin_of(s->capacity) <= bin + FITTING_BINS;
+    if (!fits || s->nbytes >= COSTLY) cx->outlives[bin] = true;
+    if (fits) return s;
     size_t asked = cx->asked_peak;
     sc_error before = cx->error;
     sc_storage *copy = storage_new(cx, s->nbytes);

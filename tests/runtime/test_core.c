@@ -348,9 +348,9 @@ static void test_blocks_that_outlive_a_call(void) {
     sc_storage_free_detached(s);
 
     cx = sc_ctx_new(NULL);
-    s = sc_storage_detach(cx, sc_empty(cx, SC_U8, 1, SIZES(1000))->storage);
-    sc_release(cx, sc_empty(cx, SC_U8, 1, SIZES(3000)));
-    assert(sc_empty(cx, SC_U8, 1, SIZES(1000))->storage->capacity < 1300); /* and one that lay in a block that fits did, too */
+    s = sc_storage_detach(cx, sc_empty(cx, SC_U8, 1, SIZES(5000000))->storage);
+    sc_release(cx, sc_empty(cx, SC_U8, 1, SIZES(9000000)));
+    assert(sc_empty(cx, SC_U8, 1, SIZES(5000000))->storage->capacity < 6000000); /* and one that lay in a block that fits did, too */
     sc_ctx_free(cx);
     sc_storage_free_detached(s);
 }
