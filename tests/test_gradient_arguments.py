@@ -352,6 +352,24 @@ def test_one_list_of_tensors_in_two_arguments_that_changes_is_refused(function: 
             result.sum().backward()
 
 
+def test_deques_of_numbers_beside_one_that_changes() -> None:
+    def turns(x: Tensor, held: deque[Tensor], steps: deque[int], n: int) -> Tensor:
+        for step in steps:
+            held.append(held.popleft() * x)
+            if n > step:
+                x = torch.sin(x) * held[-1]
+        return x
+
+    x, found = row(), []
+    for call in (turns, scriptc.compile(turns, optimize=OPTIMIZE)):
+        held, steps = deque([torch.ones(3, dtype=torch.float64), x * 2]), deque([0, 1, 3])
+        y = call(x, held, steps, 2).sum()
+        steps.append(0)
+        steps.popleft()
+        found.append(torch.autograd.grad(y, x))
+    torch.testing.assert_close(*found)
+
+
 def test_a_tensor_that_is_held_twice_accumulates() -> None:
     compiled = scriptc.compile(both_of_a_pair, optimize=OPTIMIZE)
     found = []

@@ -233,15 +233,14 @@ class GradientCall:
         """
         kept = saved.kept
         for i, number in self._inputs:
-            value = inputs[number]
-            kept[i] = list(value) if isinstance(value, deque) else value
+            kept[i] = inputs[number]
         saved.tensors = [kept[i] for i in self._tensors]
         for i in self._tensors:
             kept[i] = None
         for i in self._containers:
             kept[i] = _numbered(kept[i], saved.tensors)
         for i in self._others:
-            kept[i] = copy.deepcopy(kept[i])
+            kept[i] = _copied(kept[i])
         weights = list(inputs[len(inputs) - self.code.params :]) if self.code.params else []
         for i in self.code.reads:
             saved.tensors.append(weights[i])
@@ -384,16 +383,25 @@ def leaves_of_result(spec: Spec, value: Any) -> Iterator[tuple[Any, Any]]:
             yield from leaves_of_result(item, part)
 
 
+def _copied(value: Any) -> Any:
+    """Return a copy of a container without tensors. Backward code takes lists for deques."""
+    if isinstance(value, (list, tuple, deque)):
+        copies = map(_copied, value)
+        return tuple(copies) if isinstance(value, tuple) else list(copies)
+    return {k: _copied(v) for k, v in value.items()} if isinstance(value, dict) else copy.copy(value)
+
+
 def _numbered(value: Any, tensors: list[torch.Tensor]) -> Any:
-    """Return a kept value with tensors replaced by their numbers in `tensors`, to which they are appended."""
-    if type(value) is list and is_list_of_tensors(value):
+    """Return a kept value, as `_copied` does, with numbers of tensors in `tensors`, to which they are appended, for tensors."""
+    if type(value) in (list, deque) and is_list_of_tensors(value):
         tensors.extend(value)
         return _Range(len(tensors) - len(value), len(tensors))
     if isinstance(value, torch.Tensor):
         tensors.append(value)
         return _Number(len(tensors) - 1)
     if isinstance(value, (list, tuple, deque)):
-        return type(value)(_numbered(v, tensors) for v in value)
+        numbered = (_numbered(v, tensors) for v in value)
+        return tuple(numbered) if isinstance(value, tuple) else list(numbered)
     return {k: _numbered(v, tensors) for k, v in value.items()} if isinstance(value, dict) else value
 
 
@@ -403,7 +411,7 @@ def _with_tensors(value: Any, tensors: Sequence[torch.Tensor]) -> Any:
         return tensors[value.number]
     if isinstance(value, _Range):
         return list(tensors[value.first : value.behind])
-    if isinstance(value, (list, tuple, deque)):
+    if isinstance(value, (list, tuple)):
         return type(value)(_with_tensors(v, tensors) for v in value)
     return {k: _with_tensors(v, tensors) for k, v in value.items()} if isinstance(value, dict) else value
 
