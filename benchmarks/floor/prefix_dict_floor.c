@@ -1,20 +1,15 @@
 /* prefix_dict_floor.c - decoder_models.PrefixSearch by hand, with the dict of the Python program: x [FRAMES, LABELS] of
  * log-likelihoods to labels and a likelihood. A key is a prefix and the label behind it, so no prefix is copied. Keys are
  * hashed from the hash of the prefix, compared by their labels, and kept in the order of insertion. */
-#include "decoder.h"
-#include <math.h>
+#include "prefix.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-#define IMPOSSIBLE -1e300
 typedef struct prefix {
     const struct prefix *before; /* NULL: the empty prefix */
     uint64_t sum;                /* of the hashes of the labels */
     int label, length;
 } prefix;
-typedef struct {
-    double blank, other;
-} likelihoods;
 typedef struct {
     uint64_t hash;
     const prefix *before;
@@ -33,18 +28,6 @@ static int16_t slots[SLOTS];
 static int count;
 
 void prepare(const float *const *weights) { (void)weights; }
-
-INLINE double log_sum(double a, double b) {
-    double largest = a > b ? a : b, least = a > b ? b : a;
-    return least <= IMPOSSIBLE ? largest : largest + log(1 + exp(least - largest));
-}
-INLINE double log_sum_3(double a, double b, double c) {
-    if (a <= IMPOSSIBLE) return log_sum(b, c);
-    double largest = a > b ? a : b;
-    largest = largest > c ? largest : c;
-    return largest + log(exp(a - largest) + exp(b - largest) + exp(c - largest));
-}
-INLINE double plus(double a, double b) { return a <= IMPOSSIBLE ? IMPOSSIBLE : a + b; }
 
 INLINE uint64_t hash_with(uint64_t sum, int label) {
     sum += (uint64_t)label * UINT64_C(14029467366897019727);

@@ -1,13 +1,8 @@
 /* prefix_floor.c - decoder_models.PrefixSearch by hand: x [FRAMES, LABELS] of log-likelihoods to labels and a likelihood.
  * Prefixes are nodes of a tree, so that no prefix is copied, hashed or compared. The sums are those of the model, in double,
  * except that a term that is impossible is not added. */
-#include "decoder.h"
-#include <math.h>
+#include "prefix.h"
 
-#define IMPOSSIBLE -1e300
-typedef struct {
-    double blank, other;
-} likelihoods;
 typedef struct {
     int node; /* -1: a longer prefix, which gets a node if it is chosen */
     int parent, label;
@@ -19,18 +14,6 @@ enum { NODES = FRAMES * BEAM + 1 };
 static int parent[NODES], label_of[NODES], place[NODES], child[NODES][LABELS], nodes;
 
 void prepare(const float *const *weights) { (void)weights; }
-
-INLINE double log_sum(double a, double b) {
-    double largest = a > b ? a : b, least = a > b ? b : a;
-    return least <= IMPOSSIBLE ? largest : largest + log(1 + exp(least - largest));
-}
-INLINE double log_sum_3(double a, double b, double c) {
-    if (a <= IMPOSSIBLE) return log_sum(b, c);
-    double largest = a > b ? a : b;
-    largest = largest > c ? largest : c;
-    return largest + log(exp(a - largest) + exp(b - largest) + exp(c - largest));
-}
-INLINE double plus(double a, double b) { return a <= IMPOSSIBLE ? IMPOSSIBLE : a + b; }
 
 static int add_node(int of, int label) {
     parent[nodes] = of, label_of[nodes] = label, place[nodes] = -1;
