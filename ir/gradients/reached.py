@@ -32,9 +32,14 @@ from scriptc.ir.types import INT, ListType, TensorType, Type
 BITS = 62  # inputs in one number
 
 
+def numbers_for(uncertain: int, outputs: int) -> int:
+    """Return how many numbers hold the bits of so many inputs for each of the outputs."""
+    return -(-uncertain // BITS) * outputs
+
+
 @dataclass(frozen=True)
 class _State:
-    """What has gone into a tensor or list where a region op is over, or, inside, where an iteration of it begins."""
+    """Stands for what has gone into a tensor or list when a region op is over, or, inside, when an iteration of it begins."""
 
     root: Value
     op: Op
@@ -54,7 +59,7 @@ class _Bits:
 
 @dataclass(frozen=True)
 class _Passed:
-    """What a region op passes on.
+    """Tells what a region op passes on.
 
     inner, result: the choice inside of a loop, and behind the op. into_inner, into_result: the ops that take what becomes
     these: terminators, and a loop itself. bits: of what such an op takes.

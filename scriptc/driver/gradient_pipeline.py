@@ -18,7 +18,7 @@ from scriptc.ir.core import Module
 from scriptc.ir.errors import InternalError
 from scriptc.ir.gradients import checkpoints, detached, inside
 from scriptc.ir.gradients.activity import Flow
-from scriptc.ir.gradients.reached import BITS
+from scriptc.ir.gradients.reached import numbers_for
 from scriptc.ir.gradients.replaced_data import refuse_changed_arguments, refuse_older_data
 from scriptc.ir.gradients.reverse import differentiate
 from scriptc.ir.passes.manager import run_pipeline
@@ -75,7 +75,7 @@ class GradientCode:
     @property
     def numbers(self) -> int:
         """Return how many numbers with bits the forward entry returns."""
-        return -(-len(self.uncertain) // BITS) * len(self.outputs)
+        return numbers_for(len(self.uncertain), len(self.outputs))
 
 
 @collector_paused()
@@ -116,7 +116,7 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     made = differentiate(module, name, arguments, [names[i] for i in params], LibraryDerivatives(),
                          cuts_loops=variant.options.cuts_loops)  # fmt: skip
     verify(module, OPTIMIZED)
-    numbers = -(-len(made.uncertain) // BITS) * made.outputs
+    numbers = numbers_for(len(made.uncertain), made.outputs)
     own = len(made.forward.results) - made.kept.count(None) - numbers
     kept = tuple(spec_of_type(a.type) for a in made.backward.body.args[: len(made.kept)])
     fetched = tuple(map(spec_of_type, made.forward.results[own - made.fetched : own]))
