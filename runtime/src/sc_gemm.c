@@ -286,7 +286,7 @@ static bool gemm_is_unpacked(sc_ctx *cx, const sc_packed *w, int64_t rows) {
     if (!w->source) return false;
     sc_packed *own = (sc_packed *)(uintptr_t)w; /* the form is not part of the weight's value */
     const int64_t taken = rows == 1 ? 1 : GEMM_UNPACKED_ROWS;
-    if (rows != GEMM_ANY_ROWS && own->left >= taken) {
+    if (rows != GEMM_NEEDS_PANELS && own->left >= taken) {
         own->left -= taken;
         return true;
     }
@@ -354,7 +354,7 @@ SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int co
     sc_packed *packed = (sc_packed *)(void *)sc_ctx_kept(cx, slot);
     if (packed) return packed;
     packed = sc_pack_linear(cx, w, count);
-    if (packed) gemm_is_unpacked(cx, packed, GEMM_ANY_ROWS);
+    if (packed) gemm_is_unpacked(cx, packed, GEMM_NEEDS_PANELS);
     if (packed && store != packed->panels) { /* panels in fewer bits */
         sc_tensor *narrow = sc_empty(cx, store, 1, (int64_t[]){(int64_t)(packed->storage->nbytes / sc_dtype_size(packed->panels))});
         if (!narrow) return NULL;
@@ -385,7 +385,7 @@ SC_KERNEL sc_tensor *sc_linear_activated(sc_ctx *cx, const sc_tensor *x, const s
                                          sc_activation *activation) {
     if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
     gemm_form form;
-    gemm_operand panels = gemm_weight(cx, w, GEMM_ANY_ROWS, &form);
+    gemm_operand panels = gemm_weight(cx, w, GEMM_NEEDS_PANELS, &form);
     return gemm_linear(cx, (sc_tensor *)x, panels, form, gemm_turn(w), w->n, (sc_tensor *)bias, activation);
 }
 
@@ -420,7 +420,7 @@ static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed
     if (bias) gemm_start(addend, bias, out);
     const void *init = bias ? out->data : addend->data;
     gemm_form form;
-    const gemm_operand weight = gemm_weight(cx, w, bias ? GEMM_ANY_ROWS : rows, &form); /* plain ones do not start with the result */
+    const gemm_operand weight = gemm_weight(cx, w, bias ? GEMM_NEEDS_PANELS : rows, &form); /* plain ones do not start with the result */
     const void *panels = weight.data;
     const bool back = gemm_turn(w);
     int status = form == GEMM_PLAIN
