@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Block, Func, Op, Value
+from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.loc import Loc
 
 Mapping = dict[Value, Value]  # values of the original -> values of the copy
@@ -32,6 +32,14 @@ def clone_op(
     new = builder.insert(Op(op.defn, given, types, attrs, loc or op.loc, regions, names, no_grad=op.no_grad))
     values.update(zip(op.results, new.results, strict=True))
     return new
+
+
+def clone_module(module: Module) -> Module:
+    """Return a copy of a module that shares no function with it."""
+    return replace(
+        module, funcs={name: clone_func(func) for name, func in module.funcs.items()}, params=dict(module.params),
+        entries=list(module.entries), exceptions=dict(module.exceptions), records=dict(module.records),
+    )  # fmt: skip
 
 
 def clone_func(func: Func) -> Func:

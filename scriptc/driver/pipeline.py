@@ -18,10 +18,10 @@ from scriptc.frontend.derivatives import LibraryDerivatives
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment.specs import Contract
 from scriptc.ir.analysis import draws_random_numbers
+from scriptc.ir.cloning import clone_module
 from scriptc.ir.core import Module
 from scriptc.ir.errors import CompileError, InternalError
 from scriptc.ir.gradients import checkpoints, inside
-from scriptc.ir.loc import Loc
 from scriptc.ir.parser import parse_module
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.phases import READ
@@ -34,15 +34,15 @@ from scriptc.runtime.bridge import stack_left
 class Translated:
     """One specialization as IR and C.
 
-    source_ir: the text of the IR before the passes, with locations; `entry.module` is the IR after them.
-    locations: of the ops before the passes, in order, with the calls that led there.
+    source: the IR before the passes, in which locations have the calls that led there; `entry.module` is the IR after them.
+    source_ir: its text, with locations.
     gradients: the inputs from which gradients would flow to each output.
     random: whether the code draws random numbers.
     """
 
     entry: Entry
+    source: Module
     source_ir: str
-    locations: tuple[Loc, ...]
     gradients: Dependencies
     random: bool
     program: CProgram
@@ -92,8 +92,7 @@ def translated_again(contract: Contract, source_ir: str, options: Options) -> Tr
 
 
 def _translated(entry: Entry, options: Options, stages: Stages) -> Translated:
-    source_ir = print_module(entry.module, locs=True)
-    locations = tuple(op.loc for op in entry.module.walk())
+    source, source_ir = clone_module(entry.module), print_module(entry.module, locs=True)
     gradients = dependencies(entry.module)
     try:
         # tensor IR to better tensor IR
@@ -110,4 +109,4 @@ def _translated(entry: Entry, options: Options, stages: Stages) -> Translated:
         raise
     except Exception as e:
         raise InternalError(f"{type(e).__name__}: {e}", next(iter(entry.module.funcs.values())).loc) from e
-    return Translated(entry, source_ir, locations, gradients, draws_random_numbers(entry.module), program)
+    return Translated(entry, source, source_ir, gradients, draws_random_numbers(entry.module), program)

@@ -35,13 +35,13 @@ class Variant:
 
         In the process that compiled the variant, locations have the calls that led there.
         """
+        if self._translated is not None:
+            from scriptc.ir.cloning import clone_module
+
+            return clone_module(self._translated.source)
         from scriptc.ir.parser import parse_module
 
-        module = parse_module(self.source_ir)
-        if self._translated is not None:
-            for op, loc in zip(module.walk(), self._translated.locations, strict=True):
-                op.loc = loc
-        return module
+        return parse_module(self.source_ir)
 
     @property
     def translated(self) -> Translated:
