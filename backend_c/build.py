@@ -71,14 +71,13 @@ def build_library(
         names, which are in the file.
     building: is called with the library's name where the cache does not have the library.
     """
-    stem, flags = _stem(name), program_flags(optimize, debug)
+    stem, flags, environment = _stem(name), program_flags(optimize, debug), _environment_key()
 
     def produce(directory: Path) -> None:
         if building is not None:
             building(stem)
         # A complete entry is moved, so debug information names the path that the C will have then.
         final = directory.with_suffix("")
-        environment = _environment_key()
         headers = header_flags(c_source, flags, environment)
         given = [*flags, f"-I{runtime.INCLUDE_DIR}", *headers, f"-ffile-prefix-map={directory}={final}"]
         source, own = directory / f"{stem}.c", directory / f"{stem}.o"
@@ -87,19 +86,19 @@ def build_library(
         try:
             with ThreadPoolExecutor(JOBS) as pool, ended_on_interrupt():
                 compiled = pool.submit(compile_object, source, given, own)
-                objects = list(pool.map(lambda path: runtime_object(path, optimize, debug, environment), needed))
+                objects = pool.map(lambda path: runtime_object(path, optimize, debug, environment), needed)
                 compiled.result()
             link_shared([own, *objects, *(LIBRARIES[key].path for key in extensions)], directory / f"{stem}.so")
         except BuildError as error:
             raise BuildError(error.command, error.stderr, _keep(source)) from None
         own.unlink()
 
-    return cached(library_key(c_source, name, optimize=optimize, debug=debug), produce) / f"{stem}.so"
+    return cached(library_key(c_source, name, environment, optimize=optimize, debug=debug), produce) / f"{stem}.so"
 
 
-def library_key(c_source: str, name: str, *, optimize: int, debug: bool) -> str:
-    """Return the key of a library in the cache."""
-    return cache_key("library", _stem(name), c_source, program_flags(optimize, debug), _environment_key())
+def library_key(c_source: str, name: str, environment: str = "", *, optimize: int, debug: bool) -> str:
+    """Return the key of a library in the cache. environment: as of `runtime_object`."""
+    return cache_key("library", _stem(name), c_source, program_flags(optimize, debug), environment or _environment_key())
 
 
 def _stem(name: str) -> str:
