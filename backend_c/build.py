@@ -62,7 +62,7 @@ def build_runtime() -> int:
 
 def build_library(
     c_source: str, name: str, *, optimize: int, debug: bool, kernels: Iterable[str] = (), extensions: Iterable[str] = (),
-    building: Callable[[str], object] | None = None,
+    building: Callable[[str], object] | None = None, meanwhile: Callable[[Path], object] | None = None,
 ) -> Path:  # fmt: skip
     """Compile a generated file into a library, beside which `<name>.c` is kept, and return its path.
 
@@ -70,6 +70,7 @@ def build_library(
     extensions: keys of the libraries that the file calls. This process has loaded them, and the library finds them by their
         names, which are in the file.
     building: is called with the library's name where the cache does not have the library.
+    meanwhile: is called, while the compiler runs, with the path that the library will have.
     """
     stem, flags, environment = _stem(name), program_flags(optimize, debug), _environment_key()
 
@@ -87,6 +88,8 @@ def build_library(
             with ThreadPoolExecutor(JOBS) as pool, ended_on_interrupt():
                 compiled = pool.submit(compile_object, source, given, own)
                 objects = pool.map(lambda path: runtime_object(path, optimize, debug, environment), needed)
+                if meanwhile is not None:
+                    meanwhile(final / f"{stem}.so")
                 compiled.result()
             link_shared([own, *objects, *(LIBRARIES[key].path for key in extensions)], directory / f"{stem}.so")
         except BuildError as error:

@@ -7,6 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scriptc.dispatch.fork_handlers import Lock
@@ -90,7 +91,7 @@ class Dispatcher:
 
         stages = Stages(self.target.name)
         with progress(stages):
-            variant = self.add(arguments, stages)
+            variant = self.add(arguments, stages, cache.make)
             with stages.stage("record"):
                 cache.write(variant)
         _logger.info("compiled %s for (%s) in %s", stages.name, variant, stages)
@@ -132,8 +133,10 @@ class Dispatcher:
             _logger.warning("%s is compiled again and again, now for the %dth time: %s%s; %s",
                             self.target.name, made + 1, text, often, reason.advice)  # fmt: skip
 
-    def add(self, arguments: dict[str, Any], stages: Stages | None = None) -> Variant:
-        """Compile a variant for the arguments of a call."""
+    def add(
+        self, arguments: dict[str, Any], stages: Stages | None = None, meanwhile: Callable[[Variant], object] = lambda _: None,
+    ) -> Variant:  # fmt: skip
+        """Compile a variant for the arguments of a call. meanwhile: is called while the C compiler runs."""
         from scriptc.driver.stages import Stages
 
         stages = stages or Stages()
@@ -143,15 +146,20 @@ class Dispatcher:
 
         made = translate(self.target, arguments, self.options, self._changing(), self._varied(), stages=stages)
         name, source = made.entry.module.name, made.program.source
+        variant = Variant(made.entry, made.gradients, made.random, made.source_ir, Path(), self.options, made)
         built: list[str] = []
+
+        def wait(library: Path) -> None:
+            variant.library = library
+            meanwhile(variant)
+
         with stages.stage("C compiler"):
-            library = build_library(
+            variant.library = build_library(
                 source, name, optimize=self.options.optimize, debug=self.options.debug, kernels=made.program.kernels,
-                extensions=made.program.extensions, building=built.append,
+                extensions=made.program.extensions, building=built.append, meanwhile=wait,
             )  # fmt: skip
         if not built:
             stages.rename("C compiler", "library from the disk cache")
-        variant = Variant(made.entry, made.gradients, made.random, made.source_ir, library, self.options, made)
         with stages.stage("load"):
             self.install(variant)
         return variant

@@ -59,6 +59,7 @@ class VariantCache:
         self.options = options
         self.free: list[int] = []  # numbers of records that are absent or unusable
         self.key: str | None = None
+        self._made: tuple[Variant, bytes | None] | None = None  # the last record that was made
         if options.profile:
             return
         try:
@@ -84,13 +85,21 @@ class VariantCache:
                 self.free.append(number)
         return None
 
-    def write(self, variant: Variant) -> None:
-        """Write the record of a variant, if all its dependencies have a path or a description."""
+    def make(self, variant: Variant) -> bytes | None:
+        """Return the record of a variant; None unless all its dependencies have a path or a description."""
         if self.key is None:
-            return
-        try:
-            data = _serialized(self.target, variant)
-        except (Nameless, TypeError, AttributeError, ValueError, RecursionError):
+            return None
+        if self._made is None or self._made[0] is not variant:
+            try:
+                self._made = variant, _serialized(self.target, variant)
+            except (Nameless, TypeError, AttributeError, ValueError, RecursionError):
+                self._made = variant, None
+        return self._made[1]
+
+    def write(self, variant: Variant) -> None:
+        """Write the record of a variant, if it can be made."""
+        data = self.make(variant)
+        if data is None:
             return
         key = self._entry_key(self.free[0] if self.free else VARIANTS_PER_KEY - 1)
         cached(key, lambda directory: _write(directory, data), again=True)
