@@ -11,16 +11,20 @@ package has made of the same texts is taken too: objcopy renames its symbols.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
+
+try:
+    from _blake2 import blake2b  # hashlib loads OpenSSL, which takes as long as the rest of a start
+except ImportError:
+    from hashlib import blake2b
 
 # With these the object file names the folders that it was made from, so that those must be the same.
 NAMES_FOLDERS = ("-g", "-fsanitize", "-fdebug-prefix-map", "-ffile-prefix-map", "-fprofile", "--coverage")
 # These write more than an object file and its dependencies, or read more than files.
 NOT_PLAIN = ("-", "-E", "-S", "-M", "-MM", "-MMD", "-include")
 SEVERAL = {"-ffast-math", "-funsafe-math-optimizations"}  # about several things, of which later flags may revoke one
-FORMAT = 2  # of the files beside object files
+FORMAT = 3  # of the files beside object files
 NAMES = "sc_names.h"  # rows `#define sc_raise sc_raise_in_PACKAGE`
 NOT_PLAIN_BEGIN = ("-save-temps", "-fopt-info", "-fprofile", "--coverage", "-Wp,", "@")
 
@@ -153,15 +157,19 @@ def _without(arguments: list[str], dependencies: list[str]) -> list[str]:
     return left
 
 
+def _hash(data: bytes) -> str:
+    return blake2b(data, digest_size=32).hexdigest()
+
+
 def _digest(text: str, path: str) -> str:
     with open(path, "rb") as file:
-        return hashlib.sha256(text.encode() + b"\0" + file.read()).hexdigest()
+        return _hash(text.encode() + b"\0" + file.read())
 
 
 def _digest_of_header(path: str) -> str:
     """Return a hash of a file; of `sc_names.h`, a hash of the names without the ending that the package gives them."""
     rows = _renamings(path)
-    return hashlib.sha256(b"\n".join(sorted(rows))).hexdigest() if rows else _digest("", path)
+    return _hash(b"\n".join(sorted(rows))) if rows else _digest("", path)
 
 
 def _renamings(path: str) -> dict[bytes, bytes]:
@@ -236,7 +244,7 @@ def _fitting(
                 renamed += [(old, new)] if old != new else []
         with open(f"{known}.o", "rb") as file:
             data = file.read()
-        return (files, data, renamed) if hashlib.sha256(data).hexdigest() == digest else None
+        return (files, data, renamed) if _hash(data) == digest else None
     except (OSError, ValueError, IndexError):
         return None
 
@@ -254,8 +262,8 @@ def _keep(known: str, roots: list[str], files: list[str], out: str) -> None:
     os.makedirs(os.path.dirname(known), exist_ok=True)
     with open(out, "rb") as file:
         data = file.read()
-    known += "-" + hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
-    noted = "\0".join((hashlib.sha256(data).hexdigest(), ending, *parts)).encode(errors="surrogateescape")
+    known += "-" + _hash("\0".join(parts).encode(errors="surrogateescape"))
+    noted = "\0".join((_hash(data), ending, *parts)).encode(errors="surrogateescape")
     for suffix, content in ((".o", data), (".txt", noted)):
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(known))
         with os.fdopen(handle, "wb") as file:

@@ -43,7 +43,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Net, Path]:
     net = Net()
     ids = torch.arange(0, 1024, 256)
     empty = tmp_path_factory.mktemp("net")  # becomes the package
-    folder = scriptc.build(net, ids, out=empty, name="net", optimize=2)  # weights are packed from this level on
+    folder = scriptc.build(net, ids, out=empty, name="net", optimize=2, march="native")  # from level 2 on, weights are packed
     assert (folder / "net.safetensors").stat().st_size > FILE_KIB << 10
     return net, folder
 
