@@ -424,6 +424,10 @@ class Interpreter:
     def do_list_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (list(operands),)
 
+    @runs("list.room")
+    def do_list_room(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return ()
+
     @runs("tuple.new")
     def do_tuple_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (tuple(operands),)

@@ -83,7 +83,7 @@ def _copy(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (operands[0].type,)
 
 
-def _delete(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+def _changes(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     _changed(operands)
     return ()
 
@@ -164,10 +164,13 @@ ROWS = [
           samples=calls(([1, 2, 3], 2, 5), (["a", "b"], 0, "c"))),
     OpDef("list.append", "(Value self, Value value) -> ()", _store, ref="list.append", writes=_WRITES, raises=True,
           emit="list_append", samples=calls(([1], 2), (["a"], "b"), ([0.5], 1.5)), errors=_MEMORY),
+    # `items` items are about to be appended
+    OpDef("list.room", "(Value self, SymInt items) -> ()", _changes, writes=_WRITES, raises=True, kernel="sc_list_room",
+          phases=MADE_BY_PASSES, samples=calls(([1, 2], 9), (["a"], 0), ([True], -1)), errors=_MEMORY),
     OpDef("list.insert", "(Value self, SymInt index, Value value) -> ()", _store, ref="list.insert", writes=_WRITES,
           raises=True, emit="list_insert", samples=calls(([1, 2], 1, 9), ([1, 2], -99, 9), ([1, 2], 99, 9), (["a"], 0, "b")),
           errors=_MEMORY),
-    OpDef("list.delete", "(Value self, SymInt index) -> ()", _delete, ref="operator.delitem", writes=_WRITES, raises=True,
+    OpDef("list.delete", "(Value self, SymInt index) -> ()", _changes, ref="operator.delitem", writes=_WRITES, raises=True,
           kernel="sc_list_delete", samples=calls(([1, 2, 3], 0), ([1, 2, 3], -1), (["a", "b"], 1)),
           errors=(Raises("IndexError", _ASSIGNED, ([1], 1)),)),
     # bounds: Python's; what stands for None is beyond the end

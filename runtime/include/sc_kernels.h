@@ -174,6 +174,7 @@ SC_KERNEL int sc_numpy_shuffle(sc_ctx *cx, sc_tensor *dst); /* np.random.permuta
 SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums);
 
 /* ---- sc_list.c: indices and bounds are Python's; slice and argsort make a new list ---- */
+SC_KERNEL int sc_list_room(sc_ctx *cx, sc_list *l, int64_t items);
 SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v);
 SC_KERNEL int sc_list_delete(sc_ctx *cx, sc_list *l, int64_t i); /* IndexError */
 /* Replace n leaves of an object, a tuple object that changes, from `at` on. */

@@ -7,6 +7,7 @@ from .row import Source, kernel, source
 SOURCES: tuple[Source, ...] = (
     source(
         "sc_list",
+        kernel("int", "sc_list_room", "sc_ctx *cx, sc_list *l, int64_t items"),
         kernel("int", "sc_list_insert", "sc_ctx *cx, sc_list *l, int64_t i, sc_value v"),
         kernel("int", "sc_list_delete", "sc_ctx *cx, sc_list *l, int64_t i", "IndexError"),
         kernel("void", "sc_object_set", "sc_ctx *cx, sc_list *o, int at, int n, const sc_value *leaves",

@@ -25,6 +25,12 @@ static int list_open(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, int64_
     return 0;
 }
 
+/* Make room for items that are about to be appended: for a limited number, since an exception may prevent most of them. */
+SC_KERNEL int sc_list_room(sc_ctx *cx, sc_list *l, int64_t items) {
+    enum { MOST = 1 << 15 };
+    return sc_list_grow(cx, l, l->len + (items < MOST ? items : MOST));
+}
+
 SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
     int64_t at = i < 0 ? (i + l->len < 0 ? 0 : i + l->len) : i < l->len ? i : l->len;
     if (list_open(cx, l, at, at, 1) < 0) return -1;

@@ -61,6 +61,7 @@ FULL = (
     PipelinePass("drop_bounds_checks", "no later pass moves an index out of the conditions that prove it"),
     PipelinePass("cse", "the last passes build checks and lengths twice"),
     PipelinePass("dce", "their operands may be dead"),
+    PipelinePass("make_room", "no later pass removes an append, or asks what changes a list"),
 )
 OPT_LEVELS: dict[int, tuple[PipelinePass, ...]] = {0: (), 1: (_DROP, _CLEAN), 2: FULL, 3: FULL}
 
