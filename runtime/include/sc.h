@@ -128,6 +128,8 @@ typedef enum sc_items { /* the elements of a list, as its static type tells */
     SC_BOOLS    /* one byte each */
 } sc_items;
 
+#define SC_HASH_START UINT64_C(2870177450012600261) /* of the sum over the items of a tuple */
+
 typedef struct sc_list {
     sc_obj obj;
     uint8_t holds; /* sc_items */

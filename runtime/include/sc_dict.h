@@ -8,7 +8,6 @@ enum {
     SC_PROBES = 9  /* slots behind the first one that are probed before those of other bits of a hash */
 };
 #define SC_HASH_MODULUS ((UINT64_C(1) << 61) - 1) /* of numbers: smaller ints are their own hash */
-#define SC_HASH_START UINT64_C(2870177450012600261)
 
 /* Hashes of tuples as in Python: xxHash over the hashes of the items. */
 static inline uint64_t sc_hash_step(uint64_t sum, uint64_t item) {
@@ -54,8 +53,10 @@ static inline void sc_dict_begin_value(const sc_dict *d, int64_t number, int str
 
 static inline int sc_dict_reach(sc_ctx *cx, sc_dict *d, const sc_value *key, int stride, int width, const sc_value *value,
                                 int64_t *number) {
-    int entered = sc_dict_place(cx, d, key, number);
-    if (entered > 0) sc_dict_begin_value(d, *number, stride, width, value);
+    int64_t placed; /* no other function has a pointer to `number`, which is in a register then */
+    int entered = sc_dict_place(cx, d, key, &placed);
+    *number = placed;
+    if (entered > 0) sc_dict_begin_value(d, placed, stride, width, value);
     return entered;
 }
 
@@ -81,8 +82,8 @@ static inline int sc_dict_reach_int(sc_ctx *cx, sc_dict *d, int64_t key, int str
         *number = found;
         return 0;
     }
-    if (entered < 0) entered = sc_dict_place(cx, d, &(sc_value){.i = key}, number);
-    if (entered > 0) sc_dict_begin_value(d, *number, stride, width, value);
+    if (entered < 0) return sc_dict_reach(cx, d, &(sc_value){.i = key}, stride, width, value, number);
+    sc_dict_begin_value(d, *number, stride, width, value);
     return entered;
 }
 
@@ -92,7 +93,7 @@ static inline int sc_dict_reach_parts(sc_ctx *cx, sc_dict *d, sc_list *front, in
                                       const sc_value *value, int64_t *number) {
     int entered = -1;
     bool is_hash = (uint64_t)last < SC_HASH_MODULUS && front->hashed == front->len;
-    uint64_t hash = sc_hash_step(front->len ? front->hash_sum : SC_HASH_START, (uint64_t)last);
+    uint64_t hash = sc_hash_step(front->hash_sum, (uint64_t)last);
     hash = sc_hash_end(hash, (uint64_t)front->len + 1);
     uint64_t slot = hash & d->mask, end = is_hash ? sc_dict_probe_end(d, slot) : slot;
     for (; slot < end; slot++) {
@@ -111,8 +112,11 @@ static inline int sc_dict_reach_parts(sc_ctx *cx, sc_dict *d, sc_list *front, in
         *number = found;
         return 0;
     }
-    if (entered < 0) entered = sc_dict_place(cx, d, (const sc_value[]){{.p = sc_front_of_parts(front)}, {.i = last}}, number);
-    if (entered > 0) sc_dict_begin_value(d, *number, stride, width, value);
+    if (entered < 0) {
+        const sc_value parts[] = {{.p = sc_front_of_parts(front)}, {.i = last}};
+        return sc_dict_reach(cx, d, parts, stride, width, value, number);
+    }
+    sc_dict_begin_value(d, *number, stride, width, value);
     return entered;
 }
 #endif

@@ -290,10 +290,9 @@ SC_SCALAR double sc_log_sum_exp(double a, double b) {
 }
 
 SC_SCALAR double sc_log_sum_exp_3(double a, double b, double c) {
-    double largest = b > a ? b : a;
-    largest = c > largest ? c : largest;
-    bool single = a < -DBL_MAX ? b < -DBL_MAX || c < -DBL_MAX : b < -DBL_MAX && c < -DBL_MAX;
-    if (single && fabs(largest) <= DBL_MAX) return largest + 0.0;
+    double larger = b > a ? b : a, smaller = b > a ? a : b, lesser = c < larger ? c : larger;
+    double largest = c > larger ? c : larger, second = lesser > smaller ? lesser : smaller; /* or NaN */
+    if (second < -DBL_MAX && fabs(largest) <= DBL_MAX) return largest + 0.0;
     return sc_log_sum_exp_of(largest, (const double[]){a, b, c}, 3);
 }
 

@@ -555,6 +555,7 @@ sc_list *sc_list_new(sc_ctx *cx, sc_items holds, int64_t capacity) {
     l->written = false;
     l->owner = NULL;
     l->len = l->hashed = 0;
+    l->hash_sum = SC_HASH_START;
     l->storage = NULL;
     l->cap = (int64_t)((STRUCT_BYTES - sizeof *l) / (holds == SC_BOOLS ? 1 : sizeof(sc_value)));
     l->items = (sc_value *)(void *)(l + 1);

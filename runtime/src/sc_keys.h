@@ -58,7 +58,7 @@ static inline uint64_t hash_item(const char *kind, const sc_value *leaf) {
 }
 
 static void sum_items(const char *kind, sc_list *l) {
-    uint64_t sum = l->hashed ? l->hash_sum : SC_HASH_START;
+    uint64_t sum = l->hash_sum;
     for (int64_t i = l->hashed; i < l->len; i++) {
         sc_value room;
         sum = sc_hash_step(sum, hash_item(kind, item_leaves(kind, l, i, &room)));
@@ -70,7 +70,7 @@ static void sum_items(const char *kind, sc_list *l) {
 /* Return the hash of a tuple of any length, which never changes: the sum over its items is kept. */
 static inline uint64_t hash_items(const char *kind, sc_list *l) {
     if (l->hashed < l->len) sum_items(kind, l);
-    return sc_hash_end(l->len ? l->hash_sum : SC_HASH_START, (uint64_t)l->len);
+    return sc_hash_end(l->hash_sum, (uint64_t)l->len);
 }
 
 /* Return the leaves of the last item of a key in parts. */
@@ -81,7 +81,7 @@ static inline const sc_value *last_leaves(const char *kind, const sc_value *key)
 static inline uint64_t hash_parts(const char *kind, const sc_value *key) {
     sc_list *front = sc_key_front(*key);
     if (front->hashed < front->len) sum_items(kind, front);
-    uint64_t sum = front->len ? front->hash_sum : SC_HASH_START;
+    uint64_t sum = front->hash_sum;
     return sc_hash_end(sc_hash_step(sum, hash_item(kind, last_leaves(kind, key))), (uint64_t)front->len + 1);
 }
 
