@@ -160,6 +160,27 @@ def writes_in_a_branch(x: Tensor, w: Tensor, n: int) -> Tensor:
     return y * y
 
 
+def scales_parts_in_place(x: Tensor, w: Tensor, n: int) -> Tensor:
+    y = x * w
+    y[0:2] *= 2.0
+    for k in range(n):
+        y[k : k + 1] *= 0.5 + k
+        y[..., 1:] += k
+    return y * w
+
+
+def writes_by_tensors_of_indices(x: Tensor, w: Tensor, n: int) -> Tensor:
+    y, rows = x * w, torch.arange(min(2, x.shape[0]))
+    total = y.reshape(-1).sum()
+    y[rows] = total
+    for k in range(n):
+        y[rows] = y[rows] * total + k
+        y.index_put_((rows,), y.reshape(-1).mean(), accumulate=True)
+    y[x > 0] += 1.0
+    y[x < -0.5] = total
+    return y * x
+
+
 def reads_rows(x: Tensor, w: Tensor, n: int) -> Tensor:
     out: Sequence = []
     h = w
@@ -332,7 +353,8 @@ FUNCTIONS = [
     starts_in_a_branch, reads_tuples, reads_items_of_several_kinds, grows_by_broadcasting,
     slices_what_a_loop_carries, returns_a_list_twice,
     straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows,
-    adds_in_place, writes_in_a_branch, reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
+    adds_in_place, writes_in_a_branch, scales_parts_in_place, writes_by_tensors_of_indices,
+    reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
     writes_without_gradients, keeps_without_gradients, carries_without_gradients,
     carries_a_part_of_itself, leaves_with_parts, guarded, guarded_by_branches_in_branches, guarded_in_a_loop, guarded_loop,
 ]  # fmt: skip

@@ -344,6 +344,14 @@ def an_older_view(x):
     return z.sum()
 
 
+def an_older_view_in_a_loop(x):
+    y, older = x.clone(), x[:1]
+    for _ in range(2):
+        y[:1] = older * 2
+        older = y.unfold(0, 2, 1)[0, :1]
+    return y
+
+
 def recursion(x, n=3):
     return x if x.sum() > n else recursion(torch.tanh(x) + 1, n)
 
@@ -439,6 +447,7 @@ def a_variable_of_a_try(x, text="1"):
         (a_carried_list, (4,), "hint: put its items into one tensor, by `torch.stack`"),
         (a_variable_of_a_try, (4,), "a variable that a `try` sets before it may raise"),
         (an_older_view, (4,), "a write to a tensor of which `unfold` made a view"),
+        (an_older_view_in_a_loop, (4,), "a write to a tensor of which `unfold` made a view"),
         (recursion, (4,), "a function that calls itself"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

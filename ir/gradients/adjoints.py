@@ -263,11 +263,34 @@ def _refuse_older_views(op: Op, root: Value, followed: Sequence[Op]) -> None:
         for user in value.users():
             if user.name == "alias" or user.operands[0] is not value:  # no gradients flow to a view of the tensor
                 continue
-            if user.has("VIEW") and user.name not in VIEWS and user not in followed and not runs_after(user, op, root):
+            older = user.has("VIEW") and user.name not in VIEWS and user not in followed and not runs_after(user, op, root)
+            if older and _may_be_used_after(user, op):
                 what = f"a write to a tensor of which `{user.name}` made a view"
                 raise not_differentiable(op, what, "write to a clone of it")
             if user.has("VIEW") or user.has("FETCHES"):
                 todo += user.results
+
+
+def _may_be_used_after(view: Op, op: Op) -> bool:
+    """Return whether an older view, or a value that may share its memory, may be used once `op` has written to the tensor."""
+    assert view.parent is not None
+    writer = ancestor_in(view.parent, op)
+    lives = writer is not None and view.is_before(writer)  # else the view of this iteration is gone when `op` runs
+    todo, seen = list(view.results), set[Value]()
+    while todo:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for user in value.users():
+            reads_alone = user is op and user.operands[0] is not value
+            if user.has("TERMINATOR") or lives and not reads_alone and not runs_after(op, user, view.results[0]):
+                return True
+            if user.has("VIEW") or user.has("FETCHES"):
+                todo += user.results
+            elif user.defn.writes - {"tensor"} or any(not is_fresh(r) for r in user.results if carries(r.type)):
+                return True
+    return False
 
 
 def runs_after(later: Op, op: Op, root: Value) -> bool:
