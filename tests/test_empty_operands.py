@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 from expressions import agree_on
+from settings import OPTIMIZE
 from statements import statements
+
+import scriptc
 
 REPEATED = """
     x.repeat_interleave(-1) | torch.repeat_interleave(x, -2, dim=0) | torch.repeat_interleave(x, -n, dim=1)
@@ -86,3 +89,13 @@ TABLES = {
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_empty_operands(table: str, lasting_path: Path) -> None:
     agree_on(statements(table), GIVEN, lasting_path)
+
+
+def test_pixel_unshuffle_of_nothing_is_refused() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.pixel_unshuffle(x, 2)
+
+    compiled = scriptc.compile(f, optimize=OPTIMIZE)
+    assert torch.equal(compiled(torch.arange(32.0).view(2, 1, 4, 4)), f(torch.arange(32.0).view(2, 1, 4, 4)))
+    with pytest.raises(NotImplementedError, match="pixel_unshuffle of an input without elements"):
+        compiled(torch.ones(0, 1, 4, 4))
