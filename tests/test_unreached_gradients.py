@@ -180,3 +180,36 @@ def test_weights_that_a_call_does_not_read(net: nn.Module, args: tuple[Any, ...]
     assert [g is None for g in found[0]] == [g is None for g in found[1]]
     assert None in found[0]
     torch.testing.assert_close(*([g for g in each if g is not None] for each in found))
+
+
+def steps(x: Tensor, w: Tensor, v: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    scaled = x.round() if n > 1 else x * v
+    return w.sign() * (x > 0), torch.trunc(w * n) + scaled, v.floor().detach(), v.ceil() * x
+
+
+def steps_of_items(xs: list[Tensor]) -> Tensor:
+    total = torch.ones(3)
+    for x in xs:
+        total = total + x.sign() * 2
+    return total
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_steps_have_gradients_of_zeros(n: int) -> None:
+    """A derivative that is zero everywhere gives zeros, not None: an optimizer with weight decay changes such a weight."""
+    compiled = scriptc.compile(steps, optimize=OPTIMIZE)
+    for output in range(4):
+        inputs = [torch.rand(3, requires_grad=True) for _ in range(3)]
+        found = []
+        for call in (steps, compiled):
+            made = call(*inputs, n)[output]
+            none = [None] * 3
+            found.append(torch.autograd.grad(made.sum(), inputs, allow_unused=True) if made.requires_grad else none)
+        assert [g is None for g in found[0]] == [g is None for g in found[1]], output
+        torch.testing.assert_close(*([g for g in each if g is not None] for each in found))
+
+
+def test_steps_of_items_of_a_list() -> None:
+    xs = [torch.rand(3, requires_grad=True) for _ in range(2)]
+    scriptc.compile(steps_of_items, optimize=OPTIMIZE)(xs).sum().backward()
+    assert all(x.grad is not None and not x.grad.any() for x in xs)

@@ -15,6 +15,7 @@ from scriptc.ir.types import CellType, ListType, OptionalType, TensorType, Tuple
 
 PARTIAL_VIEWS = frozenset({"select", "slice", "diagonal", "split", "chunk", "unbind"})
 _CUTS = frozenset({"alias", "linked", "leaf", "leaf_argument", "with_data"})  # views without the gradients of what they view
+_STEPS = frozenset({"ceil", "floor", "round", "sign", "trunc"})  # ops that autograd records, with gradients of zeros
 VIEWS = PARTIAL_VIEWS | {"transpose", "permute", "unsqueeze", "squeeze", "view"}
 
 
@@ -78,9 +79,13 @@ def _roots_of_memory(value: Value) -> set[Value]:
 
 
 class Flow:
-    """The steps by which gradients may flow between the values of blocks: from operands to results, and to what is written."""
+    """The steps by which gradients may flow between the values of blocks: from operands to results, and to what is written.
 
-    def __init__(self, blocks: Iterable[Block]):
+    with_zeros: also gradients that are zero everywhere, such as those of `sign`. Autograd gives zeros then, not None.
+    """
+
+    def __init__(self, blocks: Iterable[Block], *, with_zeros: bool = False):
+        self.with_zeros = with_zeros
         self.ahead: dict[Value, set[Value]] = defaultdict(set)
         self.back: dict[Value, set[Value]] = defaultdict(set)
         for block in blocks:
@@ -99,7 +104,9 @@ class Flow:
                 self._share(written)
         elif op.name == "leaf" and not op.attrs["requires_grad"]:
             return
-        elif op.has("TERMINATOR") or is_constant(op) or (op.no_grad and writes_tensor(op)):
+        elif op.has("TERMINATOR") or (op.no_grad and writes_tensor(op)):
+            return
+        elif is_constant(op) and not (self.with_zeros and op.name in _STEPS and not op.no_grad):
             return
         elif op.defn.writes & {"tensor", "list", "cell"} and op.operands:
             for result in op.results:

@@ -88,7 +88,7 @@ class Reached:
         self.last = func.body.ops[-1]
         values = self.last.operands[len(self.last.operands) - outputs :]
         self._bits = {v: 1 << i for i, v in enumerate(inputs) if v is not None}
-        self._flow = Flow([func.body])
+        self._flow = Flow([func.body], with_zeros=True)
         self._all: dict[Value, int] = {}
         self._writers = _find_writers(func)
         self._around = {root: _regions_around(writers, root) for root, writers in self._writers.items()}

@@ -128,7 +128,8 @@ def differentiate(
     reversal.fetched = {v: level.builder.op("list.new", [], last.loc, types=[v.type]).result for v in fetched.lists.values()}
     Blocks(reversal, level, flags).reverse(level)
     flags.remove()
-    found = [None if v is None else _gradient_of_input(adjoints, level, v) for v in inputs]
+    some = frozenset[int]().union(*reaches)
+    found = [None if v is None else _gradient_of_input(reversal, level, v, i in some) for i, v in enumerate(inputs)]
     values = [*(v for v in found if v is not None), *reversal.fetched.values()]
     level.builder.op("return", values, last.loc)
     block.args += gradients + flag_args
@@ -153,7 +154,7 @@ def _reached_inputs(
     func: Func, inputs: Sequence[Value | None], results: Sequence[Value]
 ) -> tuple[frozenset[int], ...]:
     """Return for each result the numbers of the inputs that its gradient may reach."""
-    flow = Flow([func.body])
+    flow = Flow([func.body], with_zeros=True)
     sources = [flow.sources([result]) for result in results]
     return tuple(frozenset(i for i, v in enumerate(inputs) if v in found) for found in sources)
 
@@ -165,10 +166,16 @@ def _argument(func: Func, value: Value) -> int | None:
     return func.body.args.index(value) if known else None
 
 
-def _gradient_of_input(adjoints: Adjoints, level: Level, value: Value) -> Value | None:
+def _gradient_of_input(reversal: Reversal, level: Level, value: Value, is_reached: bool) -> Value | None:
     if is_nested(value.type):
         return None
-    return level.shadows.get(value) if isinstance(value.type, ListType) else adjoints.take_defined(level, value)
+    if isinstance(value.type, ListType):
+        item = value.type.elem
+        is_reached = is_reached and isinstance(item, TensorType) and item.dims is not None
+        gradient = level.shadows.get(value)
+        return lists.zeros_of(reversal, level, value) if gradient is None and is_reached else gradient
+    gradient = reversal.adjoints.take_defined(level, value)
+    return level.zero(value) if gradient is None and is_reached else gradient  # zeros: gradients of `sign` and the like
 
 
 def _is_tensor_or_none(t: Type) -> bool:
