@@ -213,3 +213,14 @@ def test_steps_of_items_of_a_list() -> None:
     xs = [torch.rand(3, requires_grad=True) for _ in range(2)]
     scriptc.compile(steps_of_items, optimize=OPTIMIZE)(xs).sum().backward()
     assert all(x.grad is not None and not x.grad.any() for x in xs)
+
+
+def asks_behind_a_step(x: Tensor) -> tuple[Tensor, bool]:
+    w = x.detach().clone().requires_grad_(True)
+    y = w.round() * 2
+    return torch.autograd.grad((y * x).sum(), w)[0], y.requires_grad
+
+
+def test_a_gradient_of_zeros_that_the_code_asks_for() -> None:
+    gradient, requires = scriptc.compile(asks_behind_a_step, optimize=OPTIMIZE)(torch.rand(3))
+    assert torch.equal(gradient, torch.zeros(3)) and requires

@@ -77,7 +77,7 @@ def _of_argument(reader: Reader, value: Value) -> AbstractValue:
 
 def _of_computed(reader: Reader, value: Value) -> AbstractValue:
     """Return whether a tensor requires grad that this call computes."""
-    flow = Flow(blocks_behind([value]))
+    flow = Flow(blocks_behind([value]), with_zeros=True)
     behind = flow.sources([value])
     roots = [v for v in behind if v.op is None or v.op.name in ("param", "leaf")]
     if not roots or not grad_mode(reader):

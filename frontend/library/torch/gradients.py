@@ -50,7 +50,7 @@ def grad(
     if given["create_graph"] or given["is_grads_batched"]:
         r.reject("gradients_of_gradients", name="create_graph" if given["create_graph"] else "is_grads_batched")
     of, wrt = _tensors(r, outputs), _tensors(r, inputs)
-    flow = Flow(blocks_behind(materialize(r, t) for t in (*of, *wrt)))
+    flow = Flow(blocks_behind(materialize(r, t) for t in (*of, *wrt)), with_zeros=True)
     _check_graph(r, flow, of, _NO_GRAPH)
     for tensor in wrt:
         _check_graph(r, flow, [tensor], _NO_GRAD)
@@ -89,7 +89,7 @@ def backward(
         r.reject("gradients_of_gradients", name="create_graph")
     retain = bool(require_known(r, retain_graph, "retain_graph of backward()"))
     of = _tensors(r, tensors)
-    flow = Flow(blocks_behind(materialize(r, t) for t in of))
+    flow = Flow(blocks_behind(materialize(r, t) for t in of), with_zeros=True)
     _check_graph(r, flow, of, _NO_GRAPH)
     starts = _cotangents(r, of, [_NONE] * len(of) if is_known(gradient) else _items(r, gradient))
     sources = flow.sources(materialize(r, t) for t in of)
