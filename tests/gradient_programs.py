@@ -151,6 +151,26 @@ def adds_in_place(x: Tensor, w: Tensor, n: int) -> Tensor:
     return h
 
 
+def writes_by_masks(x: Tensor, w: Tensor, n: int) -> Tensor:
+    y, mask = torch.zeros_like(x), x > 0
+    y[mask] = x[mask] * w[0]
+    for _ in range(n):
+        y = y + x
+        y[y > 0.5] *= 0.5
+    return y * y
+
+
+def writes_behind_views_that_are_dead(x: Tensor, w: Tensor, n: int) -> Tensor:
+    y, total = x * 1, w * 1
+    for _ in range(n):
+        flat = y.reshape(-1)
+        total = total + flat.mean()
+        y[0] = total * 2
+    pairs = y.unfold(0, 2, 1).exp().sum()
+    y[0] = w * pairs
+    return y * total
+
+
 def writes_in_a_branch(x: Tensor, w: Tensor, n: int) -> Tensor:
     if n > 2:
         y = x * w
@@ -352,8 +372,8 @@ FUNCTIONS = [
     *CHANGES_OF_LISTS, *CARRIED_LISTS, *TRIES, reads_for_a_branch_before_a_write, reads_for_a_branch_before_a_list_changes,
     starts_in_a_branch, reads_tuples, reads_items_of_several_kinds, grows_by_broadcasting,
     slices_what_a_loop_carries, returns_a_list_twice,
-    straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows,
-    adds_in_place, writes_in_a_branch, scales_parts_in_place, writes_by_tensors_of_indices,
+    straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows, writes_by_masks,
+    writes_behind_views_that_are_dead, adds_in_place, writes_in_a_branch, scales_parts_in_place, writes_by_tensors_of_indices,
     reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
     writes_without_gradients, keeps_without_gradients, carries_without_gradients,
     carries_a_part_of_itself, leaves_with_parts, guarded, guarded_by_branches_in_branches, guarded_in_a_loop, guarded_loop,
