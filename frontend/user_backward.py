@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import fields
 from types import FunctionType
@@ -38,9 +38,11 @@ from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.predicates import is_none, is_tensor, tensor_type
 from scriptc.frontend.values.structure import sequence_items
 from scriptc.frontend.values.verbs import describe, materialize
+from scriptc.ir.analysis import is_fresh
 from scriptc.ir.core import Func, Module, Value
 from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.errors import Diagnostic
+from scriptc.ir.gradients.detached import is_detached
 from scriptc.ir.gradients.inside import ASKS, asks_for_gradients
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import BOOL, INT, OptionalType, TensorType, Type
@@ -290,21 +292,22 @@ class _Reading:
         """Return the `ctx`, with the attributes that forward set."""
         reader, call, number = self.reader, self.call, 0
         context = ObjectValue(BackwardContext)
+        numbers = iter(range(len(call.inputs)))
+        needs: list[AbstractValue] = [
+            RuntimeValue(self.argument(f"needs {next(numbers)}", BOOL)) if _has_gradient(given) else Known(False)
+            for given in call.inputs
+        ]
         saved: list[AbstractValue] = []
         for kind, avs, built in (("saved", call.saved, saved), ("held", call.attributes.values(), [])):
             for av in avs:
                 leaves = []
                 for value in leaves_of(av):
                     leaves.append(self.argument(f"{kind} {number}", value.type))
+                    reader.kept_flags[leaves[-1]] = _requires_grad_when_kept(reader, value, call, needs)
                     number += 1
                 built.append(rebuilt(reader, av, iter(leaves)))
         for name, av in zip(call.attributes, built, strict=True):
             reader.store_attribute(context, name, av)
-        numbers = iter(range(len(call.inputs)))
-        needs: list[AbstractValue] = [
-            RuntimeValue(self.argument(f"needs {next(numbers)}", BOOL)) if _has_gradient(given) else Known(False)
-            for given in call.inputs
-        ]
         reader.store_attribute(context, "saved_tensors", make_tuple(saved))
         reader.store_attribute(context, "needs_input_grad", make_tuple(needs))
         return context
@@ -332,6 +335,24 @@ class _Reading:
         """Return the sizes of a tensor of the forward code. name: of the arguments that are the unknown ones."""
         dims = enumerate(t.dims or ())
         return [Known(n) if isinstance(n, int) else RuntimeValue(self.argument(f"{name} {d}", INT)) for d, n in dims]
+
+
+def _requires_grad_when_kept(
+    reader: Reader, value: Value, call: UserGradient, needs: Sequence[AbstractValue]
+) -> AbstractValue | None:
+    """Return `requires_grad` of a tensor that ctx holds, as `backward` reads it; None if it is not known.
+
+    An input has the flag that `needs_input_grad` tells, and an output requires grad where `backward` runs.
+
+    needs: `needs_input_grad`.
+    """
+    for output in (materialize(reader, av) for av in call.outputs if is_tensor(av)):
+        if output is value or output.op is not None and output.op.name == "linked" and output.op.operands[0] is value:
+            return Known(True)
+    for given, flag in zip(call.inputs, needs, strict=True):
+        if is_tensor(given) and materialize(reader, given) is value:
+            return flag
+    return Known(False) if is_detached(value) and is_fresh(value) else None
 
 
 def _has_gradient(av: AbstractValue) -> bool:

@@ -111,6 +111,24 @@ class Linear(Function):
         return grad_input, grad_weight, grad_bias
 
 
+class ReadsFlags(Function):
+    """Asks the tensors that ctx holds whether they require grad."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        y, h = x * w, x + 1
+        ctx.save_for_backward(x, w, y, h)
+        ctx.held = x
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w, y, h = ctx.saved_tensors
+        n = 1 + 2 * h.requires_grad + 4 * y.requires_grad + 8 * g.requires_grad + 16 * ctx.held.requires_grad
+        n += 32 * (x * 2).requires_grad + 64 * x.detach().requires_grad + 128 * x[0].requires_grad
+        return g * w * n if x.requires_grad else None, (g * x).sum(0) * n if w.requires_grad else None
+
+
 class MulConstant(Function):
     """`setup_context`, an attribute that is a number, and outputs of all kinds."""
 
@@ -308,6 +326,10 @@ def swish(x, w):
     return Swish.apply(x * w)
 
 
+def reads_flags(x, w):
+    return ReadsFlags.apply(x * 1, w), ReadsFlags.apply(x, w * 2)
+
+
 def linear(x, w):
     return Linear.apply(x, w.expand(2, 3)), Linear.apply(x, x, x.sum(1))
 
@@ -479,6 +501,6 @@ FUNCTIONS = [
     binarized, add, returned, swish, linear, linear_of_constants, several_outputs, one_of_several_outputs, sum_of_a_pair,
     product_of_a_pair, whole_pair, once, by_vjp, broadcasts, forgets, writes, writes_without_saying, calls_another, in_a_helper,
     same_input_twice, gradient_inside, output_is_written, clamp_in_place, clamp_a_constant_in_place, clamp_a_row_in_place,
-    clamp_a_row_in_place,
+    clamp_a_row_in_place, reads_flags,
 ]  # fmt: skip
 COUNTED = [rounded, iterated, in_a_loop, in_a_while, in_a_branch]

@@ -57,7 +57,7 @@ def test_a_number_that_backward_reads_is_an_argument():
 @pytest.mark.parametrize("requires", [(True, False), (False, True), (False, False)])
 def test_only_what_requires_grad_is_differentiated(requires):
     x, w = (t.detach().requires_grad_(r) for t, r in zip(inputs(), requires, strict=True))
-    for function in (programs.linear, programs.add, programs.whole_pair):
+    for function in (programs.linear, programs.add, programs.whole_pair, programs.reads_flags):
         expected, result = function(x, w)[0], scriptc.compile(function, optimize=OPTIMIZE)(x, w)[0]
         assert result.requires_grad == expected.requires_grad
         if expected.requires_grad:
@@ -369,3 +369,22 @@ def test_a_dirty_argument_is_refused():
     x = torch.randn(3, requires_grad=True) * 1
     with pytest.raises(NotImplementedError, match="wrote in place to an argument that requires grad"):
         scriptc.compile(lambda x: DirtyArgument.apply(x) * 1, optimize=OPTIMIZE)(x)
+
+
+class SavesWhatMayBeItsInput(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x.contiguous())
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 2 if x.requires_grad else None
+
+
+def test_a_flag_that_is_not_known_is_refused():
+    x, _ = inputs()
+    result = scriptc.compile(lambda x: SavesWhatMayBeItsInput.apply(x), optimize=OPTIMIZE)(x)
+    with pytest.raises(NotImplementedError, match="compiled code cannot read 'requires_grad'"):
+        result.sum().backward()

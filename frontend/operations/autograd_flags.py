@@ -67,8 +67,10 @@ def _requires_grad(reader: Reader, outside: TensorOutside) -> bool:
 
 
 def _of_argument(reader: Reader, value: Value) -> AbstractValue:
-    """Return whether an argument requires grad."""
-    if value.block is not reader.emit.body or not isinstance(value.type, TensorType):
+    """Return whether an argument requires grad. A `backward` is told of its arguments by the reading of forward."""
+    if (flag := reader.kept_flags.get(value)) is not None:
+        return flag
+    if value in reader.kept_flags or value.block is not reader.emit.body or not isinstance(value.type, TensorType):
         reader.reject("attribute_of_autograd", name="requires_grad")
     if reader.state.ahead:
         return _FALSE

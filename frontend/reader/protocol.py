@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scriptc.frontend.values.abstract import AbstractValue, DictValue, Kinds, KnownLengthListValue, ObjectValue
     from scriptc.frontend.values.frame import Frame
     from scriptc.frontend.values.walk import Walk
+    from scriptc.ir.core import Value
 
 __all__ = ["Frame", "Reader"]
 
@@ -43,6 +44,7 @@ class Reader(Protocol):
     speculation: Speculation
     state: OutsideState
     user_gradients: list[UserGradient]
+    kept_flags: dict[Value, AbstractValue | None]
 
     # ---- text ----
     def evaluate(self, node: ast.expr) -> AbstractValue:

@@ -36,7 +36,7 @@ from scriptc.frontend.reader.user_gradients import UserGradient
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, Kinds, KnownLengthListValue, ObjectValue
 from scriptc.frontend.values.walk import Walk
-from scriptc.ir.core import Module
+from scriptc.ir.core import Module, Value
 
 _KINDS = kinds.KINDS  # imported for the answers that they register
 _REGISTERED = (exceptions, jumps, loops, managers, matching)  # imported for the statements that they register
@@ -58,6 +58,7 @@ class EntryReader:
         self.speculation = Speculation(assumptions, self.position, self.diagnostics)
         self.state = OutsideState(ahead)
         self.user_gradients: list[UserGradient] = []
+        self.kept_flags: dict[Value, AbstractValue | None] = {}  # `requires_grad` of what a `backward` is given
 
     def evaluate(self, node: ast.expr) -> AbstractValue:
         return expressions.evaluate(self, node)
