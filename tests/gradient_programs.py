@@ -171,6 +171,15 @@ def writes_behind_views_that_are_dead(x: Tensor, w: Tensor, n: int) -> Tensor:
     return y * total
 
 
+def adds_to_slices(x: Tensor, w: Tensor, n: int) -> Tensor:
+    y = x.new_zeros(x.shape[0] + n, x.shape[1])
+    for k in range(n):
+        y[k : k + x.shape[0]] += x * w
+    y[0] = x[1].expand(x.shape[1])
+    y[:, 0:1] = y[:, 1:2].expand(y.shape[0], 1) * 3
+    return y * y
+
+
 def writes_in_a_branch(x: Tensor, w: Tensor, n: int) -> Tensor:
     if n > 2:
         y = x * w
@@ -373,8 +382,8 @@ FUNCTIONS = [
     starts_in_a_branch, reads_tuples, reads_items_of_several_kinds, grows_by_broadcasting,
     slices_what_a_loop_carries, returns_a_list_twice,
     straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows, writes_by_masks,
-    writes_behind_views_that_are_dead, adds_in_place, writes_in_a_branch, scales_parts_in_place, writes_by_tensors_of_indices,
-    reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
+    writes_behind_views_that_are_dead, adds_to_slices, adds_in_place, writes_in_a_branch, scales_parts_in_place,
+    writes_by_tensors_of_indices, reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
     writes_without_gradients, keeps_without_gradients, carries_without_gradients,
     carries_a_part_of_itself, leaves_with_parts, guarded, guarded_by_branches_in_branches, guarded_in_a_loop, guarded_loop,
 ]  # fmt: skip

@@ -110,3 +110,14 @@ def test_large_lengths_are_accurate(optimize: int) -> None:
     for signal, tolerance in ((x, 1e-10), (x.float(), 2e-3)):
         made = scriptc.compile(lambda x: torch.fft.rfft(x), optimize=optimize)
         torch.testing.assert_close(made(signal), torch.fft.rfft(signal), rtol=tolerance, atol=tolerance)
+
+
+def test_istft_has_gradients() -> None:
+    def there_and_back_again(y: torch.Tensor) -> torch.Tensor:
+        window = torch.hann_window(32)
+        return torch.istft(torch.stft(y, 32, 8, window=window, return_complex=True) ** 2, 32, 8, window=window)
+
+    y = SIGNAL.clone().requires_grad_()
+    (expected,) = torch.autograd.grad(there_and_back_again(y).square().sum(), y)
+    (found,) = torch.autograd.grad(scriptc.compile(there_and_back_again, optimize=0)(y).square().sum(), y)
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)

@@ -352,6 +352,14 @@ def an_older_view_in_a_loop(x):
     return y
 
 
+def a_view_from_outside_a_loop(x):
+    y = x.clone()
+    z = y.unfold(0, 2, 1)
+    for i in range(2):
+        y[i].copy_(z[i + 1, 1])
+    return y
+
+
 def recursion(x, n=3):
     return x if x.sum() > n else recursion(torch.tanh(x) + 1, n)
 
@@ -448,6 +456,7 @@ def a_variable_of_a_try(x, text="1"):
         (a_variable_of_a_try, (4,), "a variable that a `try` sets before it may raise"),
         (an_older_view, (4,), "a write to a tensor of which `unfold` made a view"),
         (an_older_view_in_a_loop, (4,), "a write to a tensor of which `unfold` made a view"),
+        (a_view_from_outside_a_loop, (4,), "a write to a tensor of which `unfold` made a view"),
         (recursion, (4,), "a function that calls itself"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
