@@ -121,3 +121,16 @@ def test_istft_has_gradients() -> None:
     (expected,) = torch.autograd.grad(there_and_back_again(y).square().sum(), y)
     (found,) = torch.autograd.grad(scriptc.compile(there_and_back_again, optimize=0)(y).square().sum(), y)
     torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("points", [62, 64, 67])
+def test_results_of_real_transforms_are_whole(points: int) -> None:
+    def real_transforms(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        spectrum = torch.stft(x[0], 16, 4, window=torch.hann_window(16), return_complex=True)
+        flat = torch.view_as_real(torch.fft.rfft(x)).view(-1)
+        return flat, torch.fft.rfft(x), torch.fft.rfft(x, dim=1), spectrum, spectrum.transpose(1, 2).view(-1)
+
+    x = torch.randn(2, 3, points)
+    expected, found = real_transforms(x), scriptc.compile(real_transforms, optimize=0)(x)
+    torch.testing.assert_close(found, expected)
+    assert [t.stride() for t in found] == [t.stride() for t in expected]

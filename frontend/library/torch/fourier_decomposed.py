@@ -118,7 +118,8 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
         raise RuntimeError(f"rfft expects a real input tensor, but got {_NAMES[input.dtype]}")
     x = prepared(input, n, dim)
     points = x.size(-1)
-    return back(scaled(transform(x, -1)[..., : points // 2 + 1], points, norm, False), dim)
+    half = transform(x, -1)[..., : points // 2 + 1].contiguous()
+    return back(scaled(half, points, norm, False), dim)
 
 
 _NAMES = {torch.complex32: "ComplexHalf", torch.complex64: "ComplexFloat", torch.complex128: "ComplexDouble"}
