@@ -25,7 +25,7 @@ from scriptc.ir.gradients import checkpoints, inside
 from scriptc.ir.parser import parse_module
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.phases import READ
-from scriptc.ir.printer import print_module
+from scriptc.ir.printer import name_values, print_module
 from scriptc.ir.verifier import verify
 from scriptc.runtime.bridge import stack_left
 
@@ -91,8 +91,18 @@ def translated_again(contract: Contract, source_ir: str, options: Options) -> Tr
     return _translated(Entry(**contract.parts(), module=parse_module(source_ir), kept=[], dependencies=()), options, Stages())
 
 
+def _copied(module: Module) -> Module:
+    """Return a copy in which values have the names that a later process will read."""
+    copy = clone_module(module)
+    for func in copy.funcs.values():
+        for value, name in name_values(func).items():
+            value.name = name
+    return copy
+
+
 def _translated(entry: Entry, options: Options, stages: Stages) -> Translated:
-    source, source_ir = clone_module(entry.module), print_module(entry.module, locs=True)
+    source = _copied(entry.module)
+    source_ir = print_module(source, locs=True)
     gradients = dependencies(entry.module)
     try:
         # tensor IR to better tensor IR
