@@ -358,6 +358,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "stacked_put": stacked_put, "stacked_join": stacked_join,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
+        "floor_div": lambda a, b: torch.div(a, b, rounding_mode="floor"),
         "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
         "log_sum_exp": log_sum_exp,
         "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),

@@ -446,9 +446,14 @@ def a_variable_of_a_try(x, text="1"):
     return y
 
 
+def whole_steps(x):
+    return x * (x // 2)
+
+
 @pytest.mark.parametrize(
     ("function", "args", "message"),
     [
+        (whole_steps, (4,), "`floor_divide`"),
         (a_dict, (4,), "hint: keep the tensors in a list, and in the dict their places"),
         (objects, (4,), "hint: keep the tensors of all objects in a list beside it"),
         (pairs, (4,), "hint: keep the first items of the tuples in one list, the second ones in another"),

@@ -182,9 +182,10 @@ def test_weights_that_a_call_does_not_read(net: nn.Module, args: tuple[Any, ...]
     torch.testing.assert_close(*([g for g in each if g is not None] for each in found))
 
 
-def steps(x: Tensor, w: Tensor, v: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def steps(x: Tensor, w: Tensor, v: Tensor, n: int) -> tuple[Tensor, ...]:
     scaled = x.round() if n > 1 else x * v
-    return w.sign() * (x > 0), torch.trunc(w * n) + scaled, v.floor().detach(), v.ceil() * x
+    whole = torch.div(w, v, rounding_mode="floor"), torch.div(x, n, rounding_mode="trunc")
+    return w.sign() * (x > 0), torch.trunc(w * n) + scaled, v.floor().detach(), v.ceil() * x, *whole
 
 
 def steps_of_items(xs: list[Tensor]) -> Tensor:
@@ -198,7 +199,7 @@ def steps_of_items(xs: list[Tensor]) -> Tensor:
 def test_steps_have_gradients_of_zeros(n: int) -> None:
     """A derivative that is zero everywhere gives zeros, not None: an optimizer with weight decay changes such a weight."""
     compiled = scriptc.compile(steps, optimize=OPTIMIZE)
-    for output in range(4):
+    for output in range(6):
         inputs = [torch.rand(3, requires_grad=True) for _ in range(3)]
         found = []
         for call in (steps, compiled):

@@ -22,7 +22,7 @@ from scriptc.ir.ops.contractions import same_dtype
 from scriptc.ir.types import BOOL, COMPLEX, FLOAT, INT
 
 MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}  # b < a is a > b
-_DIVIDES = ("floor_div", "trunc_div", "remainder", "fmod")
+_DIVIDES = ("floor_divide", "floor_div", "trunc_div", "remainder", "fmod")
 _NOT_OF_BOOLS = {
     "sub": "Subtraction, the `-` operator, with a bool tensor is not supported. "
     "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",

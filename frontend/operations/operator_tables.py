@@ -12,7 +12,7 @@ BINARY: dict[str, tuple[Callable[..., Any], str, str, str]] = {
     "Sub": (operator.sub, "int.sub", "float.sub", "sub"),
     "Mult": (operator.mul, "int.mul", "float.mul", "mul"),
     "Div": (operator.truediv, "int.truediv", "float.truediv", "div"),
-    "FloorDiv": (operator.floordiv, "int.floordiv", "float.floordiv", "floor_div"),
+    "FloorDiv": (operator.floordiv, "int.floordiv", "float.floordiv", "floor_divide"),
     "Mod": (operator.mod, "int.mod", "float.mod", "remainder"),
     "Pow": (operator.pow, "int.pow", "float.pow", "pow"),
     "MatMult": (operator.matmul, "", "", "matmul"),

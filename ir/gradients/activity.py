@@ -15,7 +15,7 @@ from scriptc.ir.types import CellType, ListType, OptionalType, TensorType, Tuple
 
 PARTIAL_VIEWS = frozenset({"select", "slice", "diagonal", "split", "chunk", "unbind"})
 _CUTS = frozenset({"alias", "linked", "leaf", "leaf_argument", "with_data"})  # views without the gradients of what they view
-_STEPS = frozenset({"ceil", "floor", "round", "sign", "trunc"})  # ops that autograd records, with gradients of zeros
+_STEPS = frozenset({"ceil", "floor", "floor_div", "round", "sign", "trunc", "trunc_div"})  # autograd gives zeros for them
 VIEWS = PARTIAL_VIEWS | {"transpose", "permute", "unsqueeze", "squeeze", "view"}
 
 

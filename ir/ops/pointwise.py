@@ -104,6 +104,8 @@ def _where(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType(dtype, broadcast_dims([t.dims for t in (tensor(condition), *values)])),)
 
 
+_FLOOR = {"float": "sc_floordiv_{t}({0}, {1})", "int": "sc_wrap_floordiv({0}, {1})"}
+
 ROWS = [
     *_float("tanh sigmoid exp expm1 exp2 sin cos tan asin acos atan sinh cosh asinh atanh", low=-0.99, high=0.99),
     *_float("erf", _FLOATS, low=-0.99, high=0.99),
@@ -174,8 +176,9 @@ ROWS = [
            dtypes=_FLOATS, takes=_NUMBERS, ulp=1.0, gradient=("self", "other")),
     binary("fmod", {"float": "sc_fmod_{t}({0}, {1})", "int": "sc_wrap_rem({0}, {1})"}, dtypes=_FLOATS, takes=_NUMBERS,
            gradient=("self", "other")),
-    binary("floor_div", {"float": "sc_floordiv_{t}({0}, {1})", "int": "sc_wrap_floordiv({0}, {1})"}, method=False,
-           dtypes=_FLOATS, takes=_NUMBERS, ref="torch.floor_divide", traits=_WIDE, gradient=()),
+    binary("floor_divide", _FLOOR, method=False, dtypes=_FLOATS, takes=_NUMBERS, ref="torch.floor_divide", traits=_WIDE),
+    # torch.div that rounds: autograd gives zeros for it, but has no derivative of floor_divide
+    binary("floor_div", _FLOOR, method=False, dtypes=_FLOATS, takes=_NUMBERS, ref="floor_div", traits=_WIDE, gradient=()),
     binary("trunc_div", {"float": "sc_trunc_{t}({0} / {1})", "int": "sc_wrap_div({0}, {1})"}, method=False,
            dtypes=_FLOATS, takes=_NUMBERS, ref="trunc_div", traits=_WIDE, gradient=()),
     binary("copysign", "__builtin_copysign({0}, {1})", dtypes=_FLOATS, traits=_FLOATING, gradient=("self", "other")),

@@ -87,7 +87,7 @@ def div(
 
 @serves("torch.floor_divide", "Tensor.floor_divide")
 def floor_divide(r: Reader, input: AbstractValue, other: AbstractValue) -> AbstractValue:
-    return elementwise(r, "floor_div", input, other)
+    return elementwise(r, "floor_divide", input, other)
 
 
 @serves("Tensor.__rdiv__", "Tensor.__rtruediv__")

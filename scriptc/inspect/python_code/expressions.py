@@ -24,7 +24,7 @@ _BINARY = {
 _UNARY = {"neg": ("-", UNARY), "invert": ("~", UNARY), "not_": ("not ", NOT)}
 # Ops of tensors whose operator is that of a Python function of another name.
 _SAME_NAME = "add sub mul matmul eq ne lt le gt ge".split()
-_TENSOR_OPERATORS = {"div": "truediv", "floor_div": "floordiv", **dict(zip(_SAME_NAME, _SAME_NAME, strict=True))}
+_TENSOR_OPERATORS = {"div": "truediv", "floor_divide": "floordiv", **dict(zip(_SAME_NAME, _SAME_NAME, strict=True))}
 _END = 2**63 - 1  # an end of a slice beyond all sizes
 
 TEXTS, texts = handlers()

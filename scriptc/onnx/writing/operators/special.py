@@ -170,7 +170,7 @@ def fmod(c: Call) -> str:
     return c("Mod", a, b, fmod=1)
 
 
-@row("floor_div", "trunc_div")
+@row("floor_divide", "floor_div", "trunc_div")
 def whole_division(c: Call) -> str:
     a, b = c.common(0, 1)
     g, dtype = c.graph, c.dtype
