@@ -46,6 +46,15 @@ def test_objects() -> None:
         assert not compile_at(chained, 0)(X, W, 2)[1].h.requires_grad
 
 
+def of_its_shape(x):
+    return torch.zeros_like(x), torch.ones_like(x) + 1, torch.rand_like(x), x.clone().fill_(2.0)
+
+
+def test_constants_of_the_shape_of_a_tensor() -> None:
+    found, wanted = compile_at(of_its_shape, 0)(X), of_its_shape(X)
+    assert [t.requires_grad for t in found] == [t.requires_grad for t in wanted] == [False, False, False, True]
+
+
 def test_tuples() -> None:
     found = compile_at(tuple_that_grows, 0)(X, 3)
     assert type(found) is tuple and [t.requires_grad for t in found] == [True] * 3

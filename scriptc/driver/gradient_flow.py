@@ -128,7 +128,7 @@ class _Flow:
                 self.write(op.operands[i], frozenset().union(*map(self.get, sources)))
         elif op.name == "linked":
             self.add(op.result, frozenset().union(*map(self.get, op.operands[1:])))
-        elif op.name not in ("alias", "autograd.grad") and op.attrs.get("requires_grad", True):
+        elif op.name not in ("alias", "autograd.grad", "fill") and op.attrs.get("requires_grad", True):
             for result in op.results:
                 if not is_detached(result) or (op.has("VIEW") and not self.cut_by_modes):
                     self.add(result, inputs)
