@@ -105,7 +105,8 @@ construct(
 construct(
     "Modules and torch's library",
     "`t.requires_grad`, `t.is_leaf`",
-    "of tensors that the code makes, weights and arguments; `is_leaf` of arguments that require no grad",
+    "of tensors that the code makes, weights, arguments, and tensors that a `backward` of `autograd.Function` is given; "
+    "`is_leaf` of arguments that require no grad",
     of_new_tensors, of_arguments,
 )  # fmt: skip
 construct(
