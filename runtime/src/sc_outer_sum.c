@@ -5,10 +5,12 @@
 
 enum {
     OUTER_ROWS = 128, /* collected: they stay in the second cache, and the sums are loaded and stored once for all of them */
+    OUTER_FEW = 48, /* in place of these, of matrices of one row whose sums stay in the second cache: they are as large as the rows */
+    OUTER_NEAR = 1 << 19, /* bytes of such sums */
     OUTER_TILES = 16, /* tiles of GEMM_MR columns of left in a piece of work */
 };
 
-/* The object is a list of buffers: OUTER_ROWS rows of left; as many of the right matrices, each in panels; the sums of columns; and
+/* The object is a list of buffers: some rows of left; as many of the right matrices, each in panels; the sums of columns; and
  * for each right matrix the sum of products, until it is taken. Numbers follow: the rows collected, whether there are no products
  * yet, and the columns of left. Then, for each right matrix, its first panel and its columns, and the number of panels. What lies
  * beside rows in the buffers has any value, and is only added to what nothing reads. */
@@ -18,7 +20,7 @@ enum { OUTER_COUNT, OUTER_FIRST, OUTER_M, OUTER_MATRICES };
 typedef struct outer_job {
     const void *left, *right;
     const sc_value *totals, *matrices; /* of the right matrices: sums of products; first panels and columns */
-    int64_t rows, m, lda, tiles, chunks;
+    int64_t rows, room, m, lda, tiles, chunks; /* room: for so many rows */
     bool first;
 } outer_job;
 
@@ -67,8 +69,10 @@ static int begin(sc_ctx *cx, sc_list *s, sc_tensor *const *x, int count) {
         if (!(s->items[OUTER_TOTALS + i - 1].t = sc_empty(cx, dtype, 2, (int64_t[]){m, n}))) return -1;
     }
     matrix->i = panels;
-    if (!(s->items[OUTER_LEFT].t = sc_empty(cx, dtype, 2, (int64_t[]){OUTER_ROWS, left_step(m, dtype)}))) return -1;
-    if (!(s->items[OUTER_RIGHT].t = sc_empty(cx, dtype, 2, (int64_t[]){OUTER_ROWS, panels * width}))) return -1;
+    const bool few = x[0]->size[0] == 1 && m * panels * width * (int64_t)sc_dtype_size(dtype) <= OUTER_NEAR;
+    const int64_t room = few ? OUTER_FEW : OUTER_ROWS;
+    if (!(s->items[OUTER_LEFT].t = sc_empty(cx, dtype, 2, (int64_t[]){room, left_step(m, dtype)}))) return -1;
+    if (!(s->items[OUTER_RIGHT].t = sc_empty(cx, dtype, 2, (int64_t[]){room, panels * width}))) return -1;
     return (s->items[OUTER_SUMS].t = sc_full(cx, dtype, (int64_t[]){left_step(m, dtype)}, 1, 0, 0)) ? 0 : -1;
 }
 
@@ -78,8 +82,8 @@ static void multiply(sc_ctx *cx, sc_list *s) {
     sc_value *number = numbers_of(s);
     int64_t rows = number[OUTER_COUNT].i, m = number[OUTER_M].i, matrices = s->len - OUTER_TOTALS;
     int64_t panels = number[OUTER_MATRICES + 2 * matrices].i, tiles = (m + GEMM_MR - 1) / GEMM_MR;
-    outer_job job = {left->data, s->items[OUTER_RIGHT].t->data, s->items + OUTER_TOTALS, number + OUTER_MATRICES, rows, m, left->size[1],
-                     tiles, (tiles + OUTER_TILES - 1) / OUTER_TILES, number[OUTER_FIRST].i};
+    outer_job job = {left->data, s->items[OUTER_RIGHT].t->data, s->items + OUTER_TOTALS, number + OUTER_MATRICES, rows, left->size[0], m,
+                     left->size[1], tiles, (tiles + OUTER_TILES - 1) / OUTER_TILES, number[OUTER_FIRST].i};
     double ns = gemm_ns(m, panels * width_of(left->dtype), rows, sc_dtype_size(left->dtype));
     sc_parallel(cx, panels * job.chunks, 1, ns, left->dtype == SC_F32 ? outer_part_f32 : outer_part_f64, &job);
     void *sums = s->items[OUTER_SUMS].t->data;
@@ -101,7 +105,7 @@ static void put_right(const sc_tensor *x, int64_t from, int64_t count, int64_t p
     for (int64_t j = 0, n; j < x->size[1]; j += n, panel++) {
         n = width < x->size[1] - j ? width : x->size[1] - j;
         const char *source = (const char *)x->data + (from * x->stride[0] + j * x->stride[1]) * item;
-        char *to = (char *)panels->data + (panel * OUTER_ROWS + row) * width * item;
+        char *to = (char *)panels->data + (panel * panels->size[0] + row) * width * item;
         for (int64_t i = 0; i < count; i++, source += x->stride[0] * item, to += width * item)
             copy_row(n, (size_t)item, source, x->stride[1], to);
     }
@@ -128,12 +132,12 @@ SC_KERNEL int sc_outer_sum_add(sc_ctx *cx, sc_list *s, sc_tensor *const *x, int 
     sc_tensor *left = s->items[OUTER_LEFT].t;
     for (int64_t from = 0, rows; from < x[0]->size[0]; from += rows) {
         int64_t at = number[OUTER_COUNT].i;
-        rows = x[0]->size[0] - from < OUTER_ROWS - at ? x[0]->size[0] - from : OUTER_ROWS - at;
+        rows = x[0]->size[0] - from < left->size[0] - at ? x[0]->size[0] - from : left->size[0] - at;
         for (int64_t i = 0; i < rows; i++)
             copy_row(m, (size_t)item, (const char *)x[0]->data + (from + i) * x[0]->stride[0] * item, x[0]->stride[1],
                      (char *)left->data + (at + i) * left->size[1] * item);
         for (int i = 1; i < count; i++) put_right(x[i], from, rows, matrix[2 * i - 2].i, at, s->items[OUTER_RIGHT].t);
-        if ((number[OUTER_COUNT].i = at + rows) == OUTER_ROWS) multiply(cx, s);
+        if ((number[OUTER_COUNT].i = at + rows) == left->size[0]) multiply(cx, s);
     }
     return 0;
 }
