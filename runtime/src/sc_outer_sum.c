@@ -5,7 +5,7 @@
 
 enum {
     OUTER_ROWS = 128, /* collected: they stay in the second cache, and the sums are loaded and stored once for all of them */
-    OUTER_FEW = 48, /* in place of these, of matrices of one row whose sums stay in the second cache: they are as large as the rows */
+    OUTER_FEW = 48,       /* in place of these, of matrices of one row whose sums stay in the second cache: more take much memory */
     OUTER_NEAR = 1 << 19, /* bytes of such sums */
     OUTER_TILES = 16, /* tiles of GEMM_MR columns of left in a piece of work */
 };
@@ -82,8 +82,8 @@ static void multiply(sc_ctx *cx, sc_list *s) {
     sc_value *number = numbers_of(s);
     int64_t rows = number[OUTER_COUNT].i, m = number[OUTER_M].i, matrices = s->len - OUTER_TOTALS;
     int64_t panels = number[OUTER_MATRICES + 2 * matrices].i, tiles = (m + GEMM_MR - 1) / GEMM_MR;
-    outer_job job = {left->data, s->items[OUTER_RIGHT].t->data, s->items + OUTER_TOTALS, number + OUTER_MATRICES, rows, left->size[0], m,
-                     left->size[1], tiles, (tiles + OUTER_TILES - 1) / OUTER_TILES, number[OUTER_FIRST].i};
+    outer_job job = {left->data, s->items[OUTER_RIGHT].t->data, s->items + OUTER_TOTALS, number + OUTER_MATRICES, rows,
+                     left->size[0], m, left->size[1], tiles, (tiles + OUTER_TILES - 1) / OUTER_TILES, number[OUTER_FIRST].i};
     double ns = gemm_ns(m, panels * width_of(left->dtype), rows, sc_dtype_size(left->dtype));
     sc_parallel(cx, panels * job.chunks, 1, ns, left->dtype == SC_F32 ? outer_part_f32 : outer_part_f64, &job);
     void *sums = s->items[OUTER_SUMS].t->data;
