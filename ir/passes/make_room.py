@@ -19,7 +19,7 @@ from scriptc.ir.list_items import is_made, leaves
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import is_loop, target
 
-FEWEST = 8  # items that a list holds before it grows
+FEWEST = 20  # items that a list holds before it grows
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
