@@ -34,6 +34,11 @@ def over_dims(x, z):
     )  # fmt: skip
 
 
+def over_one_dim(x: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Dims and sizes that are numbers stand for tuples of one."""
+    return torch.fft.rfft2(x, dim=0), torch.fft.fftn(z, dim=1), torch.fft.ifft2(z, s=4, dim=-1), torch.fft.rfftn(x, s=-1, dim=1)
+
+
 def of_other_dtypes(x, z):
     return torch.fft.rfft(x.double()), torch.fft.fft((10 * x).long()), torch.fft.ifft(z.to(torch.complex128))
 
@@ -60,6 +65,7 @@ PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (ffts, [(X, Z), (X[:, :13], Z[:, :13]), (X[:, :1], Z[:, :1])]),
     (of_real, [(X, Z), (X[:, :13], Z[:, :13]), (X[:, :2], Z[:, :2])]),
     (over_dims, [(X, Z)]),
+    (over_one_dim, [(X, Z)]),
     (of_other_dtypes, [(X, Z)]),
     (frequencies, [(X, Z)]),
     (spectrograms, [(SIGNAL, WINDOW, SHORT), (SIGNAL[:1, :50], WINDOW, SHORT)]),

@@ -142,13 +142,19 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 
 # ---- several dims ----
-def dims_of(input: Tensor, s: Sequence[int] | None, dim: Sequence[int] | None) -> tuple[int, ...]:
+def dims_of(input: Tensor, s: int | Sequence[int] | None, dim: int | Sequence[int] | None) -> tuple[int, ...]:
+    if isinstance(s, int):
+        s = (s,)
+    if isinstance(dim, int):
+        return (dim % input.dim(),)
     if dim is not None:
         return tuple([d % input.dim() for d in dim])
     return tuple(range(0 if s is None else input.dim() - len(s), input.dim()))
 
 
-def sizes_of(s: Sequence[int] | None, dims: Sequence[int]) -> tuple[int | None, ...]:
+def sizes_of(s: int | Sequence[int] | None, dims: Sequence[int]) -> tuple[int | None, ...]:
+    if isinstance(s, int):
+        s = (s,)
     return tuple([None for _ in dims]) if s is None else tuple([None if n == -1 else n for n in s])
 
 
