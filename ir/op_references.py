@@ -318,6 +318,12 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         for item in items:
             check_other(x, item)
 
+    def any_requires_grad(x: Any) -> bool:
+        if isinstance(x, torch.Tensor):
+            return bool(x.requires_grad)
+        items = x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ()
+        return any(map(any_requires_grad, items))
+
     own: dict[str, Callable[..., Any]] = {
         "numpy_fill": numpy_fill,
         "numpy_ints": lambda dst, low, high: dst.copy_(torch.as_tensor(numpy.random.randint(low, high, tuple(dst.shape)))),
@@ -343,6 +349,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "check:other": check_other,
         "check:absent": check_absent,
         "requires_grad": lambda x: bool(x.requires_grad),
+        "any_requires_grad": any_requires_grad,
         "is_defined": lambda x: x is not None,
         "size_or_zero": lambda x, dim: x.size(dim) if isinstance(x, torch.Tensor) else 0,
         "topk": topk, "kthvalue": kthvalue, "resample": resample, "nms": nms, "roi_align": roi_align,

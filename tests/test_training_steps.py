@@ -348,6 +348,65 @@ def test_an_argument_that_requires_grad_is_not_a_leaf_of_backward() -> None:
     assert REQUIRES.grad is None
 
 
+def over_pairs(batches: list[tuple[Tensor, Tensor]]) -> Tensor:
+    total = torch.zeros((), dtype=F64)
+    for x, y in batches:
+        loss = ((x @ W).tanh() - y).square().mean()
+        loss.backward()
+        total += loss.detach()
+    return total
+
+
+def over_lists(batches: list[list[Tensor]]) -> Tensor:
+    loss = torch.zeros((), dtype=F64)
+    for rows in batches:
+        for x in rows:
+            loss = loss + (x @ W).tanh().sum()
+    loss.backward()
+    return loss.detach()
+
+
+def over_tensors(batches: list[Tensor]) -> Tensor:
+    loss = W.sum()
+    for x in batches:
+        loss = loss + (x @ W).tanh().sum()
+    loss.backward()
+    return loss.detach()
+
+
+def over_optionals(batches: list[Tensor | None]) -> Tensor:
+    loss = W.sum()
+    for x in batches:
+        if x is not None:
+            loss = loss + (x @ W).tanh().sum()
+    loss.backward()
+    return loss.detach()
+
+
+BATCHES = {
+    over_pairs: lambda x: (x, torch.ones(2, 4, dtype=F64)),
+    over_lists: lambda x: [x, x],
+    over_tensors: lambda x: x,
+    over_optionals: lambda x: x,
+}
+
+
+@pytest.mark.parametrize("step", BATCHES)
+def test_batches_in_a_list(step: Callable[[Any], Tensor]) -> None:
+    compiled = scriptc.compile(step, optimize=0)
+    for n in (3, 1, 2):
+        batches = [BATCHES[step](X * i) for i in range(n)]
+        if step is over_optionals:
+            batches.append(None)
+        results = []
+        for run in (step, compiled):
+            W.grad = None
+            results.append((run(batches), W.grad))
+        torch.testing.assert_close(results[1], results[0])
+    with pytest.raises(NotImplementedError, match="use torch.autograd.grad"):
+        compiled([BATCHES[step](X), BATCHES[step](REQUIRES)])
+
+
 def test_grad_mode_that_is_left_is_refused() -> None:
     def leaves(x: Tensor) -> Tensor:
         if x.sum() > 0:

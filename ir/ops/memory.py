@@ -37,6 +37,9 @@ ROWS = [
     # Whether an argument of the call requires grad, as autograd sees it.
     OpDef("requires_grad", "(Tensor self) -> Value", fixed(BOOL), _PURE, ref="requires_grad", c="({0}->leaf != SC_NO_LEAF)",
           samples=Samples(shapes=(((3, 4),),))),
+    # Whether a tensor in a container that is an argument of the call requires grad.
+    OpDef("requires_grad.any", "(Value container) -> Value", fixed(BOOL), _PURE, ref="any_requires_grad",
+          reads=frozenset({"list"}), c="sc_any_requires_grad((const sc_obj *){0})"),
     OpDef("is_contiguous", "(Tensor self) -> Value", fixed(BOOL), _PURE, ref="Tensor.is_contiguous",
           c="sc_is_contiguous({0})", samples=Samples(shapes=(((3, 4),), ((1, 3),), ((0, 2),)))),
     # Returns whether two tensors are one Python object, as an argument that is passed twice is.

@@ -20,6 +20,7 @@ SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_t
 /* for in-place ops: raises if dst is a leaf that requires grad */
 SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view);
 SC_KERNEL int sc_check_detached(sc_ctx *cx, const sc_tensor *t, const char *message); /* raises if t requires grad */
+SC_KERNEL bool sc_any_requires_grad(const sc_obj *o); /* a tensor in a container requires grad; raises nothing */
 /* raises if the two are one Python object */
 SC_KERNEL int sc_check_other(sc_ctx *cx, const sc_tensor *t, const sc_tensor *other);
 /* raises if the Python object of t is among the tensors of a list */

@@ -40,6 +40,7 @@ SOURCES: tuple[Source, ...] = (
         kernel("int", "sc_check_leaf", "sc_ctx *cx, const sc_tensor *dst, bool view",
                "for in-place ops: raises if dst is a leaf that requires grad"),
         kernel("int", "sc_check_detached", "sc_ctx *cx, const sc_tensor *t, const char *message", "raises if t requires grad"),
+        kernel("bool", "sc_any_requires_grad", "const sc_obj *o", "a tensor in a container requires grad; raises nothing"),
         kernel("int", "sc_check_other", "sc_ctx *cx, const sc_tensor *t, const sc_tensor *other",
                "raises if the two are one Python object"),
         kernel("int", "sc_check_absent", "sc_ctx *cx, const sc_tensor *t, const sc_list *items",

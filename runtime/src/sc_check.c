@@ -50,6 +50,22 @@ SC_KERNEL int sc_check_detached(sc_ctx *cx, const sc_tensor *t, const char *mess
     return t->leaf == SC_NO_LEAF || t->leaf == SC_UNRECORDED ? 0 : sc_raise(cx, "RuntimeError", "%s", message);
 }
 
+/* Return whether a tensor, or one in a container, requires grad. Arguments hold no container that holds itself. */
+SC_KERNEL bool sc_any_requires_grad(const sc_obj *o) {
+    if (o && o->kind == SC_TENSOR) return ((const sc_tensor *)o)->leaf != SC_NO_LEAF;
+    if (o && o->kind == SC_LIST) {
+        const sc_list *l = (const sc_list *)o;
+        for (int64_t i = 0; (l->holds == SC_OBJECTS || l->mask) && i < l->len; i++)
+            if ((l->holds == SC_OBJECTS || sc_mask_counts(l->mask, i)) && sc_any_requires_grad(l->items[i].o)) return true;
+    }
+    if (o && o->kind == SC_DICT) {
+        const sc_dict *d = (const sc_dict *)o;
+        for (int64_t i = 0; d->counted && i < d->n; i++)
+            if (sc_dict_item(d, i, d->stride)->hash != SC_HOLE && sc_any_requires_grad(sc_dict_value(d, i)->o)) return true;
+    }
+    return false;
+}
+
 /* ---- products ---- */
 
 static int check_mm(sc_ctx *cx, int64_t rows, int64_t inner, const sc_tensor *b, int64_t b_rows, int64_t b_cols, int dtype) {

@@ -20,7 +20,8 @@ from scriptc.ir.types import CellType, Container, OptionalType, TensorType, Tupl
 
 _NONE: Inputs = frozenset()
 _LEAVES = ("leaf", "leaf_argument")
-_CHECKS = ("check.leaf", "requires_grad")
+_ASKS = frozenset({"requires_grad", "requires_grad.any"})
+_CHECKS = _ASKS | {"check.leaf"}
 
 
 def _carries(t: Type) -> bool:
@@ -64,7 +65,7 @@ class _Flow:
         lists = {i: self.get(a) - {i} | self.put[a] for i, a in containers}
         checks = {op.name for op in self.module.walk() if op.name in _CHECKS and may_be_leaf(op.operands[0])}
         leaves = frozenset(i for i, a in enumerate(self.body.args) if any(u.name == "leaf_argument" for u in a.users()))
-        asks = "requires_grad" in checks
+        asks = not checks.isdisjoint(_ASKS)
         return Dependencies(
             self.results, dict(self.targets), lists, bool(checks), dict(self.detached), asks, leaves, self.cut(),
             frozenset(i for i, a in containers if a in self.changes),

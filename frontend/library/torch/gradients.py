@@ -29,6 +29,7 @@ from scriptc.frontend.values.predicates import is_known, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.core import Value
 from scriptc.ir.gradients.activity import Flow, blocks_behind, carries
+from scriptc.ir.types import TensorType
 
 _NONE, _FALSE = Known(None), Known(False)
 _NO_GRAPH = "element 0 of tensors does not require grad and does not have a grad_fn"
@@ -131,8 +132,7 @@ def _leaves(r: Reader, sources: set[Value]) -> list[AbstractValue]:
             if _requires_grad(r, outside):
                 found.setdefault(outside.name, _read_here(r, value))
         elif value.op is None and value.block is r.emit.body and not r.state.ahead:
-            asks = RuntimeValue(r.emit.build("requires_grad", [value]))
-            check_that(r, negated(r, asks), "NotImplementedError", _OF_ARGUMENT)
+            check_that(r, negated(r, _argument_requires_grad(r, value)), "NotImplementedError", _OF_ARGUMENT)
     return [found[name] for name in sorted(found)]
 
 
@@ -206,9 +206,16 @@ def requires_grad(r: Reader, flow: Flow, tensors: Sequence[AbstractValue]) -> Ab
     if any(v.block is not r.emit.body for v in arguments) or (arguments and r.state.ahead):
         return Known(True)  # of an iteration, whose steps are not known yet; ahead of time, nothing outside records a graph
     for value in arguments:
-        of_one = RuntimeValue(r.emit.build("requires_grad", [value]))
+        of_one = _argument_requires_grad(r, value)
         answer = of_one if answer is _FALSE else RuntimeValue(r.emit.build("bool.or_", [answer.value, of_one.value]))  # type: ignore[attr-defined]
     return answer
+
+
+def _argument_requires_grad(r: Reader, argument: Value) -> RuntimeValue:
+    """Return whether an argument, or a tensor that it holds, requires grad."""
+    if isinstance(argument.type, TensorType):
+        return RuntimeValue(r.emit.build("requires_grad", [argument]))
+    return RuntimeValue(r.emit.build("requires_grad.any", [argument]))
 
 
 def _requires_grad(r: Reader, leaf: TensorOutside) -> bool:
