@@ -440,6 +440,44 @@ def test_a_default_outside_is_made_by_the_call() -> None:
         scriptc.compile(lambda n: others["n"] + n)(1)
 
 
+def test_dicts_that_a_loop_makes_in_a_defaultdict_outside() -> None:
+    states, weights = defaultdict(dict), [torch.ones(2, 3), torch.ones(3)]
+
+    def run(n: int) -> int:
+        for i in range(n):
+            moments = []
+            for w in weights:
+                state = states[w]
+                if len(state) == 0:
+                    state["step"] = torch.zeros(())
+                    state["moment"] = torch.zeros_like(w)
+                state["step"] += 1
+                moments.append(state["moment"])
+            for w, moment in zip(weights, moments, strict=True):
+                moment.add_(w)
+                if i == 3:
+                    raise ValueError(i)
+        return n
+
+    compiled = scriptc.compile(run, optimize=0)
+    for n in (0, 1, 3, 5):
+        results = []
+        for f in (run, compiled):
+            states.clear()
+            calls = [caught(f, n), caught(f, 1)]
+            results.append((calls, [{k: v.clone() for k, v in s.items()} for s in states.values()]))
+        assert results[1][0] == results[0][0]
+        assert [list(s) for s in results[1][1]] == [list(s) for s in results[0][1]]
+        torch.testing.assert_close(results[1][1], results[0][1])
+
+
+def caught(f: Callable[[int], int], n: int) -> int | str:
+    try:
+        return f(n)
+    except ValueError as e:
+        return str(e).split()[0]
+
+
 SEEN = [1.0]
 
 

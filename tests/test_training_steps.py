@@ -299,7 +299,32 @@ def clipping(clip: Callable[[nn.Module], Any], *, halves: bool = False) -> Calla
     return make
 
 
+def in_loops(make: Callable[..., Any], **kwargs: Any) -> Callable[[nn.Module], Step]:
+    """Return the maker of steps in loops, of which the first one makes the optimizer's state."""
+
+    def maker(model: nn.Module) -> Step:
+        optimizer = make(model.parameters(), **kwargs)
+        model.optimizers = [optimizer]
+
+        def step(x: Tensor, y: Tensor) -> Tensor:
+            total = torch.zeros((), dtype=x.dtype)
+            for _ in range(2):
+                for rows in torch.arange(x.size(0)).split(3):
+                    optimizer.zero_grad()
+                    loss = ((model(x[rows]) - y[rows]) ** 2).mean()
+                    loss.backward()
+                    optimizer.step()
+                    total += loss.detach()
+            return total
+
+        return step
+
+    return maker
+
+
 MAKERS = {
+    "Adam in loops": in_loops(torch.optim.Adam, lr=0.1),
+    "SGD with momentum in loops": in_loops(torch.optim.SGD, lr=0.1, momentum=0.9),
     "clipped norm": clipping(lambda model: nn.utils.clip_grad_norm_(model.parameters(), 0.1)),
     "clipped maximum": clipping(lambda model: nn.utils.clip_grad_norm_(list(model.parameters()), 10.0, math.inf)),
     "clipped norm of two dtypes": clipping(lambda model: nn.utils.clip_grad_norm_(model.parameters(), 0.1), halves=True),

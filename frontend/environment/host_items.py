@@ -31,9 +31,10 @@ from scriptc.frontend.operations.runtime_dicts import (
 from scriptc.frontend.reader.assumptions import StateLocation
 from scriptc.frontend.reader.constant_demand import knowable, require_known
 from scriptc.frontend.reader.errors import Poisoned
+from scriptc.frontend.reader.paths import note_change
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
-from scriptc.frontend.values.predicates import is_unbound, ssa_value
+from scriptc.frontend.values.abstract import AbstractValue, Content, Known, RuntimeValue, TupleValue
+from scriptc.frontend.values.predicates import has_known_keys, is_unbound, may_be_unbound, ssa_value
 from scriptc.frontend.values.union_kinds import NUMBERS
 from scriptc.frontend.values.user_classes import defines
 from scriptc.frontend.values.verbs import describe, type_of
@@ -99,9 +100,24 @@ def default_item(reader: Reader, obj: defaultdict[Any, Any], key: Any) -> Abstra
         location = StateLocation(obj, key, reader.position.loc, is_item=True)
         reader.speculation.add_slot(obj, location, "a missing item of a defaultdict is read")
         raise Poisoned
-    if is_unbound(reader.heap.contents[slot.ident]):
-        set_slot(reader, slot, reader.call(Known(obj.default_factory), [], {}))
-    return slot_value(reader, slot)
+
+    def make() -> AbstractValue:
+        made = reader.call(Known(obj.default_factory), [], {}) if slot.default is None else slot.default
+        if has_known_keys(made):  # paths that have put the dict there may have put items into it
+            reader.heap.contents[made.ident] = Content({}, made.made_with)
+            note_change(reader, made.ident)
+        set_slot(reader, slot, made)
+        return slot_value(reader, slot)
+
+    held = reader.heap.contents[slot.ident]
+    if not may_be_unbound(held):
+        return make() if is_unbound(held) else slot_value(reader, slot)
+
+    def take() -> AbstractValue:
+        reader.heap.contents[slot.ident] = held.av
+        return held.av
+
+    return reader.choose(held.flag, take, make)
 
 
 def note_queues(reader: Reader, obj: list[Any]) -> None:

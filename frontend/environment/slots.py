@@ -17,9 +17,9 @@ from scriptc.frontend.reader.paths import settle_leaving
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, Ident
 from scriptc.frontend.values.joins import Plan
-from scriptc.frontend.values.predicates import is_object, is_unbound
+from scriptc.frontend.values.predicates import has_known_keys, is_object, is_unbound, may_be_unbound
 from scriptc.frontend.values.structure import parts_of
-from scriptc.frontend.values.verbs import describe, frozen, materialize, result_of
+from scriptc.frontend.values.verbs import describe, frozen, materialize, result_of, with_content
 from scriptc.ir.core import Value
 
 ABSENT = object()
@@ -127,6 +127,7 @@ class Slot:
     initial: tuple[Any, ...] = ()
     patterns: tuple[tuple[Any, ...], ...] = ()  # ahead of time: for each kind what the leaves hold, see `Kept`
     target: int | None = None
+    default: AbstractValue | None = None  # of a missing key of defaultdict(dict): the dict that a read puts there
 
 
 def all_parts(av: AbstractValue) -> Iterator[AbstractValue]:
@@ -134,6 +135,12 @@ def all_parts(av: AbstractValue) -> Iterator[AbstractValue]:
     yield av
     for part in parts_of(av):
         yield from all_parts(part)
+
+
+def is_default_of_slot(reader: Reader, av: DictValue) -> bool:
+    """Return whether a dict is what a read of a missing key of a defaultdict outside puts there."""
+    made = [slot.default for slot in reader.state.slots.values() if slot.default is not None]
+    return any(has_known_keys(default) and default.ident == av.ident for default in made)
 
 
 def find_target(
@@ -154,7 +161,26 @@ def set_target(reader: Reader, target: Target, value: AbstractValue) -> None:
     if is_unbound(value):
         reader.emit.effect("state.set", (), name=target.name, target=target.number, form=-1)
         return
-    held = frozen(settle_leaving(reader, value, reader.heap.contents, reader.position.loc))
+    _set_form(reader, target, frozen(settle_leaving(reader, value, reader.heap.contents, reader.position.loc)))
+
+
+def _set_form(reader: Reader, target: Target, held: AbstractValue) -> None:
+    """Set a target to a value. A dict has one form with a key that only some paths gave it, and one without."""
+    items = held.items if has_known_keys(held) else {}
+    optional = next(((key, item) for key, item in items.items() if may_be_unbound(item)), None)
+    if optional is not None:
+        key, item = optional
+        if not item.placed:
+            reader.speculation.promote(held)
+            reader.reject("other_keys_on_a_path", what=describe(held))
+
+        def run(content: dict[Any, AbstractValue]) -> bool:
+            _set_form(reader, target, with_content(held, content))
+            return True
+
+        others = {k: v for k, v in items.items() if k != key}
+        reader.branch(item.flag, lambda: run({**items, key: item.av}), lambda: run(others), frozenset())
+        return
     if not isinstance(target.owner, PlaceSpec) and any(
         is_object(part) and part.cls is not Deque for part in all_parts(held)
     ):

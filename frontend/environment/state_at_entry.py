@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.slots import ABSENT, Slot
 from scriptc.frontend.environment.specs import LateBoundValue
 from scriptc.frontend.environment.state import MODULE_TABLES, holder_of, open_items
+from scriptc.frontend.operations.runtime_dicts import new_dict
 from scriptc.frontend.reader.assumptions import StateLocation
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, CallerLocation, Ident, RuntimeValue, Unbound
@@ -75,6 +77,9 @@ def absent(reader: Reader, slot: Slot) -> AbstractValue:
     owner, name = slot.location.owner, slot.location.key
     if slot.location.is_item:
         reader.environment.guard("DICT_MISSING", owner, name, None)
+        if isinstance(owner, defaultdict) and owner.default_factory is dict:
+            # All reads share one dict, so that paths join its content. Its site is its own, as are the types of its items.
+            slot.default = new_dict(reader, [], (slot.location.loc, f"dict() for {slot.name}"))
         return Unbound()
     tables = [vars(owner)]
     if isinstance(owner, torch.nn.Module):

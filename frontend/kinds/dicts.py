@@ -8,11 +8,13 @@ from typing import Any
 
 from scriptc.frontend.environment.aot_kinds import kept_kinds
 from scriptc.frontend.environment.results import DictMaker, factory_of, result_tree
+from scriptc.frontend.environment.slots import is_default_of_slot
 from scriptc.frontend.environment.specs import DictSpec, Spec, TupleSpec
 from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.library.python import strings_decomposed as strings
 from scriptc.frontend.operations.attributes import method_or_error
 from scriptc.frontend.operations.comparison import contains
+from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.runtime_dicts import (
     choose_by_key,
     has_key,
@@ -38,7 +40,7 @@ from scriptc.frontend.values.abstract import (
     Structure,
     ViewValue,
 )
-from scriptc.frontend.values.predicates import is_of_caller, made_of, place_of_caller, python_of
+from scriptc.frontend.values.predicates import is_of_caller, made_of, may_be_unbound, place_of_caller, python_of
 from scriptc.frontend.values.structure import keyed_structure, location_key
 from scriptc.frontend.values.verbs import describe, frozen, text_parts
 from scriptc.frontend.values.walk import Walk
@@ -127,9 +129,22 @@ def store_dict_item(reader: Reader, owner: DictValue, index: AbstractValue, valu
     refuse_numpy_key(reader, owner, index)
     key = key_of(reader, owner, index)
     items = optional_items(reader, owner) if owner.home is None else reader.items_of(owner)
-    if may_have(reader, owner, key) is not None and [*items][-1] != key:
+    some = may_have(reader, owner, key)
+    if some is not None and is_default_of_slot(reader, owner):
+        behind = [*items][[*items].index(key) + 1 :]
+        is_alone = reader.choose(some.flag, lambda: Known(True), lambda: _has_none(reader, [items[k] for k in behind]))
+        check_that(reader, is_alone, "NotImplementedError", f"key {key!r} of a dict outside comes behind keys of other paths")
+    elif some is not None and [*items][-1] != key:
         value = MaybeUnbound(Known(True), value, placed=False)  # the key is where it was on some paths, and last on others
     set_items(reader, owner, {**items, key: value})
+
+
+def _has_none(reader: Reader, items: Sequence[AbstractValue]) -> AbstractValue:
+    """Return whether a dict has none of some items, which it may have."""
+    if not items:
+        return Known(True)
+    flag = items[0].flag if may_be_unbound(items[0]) else Known(True)
+    return reader.choose(flag, lambda: Known(False), lambda: _has_none(reader, items[1:]))
 
 
 @verbs.delete_item.of(DictValue)
@@ -143,12 +158,18 @@ def delete_dict_item(reader: Reader, owner: DictValue, index: AbstractValue) -> 
 
 @verbs.truth.of(DictValue)
 def dict_truth(reader: Reader, owner: DictValue) -> AbstractValue:
-    return Known(bool(reader.items_of(owner)))
+    return reader.compare("Gt", verbs.length(reader, owner), Known(0))
 
 
 @verbs.length.of(DictValue)
 def dict_length(reader: Reader, owner: DictValue) -> AbstractValue:
-    return Known(len(reader.items_of(owner)))
+    items = optional_items(reader, owner).values() if reader.assumptions.keeps_items else reader.items_of(owner).values()
+    length: AbstractValue = Known(sum(not may_be_unbound(item) for item in items))
+    for item in items:
+        if may_be_unbound(item):
+            one = reader.choose(item.flag, lambda: Known(1), lambda: Known(0))
+            length = reader.binary("Add", length, one)
+    return length
 
 
 @contains.of(DictValue)
