@@ -225,3 +225,11 @@ def asks_behind_a_step(x: Tensor) -> tuple[Tensor, bool]:
 def test_a_gradient_of_zeros_that_the_code_asks_for() -> None:
     gradient, requires = scriptc.compile(asks_behind_a_step, optimize=OPTIMIZE)(torch.rand(3))
     assert torch.equal(gradient, torch.zeros(3)) and requires
+
+
+def test_a_power_of_zero_has_gradients_of_zeros() -> None:
+    x = torch.tensor([0.0, 2.0, float("nan"), float("inf")], requires_grad=True)
+    results = scriptc.compile(lambda x: (x**0, torch.pow(x, 0.0)), optimize=OPTIMIZE)(x)
+    assert all(result.requires_grad and torch.equal(result, torch.ones(4)) for result in results)
+    (gradient,) = torch.autograd.grad(sum(results).sum(), x)
+    assert torch.equal(gradient, torch.zeros(4))

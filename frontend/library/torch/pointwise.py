@@ -216,7 +216,7 @@ def _ones(r: Reader, input: AbstractValue) -> AbstractValue:
 
 _ROOTS = ("bf16", "f32", "f64", *COMPLEX)  # dtypes in which eager computes x ** 0.5 as a root
 _POWERS: dict[float, tuple[Collection[str], Callable[[Reader, AbstractValue], AbstractValue]]] = {
-    0: (DTYPES, _ones),
+    0: (set(DTYPES) - FLOATING, _ones),  # of a float, the result requires grad, and its gradient is zeros
     1: (DTYPES, lambda r, x: apply_op(r, "clone", x)),
     2: (INTEGRAL | INEXACT, lambda r, x: elementwise(r, "mul", x, x)),
     3: (INEXACT, _cubed),
