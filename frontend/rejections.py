@@ -213,6 +213,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "import it at the top of the file",
     ),
     "import_unfollowed": ("this import cannot be followed in compiled code", "import it at the top of the file"),
+    "index_of_lists": (
+        "torch takes a list that holds tensors or sequences for a tuple, and the length of this one is known only at run time",
+        "write x[a, b] for a list of several indices, and x[torch.tensor(rows)] for one",
+    ),
     "index_of_other": ("indexing a tensor with {what} is not supported yet", "use ints, slices and tensors"),
     "index_of_unknown_length": (
         "a tuple whose length is known only at run time cannot index a tensor",

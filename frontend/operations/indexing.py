@@ -5,6 +5,10 @@ Ints, slices, None and `...` make views. Tensors, lists and masks pick elements.
 
 from __future__ import annotations
 
+import functools
+import warnings
+
+import numpy as np
 import torch
 
 from scriptc.frontend.operations.arrays import data_of
@@ -178,11 +182,53 @@ def tensor_of_indices(reader: Reader, part: AbstractValue) -> AbstractValue:
 
 
 def with_index_tensors(reader: Reader, index: AbstractValue) -> AbstractValue:
-    """Return an index of a tensor with its arrays and lists of run-time length as tensors."""
+    """Return an index of a tensor with its arrays and lists of run-time length as tensors.
+
+    A list that torch takes for a tuple is one.
+    """
+    if is_list(index) or is_known(index) and isinstance(index.obj, list):
+        items = _items_of_tuple(reader, index)
+        index = index if items is None else TupleValue(items)
+    return _parts_as_tensors(reader, index)
+
+
+@functools.cache
+def takes_lists_for_tuples() -> bool:
+    """Return whether `x[[[0], [1]]]` is `x[[0], [1]]` in this version of torch."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.zeros(1, 1, device="cpu")[[[0], [0]]].dim() == 1
+
+
+def _items_of_tuple(reader: Reader, index: AbstractValue) -> list[AbstractValue] | None:
+    """Return the items of a list that torch takes for a tuple, as an index; None for other lists.
+
+    Torch takes a list for a tuple if it has fewer than 32 items, and one is a sequence, a tensor, a slice, None or `...`.
+    """
+    if not takes_lists_for_tuples():
+        return None
+    if is_list(index) and index.items is None:
+        held = index.value.type if index.value is not None else None
+        if isinstance(held, ListType) and held.elem not in (INT, FLOAT, BOOL, STR):
+            reader.reject("index_of_lists")
+        return None
+    items = reader.iterate(index)
+    return items if len(items) < 32 and any(map(_makes_tuple, items)) else None
+
+
+def _makes_tuple(item: AbstractValue) -> bool:
+    """Return whether torch takes a list for a tuple, as an index, because of an item."""
+    if is_known(item):
+        kinds = (list, tuple, range, str, slice, torch.Tensor, np.ndarray)
+        return item.obj is None or item.obj is Ellipsis or isinstance(item.obj, kinds)
+    return is_made_sequence(item) or isinstance(item, RangeValue) or is_tensor(item) or is_array(item) or is_text(item)
+
+
+def _parts_as_tensors(reader: Reader, index: AbstractValue) -> AbstractValue:
     if is_of_numpy(index):
         return data_of(reader, index) if is_array(index) else as_argument(reader, index)  # type: ignore[return-value]
     if is_made_tuple(index) and index.cls is tuple:
-        return TupleValue([with_index_tensors(reader, i) for i in index.items])
+        return TupleValue([_parts_as_tensors(reader, i) for i in index.items])
     return tensor_of_indices(reader, index) if is_list(index) and index.items is None else index
 
 

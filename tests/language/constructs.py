@@ -373,7 +373,8 @@ ACCEPTED: dict[str, str] = {
     "`torch.tensor([xs, ys])` of lists of any length": "specials.tensor_of_lists_in_a_display",
     "lists as indices of tensors": (
         "specials.lists_as_indices specials.assigned_by_lists specials.lists_of_lists_as_indices "
-        "specials.list_as_a_mask specials.lists_that_are_no_indices"
+        "specials.list_as_a_mask specials.lists_that_are_no_indices specials.lists_taken_for_tuples "
+        "specials.too_long_for_a_tuple"
     ),
     "`Tensor.tolist()`": "known_lengths.tensors_to_lists",
     "`[*xs, y]`, `torch.split(x, sizes)`, `torch.where(c)`": (

@@ -382,6 +382,24 @@ def lists_of_lists_as_indices(x, rows):
     return x[0, rows]
 
 
+ROWS_OUTSIDE = [[0, 1], [1, 0]]
+
+
+@cases((ROWS.clone(),))
+def lists_taken_for_tuples(x):
+    i = x.argmax() // 3
+    y = x.clone()
+    y[[[0, 1], [1, 0]]] = 7
+    y[[None, 1]] += 5
+    found = x[[[0, 1], [1, 0]]], x[ROWS_OUTSIDE], x[[i, 0]], x[[0, torch.tensor(1)]], x[[x > 2]], x[[(0, 1), range(2)]], y
+    return found, x[[None, 0]], x[[..., 0]], x[[slice(0, 1), 1]], x[list(x.nonzero().unbind(1))], x[[[0, 1]] * 40].shape
+
+
+@cases((ROWS.clone(),))
+def too_long_for_a_tuple(x):
+    return x[[[0], [1], [0]]]
+
+
 @cases((ROWS.clone(), [True, False, True]), (ROWS.clone(), [True]))
 def list_as_a_mask(x, flags):
     return x[:, flags]
