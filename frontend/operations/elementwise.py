@@ -30,6 +30,10 @@ _NOT_OF_BOOLS = {
     "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
     "relu": "Boolean inputs not supported for relu",
 }
+_TWO_BOOLS = (
+    "Subtraction, the `-` operator, with two bool tensors is not supported. "
+    "Use the `^` or `logical_xor()` operator instead."
+)
 
 
 def elementwise(reader: Reader, name: str, *operands: AbstractValue, dtype: str | None = None) -> RuntimeValue:
@@ -64,8 +68,9 @@ def elementwise(reader: Reader, name: str, *operands: AbstractValue, dtype: str 
 
 def refuse_bools(reader: Reader, *operands: AbstractValue) -> None:
     """Raise eager's error for a difference of which an operand is a bool."""
-    if any(tensor_type(av).dtype == "bool" if is_tensor(av) else type_of(av) == BOOL for av in operands):
-        reader.emit.raise_error("RuntimeError", _NOT_OF_BOOLS["sub"])
+    bools = [tensor_type(av).dtype == "bool" if is_tensor(av) else type_of(av) == BOOL for av in operands]
+    if any(bools):
+        reader.emit.raise_error("RuntimeError", _TWO_BOOLS if all(bools) else _NOT_OF_BOOLS["sub"])
 
 
 def check_divisor(reader: Reader, dividend: AbstractValue, divisor: AbstractValue, dtype: str) -> None:

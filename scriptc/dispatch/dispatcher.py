@@ -130,7 +130,7 @@ class Dispatcher:
         if made >= MANY:
             subject, times = self._reasons.most_common(1)[0]
             often = f"; {subject} was the reason {times} times" if times > 1 else ""
-            _logger.warning("%s is compiled again and again, now for the %dth time: %s%s; %s",
+            _logger.warning("%s is compiled again and again, now %d times: %s%s; %s",
                             self.target.name, made + 1, text, often, reason.advice)  # fmt: skip
 
     def add(

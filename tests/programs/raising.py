@@ -159,6 +159,14 @@ def member(name):
     return Event(name.strip())  # member
 
 
+def joins(x, y):
+    return torch.cat([x, y])  # joins
+
+
+def subtracts(a, b):
+    return a - b  # subtracts
+
+
 FIVE = [torch.ones(2)] * 5
 CASES = [
     Case(seventh, lambda: (FIVE,), "seventh"),
@@ -198,5 +206,12 @@ CASES = [
     Case(deletes, lambda: ([1], 1), "deletes"),
     Case(found_at, lambda: ([1], 2), "found at"),
     Case(found_at, lambda: (["a"], "b"), "found at"),
+    Case(joins, lambda: (torch.ones(2), torch.tensor(2.0)), "joins"),
+    Case(joins, lambda: (torch.tensor(2.0), torch.tensor(2.0)), "joins"),
+    Case(joins, lambda: (torch.ones(2, 2), torch.ones(2)), "joins"),
+    Case(joins, lambda: (torch.ones(2), torch.ones(2, 2)), "joins"),
+    Case(subtracts, lambda: (torch.tensor([True]), torch.tensor([False])), "subtracts"),
+    Case(subtracts, lambda: (torch.tensor([True]), True), "subtracts"),
+    Case(subtracts, lambda: (torch.tensor([True]), 1), "subtracts"),
     Case(member, lambda: ("x",), "member"),
 ]

@@ -69,6 +69,7 @@ def _tensor_list(r: Reader, items: list[AbstractValue], name: str, dim: int) -> 
         _check_tensor(r, item)
     dtype = dtype_of_result(r, *items)
     if name == "cat":
+        _check_dims(r, items)
         items = _without_legacy(r, items, dim)
     ranks = [tensor_type(i).rank for i in items]
     for rank in ranks:
@@ -79,6 +80,12 @@ def _tensor_list(r: Reader, items: list[AbstractValue], name: str, dim: int) -> 
 def _check_tensor(r: Reader, item: AbstractValue) -> None:
     if not is_tensor(item):
         r.emit.raise_error("TypeError", f"expected Tensor as element of argument 0, but got {class_name_of(r, item)}")
+
+
+def _check_dims(r: Reader, items: list[AbstractValue]) -> None:
+    for i, item in enumerate(items):
+        if not tensor_type(item).rank:
+            r.emit.raise_error("RuntimeError", f"zero-dimensional tensor (at position {i}) cannot be concatenated")
 
 
 def _check_rank(r: Reader, name: str, first: int, rank: int) -> None:
@@ -98,7 +105,8 @@ def _without_legacy(r: Reader, items: list[AbstractValue], dim: int) -> list[Abs
                 text = f"Dimension out of range (expected to be in range of [-1, 0], but got {dim})"
                 check_that(r, empty, "IndexError", text)
             elif others:
-                check_that(r, empty, "RuntimeError", _RANKS["cat"].format(1, others[0]))
+                ranks_met = (1, others[0]) if i < first_other else (others[0], 1)
+                check_that(r, empty, "RuntimeError", _RANKS["cat"].format(*ranks_met))
     if not others:
         return items
     return [i for i in items if tensor_type(i).rank != 1]
