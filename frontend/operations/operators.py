@@ -16,6 +16,7 @@ from scriptc.frontend.operations.attributes import replaced_operator
 from scriptc.frontend.operations.casts import dtype_of_result
 from scriptc.frontend.operations.complexes import complex_operator
 from scriptc.frontend.operations.containers import container_behind
+from scriptc.frontend.operations.counters import are_counters, signed_counter
 from scriptc.frontend.operations.elementwise import elementwise, multiply_matrices
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import bad_operands, negated, to_float, to_int
@@ -191,6 +192,8 @@ def unary(reader: Reader, node: ast.unaryop, av: AbstractValue) -> AbstractValue
         return split(reader, av, lambda a: reader.unary(node, a))
     if (found := special(reader, av, f"__{METHODS[name]}__", [])) is not None:
         return found
+    if are_counters(reader, av) and (signed := signed_counter(reader, name, av)) is not None:
+        return signed
     return verbs.unary(reader, av, name)
 
 

@@ -11,6 +11,7 @@ from scriptc.frontend.environment.results import NumpyScalarMaker
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.python import dicts_decomposed as dicts
 from scriptc.frontend.library.python import sets_decomposed as sets
+from scriptc.frontend.operations.counters import are_counters, compare_counters, counter_operator
 from scriptc.frontend.operations.formatting import joined, raise_with, text_of
 from scriptc.frontend.operations.logic import bad_operands, check_that, logical_and, negated, to_float, to_int
 from scriptc.frontend.operations.materialize import as_type, list_item, tuple_value, union_of_kinds, wrap
@@ -493,6 +494,8 @@ def table_operator(
     reader: Reader, op: str, a: AbstractValue, b: AbstractValue, *, inplace: bool = False
 ) -> AbstractValue | None:
     """Return `a | b` and the like; None if Python raises TypeError. If `inplace`, the result is `a`."""
+    if are_counters(reader, a, b):
+        return counter_operator(reader, op, a, b, inplace=inplace)
     if op == "BitOr" and is_dict_like(a) and (is_dict_like(b) or inplace):
         target = a if inplace else reader.call(reader.attribute(a, "copy"), [], {})
         reader.call(reader.attribute(target, "update"), [b], {})
@@ -508,6 +511,8 @@ def table_operator(
 
 def compare_tables(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """Return `a == b` or `a != b`, and for sets also the order comparisons."""
+    if are_counters(reader, a, b):
+        return compare_counters(reader, op, a, b)
     same = is_dict_like(a) and is_dict_like(b) or is_set_like(a) and is_set_like(b)
     if op in ("Eq", "NotEq"):
         with in_any_order(reader):

@@ -154,7 +154,9 @@ ACCEPTED: dict[str, str] = {
     ),
     "sorting of objects by their `__lt__`": "specials.sorted_objects",
     "enums": "objects.enums objects.members_by_their_values",
-    "`Color(n)`, `for c in Color` of enums": "specials.members_by_value specials.all_members",
+    "`Color(n)`, `for c in Color` of enums": (
+        "specials.members_by_value specials.members_for_missing_values specials.all_members"
+    ),
     "objects in lists and dicts that grow, or that refer to one another": (
         "records.beam records.chains records.changed_through_another_name records.same_and_equal records.returned "
         "records.one_object_in_two_places records.in_dicts records.pairs_with_objects "
@@ -254,7 +256,7 @@ ACCEPTED: dict[str, str] = {
     ),
     "`defaultdict`, `Counter`, `OrderedDict`": (
         "dicts.default_dicts dicts.absent_keys_of_default_dicts dicts.made_in_each_iteration "
-        "dicts.default_dicts_with_known_keys dicts.counters dicts.ordered "
+        "dicts.default_dicts_with_known_keys dicts.counters sets.operators_of_counters dicts.ordered "
         "dicts.moved_to_an_end dicts.equal_items_and_order"
     ),
     "sets, `frozenset`: all methods and operators": (

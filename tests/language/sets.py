@@ -1,6 +1,8 @@
-"""Sets that change at run time. Programs look at their order, which is CPython's."""
+"""Sets that change at run time, whose order is CPython's, and operators of Counters."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 from language.cases import cases
 
@@ -182,3 +184,20 @@ def strings(words, w):
     s.add(w)
     s.discard("c")
     return s, sorted(s), w in s, "q" in s, len(s), max(s), {len(x) for x in words}
+
+
+@cases(([1, 1, 2], 3), ([3], 1), ([], 2))
+def operators_of_counters(xs, n):
+    c, d = Counter(xs), Counter([1, n, n])
+    c[n] -= 2
+    found = c + d, c - d, c | d, c & d, +c, -c, c == d, c != d, c <= d, c < d, c >= d, c > d, c == Counter(), c + Counter()
+    zero = Counter([n])
+    zero[n] -= 1
+    e, f, g, h = Counter(c), Counter(c), Counter(c), Counter(c)
+    same = e
+    e += d
+    f -= d
+    g |= d
+    h &= d
+    known = Counter(a=n, b=1) - Counter("b"), Counter("ab") | Counter(b=n)
+    return found, zero == Counter(), zero == {}, e, f, g, h, same is e, known
