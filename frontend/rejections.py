@@ -162,6 +162,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "except_star": ("except* blocks aren't supported in compiled code", "use if and raise"),
     "field_of_format": ("the field '{name}' of a format is not supported", "use plain names and numbers"),
+    "flag_of_number": ("a {name} of a number at run time is not supported", "test the bits of the number itself"),
     "form_of_call": ("{name}: {why}", "write the call in a form that takes only these arguments"),
     "format_of_other": ("a format of {what} is not supported in compiled code", "format its numbers"),
     "format_unknown": ("this conversion of the % operator is not supported in compiled code", "use an f-string"),

@@ -132,11 +132,26 @@ def module_without_tensors(
     return made
 
 
+def _missing_member(reader: Reader, cls: type, value: AbstractValue) -> AbstractValue:
+    """Return the member that `_missing_` of an enum gives for a value, or raise ValueError."""
+
+    def or_error(found: AbstractValue) -> AbstractValue:
+        if is_known(found) and found.obj is None:
+            shown = reader.call(Known(repr), [value], {})
+            raise_with(reader, "ValueError", joined(reader, [shown, Known(f" is not a valid {cls.__qualname__}")]))
+        return found
+
+    if issubclass(cls, enum.Flag):
+        reader.reject("flag_of_number", name=cls.__name__)
+    missing = cls._missing_  # type: ignore[attr-defined]
+    is_own = missing.__func__ is not enum.Enum._missing_.__func__  # type: ignore[attr-defined]
+    return split(reader, reader.call(Known(missing), [value], {}) if is_own else Known(None), or_error)
+
+
 def member_of(reader: Reader, cls: type, value: AbstractValue, members: list[Any]) -> AbstractValue:
     """Return the first member of an enum whose value equals a run-time value."""
     if not members:
-        shown = reader.call(Known(repr), [value], {})
-        raise_with(reader, "ValueError", joined(reader, [shown, Known(f" is not a valid {cls.__qualname__}")]))
+        return _missing_member(reader, cls, value)
     return reader.choose(
         reader.truth(reader.compare("Eq", Known(members[0].value), value)),
         lambda: Known(members[0]),

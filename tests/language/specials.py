@@ -116,6 +116,20 @@ def sorted_objects(n):
     return [y.n for y in ys], before, [x.n for x in xs], min(xs).n
 
 
+class Size(enum.Enum):
+    SMALL = 1
+    LARGE = 2
+
+    @classmethod
+    def _missing_(cls, value):
+        return cls.LARGE if value > 10 else None
+
+
+@cases(1, 2, 11, 3)
+def members_for_missing_values(n):
+    return Size(n)
+
+
 class Colour(enum.Enum):
     RED = 1
     GREEN = 2

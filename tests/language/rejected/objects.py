@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import itertools
 
 import torch
@@ -203,6 +204,16 @@ def attribute_of_plain(n):
 
 def by_dim(x, places):
     return x[places[0], places[1]]
+
+
+class Permission(enum.IntFlag):
+    READ = 1
+    WRITE = 2
+
+
+@write("flag_of_number", lambda n: n & 2 == 2, (3,))
+def flag_of_a_number(n):
+    return Permission.WRITE in Permission(n)  # refused
 
 
 @write("index_of_unknown_length", by_dim, (M, [0, 1]))
