@@ -339,7 +339,9 @@ def call_evaluated(
         return call_bound(reader, Bound(args[0], obj.__name__), args[1:], kwargs)
     if args and (found := call_unbound(reader, obj, args[0], args[1:], kwargs)) is not None:
         return found
-    name = getattr(obj, "__name__", "")
+    name, owner = getattr(obj, "__name__", ""), getattr(obj, "__self__", None)
+    if name == "__get__" and isinstance(owner, FunctionType) and args:
+        return Known(owner) if is_none(args[0]) else Bound(args[0], owner.__name__, owner)
     if name.endswith("_") and not name.endswith("__") and args and is_tensor(args[0]):
         for home in (torch, torch._C._nn):
             plain = getattr(home, name[:-1], None)
@@ -355,7 +357,6 @@ def call_evaluated(
         reader.environment.guard("CALL_GIVES", obj, None, answer)
         return Known(answer)
     if is_pure(obj) and all(is_known(av) for av in (*args, *kwargs.values())):
-        owner = getattr(obj, "__self__", None)
         watch(reader, owner)
         given = [av.obj for av in args if is_known(av)]
         result = call_in_python(reader, obj, *given, **{k: v.obj for k, v in kwargs.items() if is_known(v)})

@@ -37,6 +37,16 @@ def data_descriptors(n):
     return scaled.size, scaled._size
 
 
+def times_size(self, n):
+    return self.size * n
+
+
+@cases(3)
+def functions_are_descriptors(n):
+    method = times_size.__get__(Scaled(n), Scaled)
+    return method(5), times_size.__get__(None, Scaled)(Scaled(2), n)
+
+
 class Slotted:
     __slots__ = ("a", "b")
     fixed = 5

@@ -141,7 +141,7 @@ ACCEPTED: dict[str, str] = {
     "`InitVar` of dataclasses": "specials.values_of_init_alone",
     "named tuples, `_replace`, methods, properties": "objects.named_tuples",
     "named tuples with `__new__`, properties, `_make`; `cached_property`; descriptors in Python": (
-        "libraries.tuples_with_code libraries.cached_properties classes.data_descriptors "
+        "libraries.tuples_with_code libraries.cached_properties classes.data_descriptors classes.functions_are_descriptors "
         "classes.operators_of_named_tuples classes.named_tuples_of_other_lengths classes.replaces_no_field"
     ),
     "abstract classes, `__slots__`": (
