@@ -358,6 +358,40 @@ def test_training_steps(name: str) -> None:
     torch.testing.assert_close(trained(MAKERS[name], True), trained(MAKERS[name], False), **close)
 
 
+@pytest.mark.parametrize("set_to_none", [True, False])
+def test_a_scheduler_between_steps(set_to_none: bool) -> None:
+    """A scheduler replaces the method `step` of its optimizer, on the instance."""
+
+    def losses(compiles: bool) -> Any:
+        model = net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+
+        def step(x: Tensor) -> Tensor:
+            optimizer.zero_grad(set_to_none=set_to_none)
+            loss = model(x).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        run = scriptc.compile(step, optimize=0) if compiles else step
+        found = []
+        for _ in range(5):
+            found.append(run(torch.ones(4, 3, dtype=F64)))
+            scheduler.step()
+        return found, [p.grad for p in model.parameters()], optimizer.param_groups[0]["lr"]
+
+    torch.testing.assert_close(losses(True), losses(False))
+
+
+def test_a_function_of_the_graph_has_no_value() -> None:
+    x = torch.ones(2)
+    asks = scriptc.compile(lambda x: x.grad_fn is None, optimize=0)
+    assert asks(x)
+    with pytest.raises(NotImplementedError, match="the grad_fn of a tensor that requires grad"):
+        asks(x.requires_grad_())
+
+
 def test_an_argument_that_requires_grad_is_not_a_leaf_of_backward() -> None:
     @scriptc.compile
     def step(x: Tensor) -> Tensor:

@@ -36,7 +36,7 @@ from scriptc.frontend.environment.watching import (
     watch_function,
     watch_object,
 )
-from scriptc.frontend.operations.autograd_flags import is_leaf_of_autograd, requires_grad_of
+from scriptc.frontend.operations.autograd_flags import function_of_gradient, is_leaf_of_autograd, requires_grad_of
 from scriptc.frontend.operations.complexes import imaginary_part, real_part
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.objects import bound_to
@@ -149,7 +149,7 @@ def tensor_attribute(reader: Reader, tensor: AbstractValue, name: str) -> Abstra
         case "grad":
             return read_gradient(reader, tensor)
         case "grad_fn":
-            reader.reject("attribute_of_autograd", name=name)
+            return function_of_gradient(reader, tensor)
     if not hasattr(torch.Tensor, name):
         reader.emit.raise_error("AttributeError", f"'Tensor' object has no attribute '{name}'")
     if not callable(getattr(torch.Tensor, name)):

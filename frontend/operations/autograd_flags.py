@@ -1,4 +1,4 @@
-"""`requires_grad` and `is_leaf` of tensors, and code that sets whether a tensor requires grad."""
+"""`requires_grad`, `is_leaf` and `grad_fn` of tensors, and code that sets whether a tensor requires grad."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from scriptc.ir.types import TensorType
 _TRUE, _FALSE = Known(True), Known(False)
 _SAME_OBJECT = ("contiguous", "call")  # may return the tensor that they are given
 _TURNED_OFF = "compiled code cannot let an argument that requires grad require none; use detach()"
+_FUNCTION = "the grad_fn of a tensor that requires grad has no value in compiled code"
 _NO_LEAF = (
     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
     "that doesn't require differentiation use var_no_grad = var.detach()."
@@ -56,6 +57,15 @@ def is_leaf_of_autograd(reader: Reader, tensor: AbstractValue) -> AbstractValue:
     if is_outside and not (is_known(requires) and not requires.obj):
         reader.reject("attribute_of_autograd", name="is_leaf")
     return negated(reader, requires)
+
+
+def function_of_gradient(reader: Reader, tensor: AbstractValue) -> AbstractValue:
+    """Return `tensor.grad_fn` of a tensor without a graph behind it, which is None."""
+    requires = _FALSE if is_parameter(reader, tensor) else requires_grad_of(reader, tensor)
+    if is_known(requires) and requires.obj:
+        reader.reject("attribute_of_autograd", name="grad_fn")
+    check_that(reader, negated(reader, requires), "NotImplementedError", _FUNCTION)
+    return Known(None)
 
 
 def _requires_grad(reader: Reader, outside: TensorOutside) -> bool:

@@ -70,12 +70,12 @@ def gradients(x):
         return x + 1
 
 
+W = torch.ones(3, requires_grad=True)
+
+
 @write("attribute_of_autograd", lambda x: x + 1, (X,))
 def asks_for_a_graph(x):
-    return x + 1 if x.grad_fn is None else x  # refused
-
-
-W = torch.ones(3, requires_grad=True)
+    return x if (x * W).grad_fn is None else x + 1  # refused
 
 
 @write("gradient_of_other", lambda x: torch.autograd.grad((x * W).sum(), [W]), (X,))
