@@ -160,7 +160,7 @@ def test_each_recompilation_says_why_and_many_are_warned_about(caplog: pytest.Lo
     (warning,) = (record for record in caplog.records if record.name == "scriptc")
     assert warning.levelno == logging.WARNING
     text = warning.getMessage()
-    assert f"for the {MANY + 1}th time: self.inner.mode is 'mode {MANY}', and was 'mode {MANY - 1}'" in text
+    assert f"now {MANY + 1} times: self.inner.mode is 'mode {MANY}', and was 'mode {MANY - 1}'" in text
     assert "pass it as an argument" in text
     caplog.clear()
     with torch.no_grad(), caplog.at_level(logging.INFO, "scriptc"):
