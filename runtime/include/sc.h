@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 18
+#define SC_ABI_VERSION 19
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -241,6 +241,7 @@ typedef struct sc_exc { /* an exception that was caught */
     sc_error error;
 } sc_exc;
 
+enum { SC_ROOM_BYTES = 32 << 20 };
 enum { SC_TABLES = 4 }; /* of dicts that died, kept at most */
 #define SC_BINS 384 /* size classes: sixteen to each power of two, 64 B to 1 GB; larger blocks are not kept */
 
@@ -285,6 +286,7 @@ typedef struct sc_ctx {
     sc_table table[SC_TABLES]; /* recycled tables of dicts */
     int n_tables;
     sc_allocator alloc;
+    bool has_libc;            /* blocks come from the C library */
     sc_error error;
     size_t bytes_live, bytes_peak, bytes_cached; /* bytes of blocks: in use, highest use, in bins */
     size_t asked_live, asked_peak; /* bytes that tensors need of the blocks in use, now and at most */
@@ -306,6 +308,7 @@ typedef struct sc_ctx {
     sc_obj kept;              /* sentinel of the objects kept from call to call: prepared weights */
     struct sc_kept { const sc_loc *program; int slot; sc_obj *object; } *kept_index;
     int n_kept;
+    struct sc_room { struct sc_room *next; size_t taken; } *rooms; /* blocks that prepared weights share (sc_slots.c) */
     size_t kept_bytes;        /* of prepared weights: more than the third cache holds come from memory in each call */
     void (*on_keep)(struct sc_ctx *cx, size_t nbytes); /* is told that prepared weights of so many bytes are kept; or NULL */
     sc_target *targets;       /* state that the call has assigned, by the program's numbers */

@@ -186,6 +186,7 @@ sc_ctx *sc_ctx_new(const sc_allocator *alloc) {
     cx->live.prev = cx->live.next = &cx->live;
     cx->kept.prev = cx->kept.next = &cx->kept;
     cx->alloc = a;
+    cx->has_libc = !alloc;
     cx->error.loc = -1;
     cx->num_threads = 1;
     return cx;
@@ -201,6 +202,10 @@ void sc_ctx_free(sc_ctx *cx) {
         if (cx->targets[i].leaves) system_free(cx, cx->targets[i].leaves, (size_t)cx->targets[i].cap * sizeof(sc_value));
     if (cx->targets) system_free(cx, cx->targets, (size_t)cx->n_targets * sizeof *cx->targets);
     if (cx->kept_index) system_free(cx, cx->kept_index, (size_t)cx->n_kept * sizeof *cx->kept_index);
+    for (struct sc_room *room = cx->rooms, *next; room; room = next) {
+        next = room->next;
+        system_free(cx, room, SC_ROOM_BYTES);
+    }
     sc_ctx_trim(cx, 0);
     free_recycled(cx, cx->free_tensors, STRUCT_BYTES);
     free_recycled(cx, cx->free_strs, SC_STR_BYTES);

@@ -1,5 +1,6 @@
 /* sc_slots.c - objects that outlive a call: values that the caller keeps for the program, and prepared weights. */
 #include "../include/sc.h"
+#include <string.h>
 
 static sc_target *target_at(sc_ctx *cx, int target) {
     if (target >= cx->n_targets) {
@@ -61,9 +62,46 @@ static void move_to_kept(sc_ctx *cx, sc_obj *o) {
     cx->kept.prev = o;
 }
 
+/* Prepared weights of a program that has more of them than near caches hold share blocks of SC_ROOM_BYTES in large pages
+ * (sc_libc_blocks.h), of which a smaller weight would get none. Pages that nothing touched take no memory. */
+enum { ROOM_FROM = 4 << 20,                        /* bytes of prepared weights before there are rooms */
+       ROOM_LEAST = 1 << 14, ROOM_MOST = 4 << 20 }; /* bytes of a weight in a room; a larger one has large pages of its own */
+
+/* Return a place for some bytes in a room, or NULL. */
+static void *take_room(sc_ctx *cx, size_t nbytes) {
+    struct sc_room *room = cx->rooms;
+    if (!room || SC_ROOM_BYTES - room->taken < nbytes) {
+        if (!(room = cx->alloc.realloc(cx->alloc.user, NULL, 0, SC_ROOM_BYTES))) return NULL;
+        *room = (struct sc_room){cx->rooms, SC_ALIGN};
+        cx->rooms = room;
+    }
+    void *place = (char *)room + room->taken;
+    room->taken += (nbytes + SC_ALIGN - 1) / SC_ALIGN * SC_ALIGN;
+    return place;
+}
+
+/* Return a copy of a storage in a room, or the storage itself. */
+static sc_storage *in_room(sc_ctx *cx, sc_storage *s) {
+    if (!cx->has_libc || cx->kept_bytes < ROOM_FROM || s->nbytes < ROOM_LEAST || s->nbytes >= ROOM_MOST) return s;
+    sc_error before = cx->error;
+    void *place = take_room(cx, s->nbytes);
+    sc_storage *copy = place ? sc_object(cx, SC_STORAGE) : NULL;
+    if (!copy) {
+        cx->error = before;
+        return s;
+    }
+    copy->data = memcpy(place, s->data, s->nbytes);
+    copy->nbytes = s->nbytes, copy->capacity = 0;
+    copy->flags = SC_EXTERNAL; /* the block is freed with the context */
+    copy->index = -1, copy->owner = NULL;
+    cx->bytes_live += s->nbytes, cx->asked_live += s->nbytes; /* the peak has the two, as that of a copy to a block that fits */
+    return copy;
+}
+
 /* Let an object refer to a storage whose block fits. */
-static void fit(sc_ctx *cx, sc_storage **storage, void **data) {
-    sc_storage *own = sc_storage_fitting(cx, *storage);
+static void fit(sc_ctx *cx, const sc_obj *object, sc_storage **storage, void **data) {
+    sc_storage *own = object->kind == SC_PACKED ? in_room(cx, *storage) : *storage;
+    if (own == *storage) own = sc_storage_fitting(cx, *storage);
     if (own == *storage) return;
     if (data) *data = (char *)own->data + ((char *)*data - (char *)(*storage)->data);
     sc_release(cx, *storage);
@@ -77,7 +115,7 @@ int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage **storage, void
     index[cx->n_kept] = (struct sc_kept){cx->locs, slot, object};
     cx->kept_index = index;
     cx->n_kept++;
-    fit(cx, storage, data);
+    fit(cx, object, storage, data);
     move_to_kept(cx, object);
     move_to_kept(cx, &(*storage)->obj);
     object->refs++;

@@ -355,6 +355,46 @@ static void test_blocks_that_outlive_a_call(void) {
     sc_storage_free_detached(s);
 }
 
+/* Keep a weight of some bytes, all of them `byte`. Return its storage. */
+static sc_storage *keep_weight(sc_ctx *cx, int slot, int64_t nbytes, int byte) {
+    sc_tensor *t = sc_empty(cx, SC_U8, 1, &nbytes);
+    memset(t->data, byte, (size_t)nbytes);
+    sc_storage *storage = t->storage;
+    sc_packed *w = (sc_packed *)(void *)t;
+    sc_obj head = t->obj;
+    head.kind = SC_PACKED;
+    *w = (sc_packed){.obj = head, .storage = storage};
+    assert(sc_keep_packed(cx, slot, w) == 0);
+    storage = w->storage;
+    sc_release(cx, w);
+    return storage;
+}
+
+static void test_weights_share_blocks(void) {
+    enum { MB = 1 << 20, COUNT = 40 };
+    sc_ctx *cx = sc_ctx_new(NULL);
+    assert(!(keep_weight(cx, 0, 3 * MB, 1)->flags & SC_EXTERNAL)); /* few weights */
+    assert(!(keep_weight(cx, 1, 5 * MB, 2)->flags & SC_EXTERNAL));
+    sc_storage *shared[COUNT];
+    for (int i = 0; i < COUNT; i++) shared[i] = keep_weight(cx, 2 + i, MB - i, i);
+    assert(!(keep_weight(cx, 2 + COUNT, 100, 1)->flags & SC_EXTERNAL) && !(keep_weight(cx, 3 + COUNT, 4 * MB, 1)->flags & SC_EXTERNAL));
+    assert(cx->rooms && cx->rooms->next && !cx->rooms->next->next);
+    for (int i = 0; i < COUNT; i++) {
+        const char *data = shared[i]->data;
+        assert(shared[i]->flags & SC_EXTERNAL && (uintptr_t)data % SC_ALIGN == 0 && shared[i]->nbytes == (size_t)(MB - i));
+        assert(data[0] == i && !memcmp(data, data + 1, shared[i]->nbytes - 1));
+    }
+    assert(cx->bytes_live >= 48 * (size_t)MB - COUNT * COUNT && sc_ctx_count_live(cx) == 0);
+    sc_ctx_free(cx);
+
+    counter c = {0};
+    cx = sc_ctx_new(&(sc_allocator){counted_realloc, &c}); /* another allocator may have little memory */
+    for (int i = 0; i < 8; i++) assert(!(keep_weight(cx, i, MB, i)->flags & SC_EXTERNAL));
+    assert(!cx->rooms);
+    sc_ctx_free(cx);
+    assert(!c.blocks && !c.bytes);
+}
+
 static void test_lists(void) {
     sc_ctx *cx = sc_ctx_new(NULL);
     sc_list *l = sc_list_new(cx, SC_OBJECTS, 0);
@@ -477,6 +517,7 @@ int main(void) {
     test_counts();
     test_size_classes();
     test_blocks_that_outlive_a_call();
+    test_weights_share_blocks();
     test_lists();
     test_iteration();
     test_views();
