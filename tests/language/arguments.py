@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 import functools
 import itertools
-from dataclasses import dataclass, field
+from collections import Counter, OrderedDict, defaultdict
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import torch
@@ -448,3 +449,21 @@ def arguments_that_python_refuses(x, xs, cause):
         return found, len(list(itertools.permutations(xs)))
     except ValueError:
         return found, 0
+
+
+@dataclass
+class Named:
+    r: int
+
+
+def named(r, func=3):
+    return r, func
+
+
+@cases(3)
+def keywords_of_any_name(n):
+    made = dict(source=n, r=1), OrderedDict(r=n, source=2), defaultdict(int, r=n, factory=2), Counter(source=2, r=n)
+    made[0].update(other=1, r=n)
+    made[3].update(r=1, d=n)
+    called = functools.partial(named, func=n, r=1)(), "{template} {r}".format(template=n, r=1)  # noqa: UP032
+    return [list(d.items()) for d in made], called, replace(Named(n), r=5).r

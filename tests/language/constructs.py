@@ -257,7 +257,7 @@ ACCEPTED: dict[str, str] = {
     "`defaultdict`, `Counter`, `OrderedDict`": (
         "dicts.default_dicts dicts.absent_keys_of_default_dicts dicts.made_in_each_iteration "
         "dicts.default_dicts_with_known_keys dicts.counters sets.operators_of_counters dicts.ordered "
-        "dicts.moved_to_an_end dicts.equal_items_and_order"
+        "dicts.moved_to_an_end dicts.equal_items_and_order arguments.keywords_of_any_name"
     ),
     "sets, `frozenset`: all methods and operators": (
         "objects.sets sets.operators sets.changed_in_place sets.methods sets.removed sets.popped "

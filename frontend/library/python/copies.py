@@ -223,7 +223,7 @@ def _new_object(r: Reader, x: ObjectValue, memo: _Memo) -> AbstractValue:
 
 
 @serves("dataclasses.replace")
-def replace(r: Reader, x: AbstractValue, **changes: AbstractValue) -> AbstractValue:
+def replace(r: Reader, x: AbstractValue, /, **changes: AbstractValue) -> AbstractValue:
     if not is_object(x):
         r.reject("replace_of_outside")
     if not dataclasses.is_dataclass(x.cls):

@@ -96,10 +96,17 @@ def _key(r: Reader, d: AbstractValue, key: AbstractValue) -> Any:
     return key_of(r, d, key) if has_known_keys(d) else require_known(r, key, "the key of a dict")
 
 
+def _only(r: Reader, name: str, sources: Sequence[AbstractValue]) -> AbstractValue:
+    """Return the one source of the items of a dict, or an empty one. A source with a name could not be the key of an item."""
+    if len(sources) > 1:
+        r.reject("form_of_call", name=name, why="too many positional arguments")
+    return sources[0] if sources else Known(())
+
+
 # ---- making ----
 @serves("builtins.dict")
-def dict_(r: Reader, source: AbstractValue = Known(()), **items: AbstractValue) -> AbstractValue:
-    site = (r.position.loc, "dict()")
+def dict_(r: Reader, /, *sources: AbstractValue, **items: AbstractValue) -> AbstractValue:
+    source, site = _only(r, "dict", sources), (r.position.loc, "dict()")
     if has_known_keys(source) and source.made.cls is dict and site not in r.assumptions.tables:
         held = {**r.items_of(source), **items}
         return new_dict(r, [(Known(k), v) for k, v in held.items()], site)
@@ -109,25 +116,23 @@ def dict_(r: Reader, source: AbstractValue = Known(()), **items: AbstractValue) 
 
 
 @serves("collections.OrderedDict")
-def ordered_dict(r: Reader, source: AbstractValue = Known(()), **items: AbstractValue) -> AbstractValue:
+def ordered_dict(r: Reader, /, *sources: AbstractValue, **items: AbstractValue) -> AbstractValue:
     made = new_dict(r, [], (r.position.loc, "OrderedDict()"), Made(OrderedDict))
-    _update(r, made, source, items)
+    _update(r, made, _only(r, "collections.OrderedDict", sources), items)
     return made
 
 
 @serves("collections.defaultdict")
-def defaultdict_(
-    r: Reader, factory: AbstractValue = Known(None), source: AbstractValue = Known(()), **items: AbstractValue
-) -> AbstractValue:
-    makes = None if is_none(factory) else factory
+def defaultdict_(r: Reader, /, *given: AbstractValue, **items: AbstractValue) -> AbstractValue:
+    makes = None if not given or is_none(given[0]) else given[0]
     made = new_dict(r, [], (r.position.loc, "defaultdict()"), Made(defaultdict, makes))
-    _update(r, made, source, items)
+    _update(r, made, _only(r, "collections.defaultdict", given[1:]), items)
     return made
 
 
 @serves("collections.Counter")
-def counter(r: Reader, source: AbstractValue = Known(()), **items: AbstractValue) -> AbstractValue:
-    site = (r.position.loc, "Counter()")
+def counter(r: Reader, /, *sources: AbstractValue, **items: AbstractValue) -> AbstractValue:
+    source, site = _only(r, "collections.Counter", sources), (r.position.loc, "Counter()")
     is_counted = is_run_time(r, source) and not is_dict(source)
     if is_counted:
         may_table(r, site)
@@ -222,8 +227,8 @@ def dict_copy(r: Reader, d: AbstractValue) -> AbstractValue:
 
 # ---- changing ----
 @serves("dict.update")
-def dict_update(r: Reader, d: AbstractValue, other: AbstractValue = Known(()), **items: AbstractValue) -> AbstractValue:
-    _update(r, d if is_dict(d) else _own(r, d), other, items)
+def dict_update(r: Reader, d: AbstractValue, /, *others: AbstractValue, **items: AbstractValue) -> AbstractValue:
+    _update(r, d if is_dict(d) else _own(r, d), _only(r, "dict.update", others), items)
     return Known(None)
 
 
@@ -317,10 +322,8 @@ def dict_move_to_end(
 
 # ---- counters ----
 @serves("Counter.update")
-def counter_update(
-    r: Reader, d: AbstractValue, source: AbstractValue = Known(()), **items: AbstractValue
-) -> AbstractValue:
-    _count(r, d, source, dicts.add_counts, "Add")
+def counter_update(r: Reader, d: AbstractValue, /, *sources: AbstractValue, **items: AbstractValue) -> AbstractValue:
+    _count(r, d, _only(r, "Counter.update", sources), dicts.add_counts, "Add")
     for key, number in items.items():
         r.store_item(d, Known(key), r.binary("Add", r.subscript(d, Known(key)), number))
     return Known(None)

@@ -13,7 +13,7 @@ from scriptc.frontend.values.verbs import describe
 
 
 @serves("functools.partial")
-def partial(r: Reader, func: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+def partial(r: Reader, func: AbstractValue, /, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     return PartialValue(func, args, kwargs)
 
 

@@ -171,12 +171,12 @@ def plain_getattribute(r: Reader, owner: AbstractValue, name: AbstractValue) -> 
 
 
 @serves("builtins.type.__call__")
-def call_class(r: Reader, cls: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+def call_class(r: Reader, cls: AbstractValue, /, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     return construct_plainly(r, require_known(r, cls, "the class of an object"), args, kwargs)
 
 
 @serves("builtins.object.__new__")
-def plain_new(r: Reader, cls: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+def plain_new(r: Reader, cls: AbstractValue, /, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     made = require_known(r, cls, "the class of an object")
     if not can_be_made(made):
         r.reject("object_of_other_class", name=made.__name__)

@@ -106,7 +106,7 @@ def index_of(r: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
 
 
 @serves("operator.call")
-def call(r: Reader, function: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+def call(r: Reader, function: AbstractValue, /, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     return r.call(function, args, kwargs)
 
 

@@ -27,7 +27,7 @@ _TO_END = 2**63 - 1
 
 
 @serves("str.format")
-def format(r: Reader, template: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+def format(r: Reader, template: AbstractValue, /, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     return format_text(r, require_known(r, template, "a format"), args, kwargs)
 
 
