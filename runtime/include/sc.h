@@ -241,7 +241,7 @@ typedef struct sc_exc { /* an exception that was caught */
     sc_error error;
 } sc_exc;
 
-enum { SC_ROOM_BYTES = 32 << 20 };
+enum { SC_ROOM_BYTES = 32 << 20 }; /* of a block that prepared weights share */
 enum { SC_TABLES = 4 }; /* of dicts that died, kept at most */
 #define SC_BINS 384 /* size classes: sixteen to each power of two, 64 B to 1 GB; larger blocks are not kept */
 

@@ -94,7 +94,7 @@ static sc_storage *in_room(sc_ctx *cx, sc_storage *s) {
     copy->nbytes = s->nbytes, copy->capacity = 0;
     copy->flags = SC_EXTERNAL; /* the block is freed with the context */
     copy->index = -1, copy->owner = NULL;
-    cx->bytes_live += s->nbytes, cx->asked_live += s->nbytes; /* the peak has the two, as that of a copy to a block that fits */
+    cx->bytes_live += s->nbytes, cx->asked_live += s->nbytes; /* no peak: the program needs one of the two */
     return copy;
 }
 

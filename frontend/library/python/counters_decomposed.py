@@ -12,10 +12,15 @@ def add(a: Any, b: Any) -> Any:
     for key in a:
         if a[key] + b[key] > 0:
             made[key] = a[key] + b[key]
+    add_others(made, a, b)
+    return made
+
+
+def add_others(made: Any, a: Any, b: Any) -> None:
+    """Add the positive counts of b whose keys a lacks."""
     for key in b:
         if key not in a and b[key] > 0:
             made[key] = b[key]
-    return made
 
 
 def subtract(a: Any, b: Any) -> Any:
@@ -35,9 +40,7 @@ def larger(a: Any, b: Any) -> Any:
         count = b[key] if a[key] < b[key] else a[key]
         if count > 0:
             made[key] = count
-    for key in b:
-        if key not in a and b[key] > 0:
-            made[key] = b[key]
+    add_others(made, a, b)
     return made
 
 
