@@ -106,9 +106,7 @@ def range_with_end(start: float, end: float, step: float = 1, *, dtype: torch.dt
 
 @decomposes("torch.fill", "Tensor.fill")
 def fill(input: Tensor, value: Tensor | float) -> Tensor:
-    if isinstance(value, Tensor):
-        return torch.empty_like(input).copy_(value)
-    return torch.full_like(input, value)
+    return input.clone().fill_(value)  # not full_like, which needs no gradient where input does
 
 
 @decomposes("torch.empty_strided")
