@@ -39,7 +39,7 @@ MOST_BYTES = 4096  # larger arrays outside are refused, since each call compares
 # Objects of these types never change.
 _CONSTANTS = frozenset({
     type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range, slice,
-    torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format, torch.finfo, torch.iinfo,
+    torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format, torch.qscheme, torch.finfo, torch.iinfo,
     datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone,
     uuid.UUID, re.Pattern, types.GenericAlias, types.UnionType,
 })  # fmt: skip
