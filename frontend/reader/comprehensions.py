@@ -70,9 +70,19 @@ def is_grown(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]]) -> boo
 
 
 def grown_list(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]], site: Any) -> AbstractValue:
-    made = new_list(reader, [], site)
+    return _grown(reader, parts, new_list(reader, [], site), "append", "extend")
+
+
+def grown_set(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]], site: Any) -> AbstractValue:
+    return _grown(reader, parts, new_set(reader, [], site), "add", "update")
+
+
+def _grown(
+    reader: Reader, parts: Sequence[tuple[bool, AbstractValue]], made: AbstractValue, one: str, several: str
+) -> AbstractValue:
+    """Add values to an empty container by its methods, and return it."""
     for starred, av in parts:
-        reader.call(reader.attribute(made, "extend" if starred else "append"), [av], {})
+        reader.call(reader.attribute(made, several if starred else one), [av], {})
     return made
 
 

@@ -19,7 +19,7 @@ from scriptc.frontend.operations.runtime_dicts import (
     new_set,
 )
 from scriptc.frontend.operations.tuples import tuple_of_items
-from scriptc.frontend.reader.comprehensions import display, elements, grown_list, is_grown
+from scriptc.frontend.reader.comprehensions import display, elements, grown_list, grown_set, is_grown
 from scriptc.frontend.reader.dispatch import EXPRESSIONS, reads
 from scriptc.frontend.reader.errors import Poisoned
 from scriptc.frontend.reader.names import load
@@ -188,10 +188,13 @@ def read_named_expr(reader: Reader, node: ast.NamedExpr) -> AbstractValue:
 
 @reads(ast.Set)
 def read_set(reader: Reader, node: ast.Set) -> AbstractValue:
-    items = elements(reader, display(reader, node.elts))
+    parts, site = display(reader, node.elts), (reader.position.loc, "set")
+    if is_grown(reader, parts):
+        return grown_set(reader, parts, site)
+    items = elements(reader, parts)
     if len(items) > 2 and all(isinstance(n, ast.Constant) for n in node.elts):
         items = reader.iterate(call_in_python(reader, frozenset, tuple(i.obj for i in items if is_known(i))))
-    return new_set(reader, items, (reader.position.loc, "set"))
+    return new_set(reader, items, site)
 
 
 @reads(ast.Lambda)

@@ -262,7 +262,7 @@ ACCEPTED: dict[str, str] = {
     "sets, `frozenset`: all methods and operators": (
         "objects.sets sets.operators sets.changed_in_place sets.methods sets.removed sets.popped "
         "sets.changed_while_walked sets.frozen sets.reductions sets.display_that_changes sets.seen_before "
-        "sets.reachable sets.wrong_operands"
+        "sets.reachable sets.wrong_operands sets.displays_of_others"
     ),
     "iteration over sets": "sets.order sets.order_of_floats sets.order_of_tuples sets.set_of_a_dict sets.strings",
     "containers and objects as arguments": (

@@ -171,6 +171,12 @@ def set_of_a_dict(xs):
     return list(s), list(t), s == t
 
 
+@cases((XS, YS), ([], YS), (list(range(100)), XS))
+def displays_of_others(xs, ys):
+    s, t = set(xs), set(ys)
+    return list({*s, *t}), list({7, *t, *(x * 5 for x in xs)}), list({*xs, *range(3)}), len({*s})
+
+
 @cases((3,))
 def wrong_operands(n):
     s = {n}
