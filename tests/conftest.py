@@ -105,12 +105,18 @@ def default_collector() -> Iterator[None]:
     gc.set_threshold(*COLLECTS_AFTER)
 
 
+FEW = 50  # modules that a test imports while the collector goes on visiting them
+_visited = 0  # modules when the collector was last kept from those that there were
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Keep the garbage collector from what a file of tests leaves, such as modules of torch that it was the first to import."""
-    if nextitem is not None and nextitem.path != item.path:
+    """Keep the garbage collector from modules that a file of tests was the first to import, such as those of torch."""
+    global _visited
+    if nextitem is not None and nextitem.path != item.path and len(sys.modules) > _visited + FEW:
         gc.collect()
         gc.freeze()
+        _visited = len(sys.modules)
 
 
 _outcomes: dict[str, BaseException | None] = {}  # of tests that others have run, by their ids

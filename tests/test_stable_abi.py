@@ -31,7 +31,7 @@ def test_the_stable_abi_does_without_them(library: Path) -> None:
     assert run(sys.executable, str(PROGRAM), str(library), "alone").strip() == "sets"
 
 
-@pytest.mark.parametrize("name", sweep(["test_bridge.py", "test_watched.py"], "test_bridge.py"))
+@pytest.mark.parametrize("name", sweep(["test_bridge.py", "test_watched.py"]))
 def test_suites_pass_by_the_stable_abi_alone(name: str) -> None:
     told = run(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "stable_abi_only", "-p", "no:cacheprovider", name)
     assert " passed" in told
