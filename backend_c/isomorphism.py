@@ -97,10 +97,11 @@ class Statement:
 
 
 class Statements:
-    """Describe the statements of a function."""
+    """Describe the statements of a function. known: descriptions by the last op of each, which are used and added to."""
 
-    def __init__(self, func: Func) -> None:
+    def __init__(self, func: Func, known: dict[Op, Statement]) -> None:
         self._fixed = _used_in_loops(func)
+        self._known = known
 
     def of(self, block: Block) -> Iterator[Statement]:
         """Yield the statements of a block in order. Literals are none."""
@@ -109,10 +110,12 @@ class Statements:
             if op.name in LEADING:
                 leading.append(op)
             elif not is_literal(op):
-                yield self._described([*leading, op])
+                if op not in self._known:
+                    self._known[op] = self._describe([*leading, op])
+                yield self._known[op]
                 leading = []
 
-    def _described(self, ops: list[Op]) -> Statement:
+    def _describe(self, ops: list[Op]) -> Statement:
         statement = Statement(ops)
         key = tuple(_Walk(statement, self._fixed).keys(ops, in_loop=False))
         last = ops[-1]

@@ -96,7 +96,7 @@ class _Sequence:
     held: the statements in the regions of one.
     """
 
-    def __init__(self, funcs: Sequence[Func]) -> None:
+    def __init__(self, funcs: Sequence[Func], known: dict[Op, Statement]) -> None:
         self.statements: list[Statement] = []
         self.keys: list[int] = []
         self.home: dict[Value, int] = {}
@@ -105,7 +105,7 @@ class _Sequence:
         self.held: dict[int, range] = {}
         self._numbers: dict[Hashable, int] = {}
         for func in funcs:
-            self._add(func.body, Statements(func), None)
+            self._add(func.body, Statements(func, known), None)
         self.sizes = [0]
         for statement in self.statements:
             self.sizes.append(self.sizes[-1] + statement.size)
@@ -266,18 +266,19 @@ def _row_literals(site: Site) -> list[Loc]:
 
 
 class _Outliner:
-    """Outline one function. funcs: the function, and the parts that were made of it."""
+    """Outline one function. funcs: the function, and the parts that were made of it. known: the statements of them all."""
 
     def __init__(self, module: Module, func: Func, limits: Limits) -> None:
         self.module = module
         self.func = func
         self.limits = limits
         self.funcs = [func]
+        self.known: dict[Op, Statement] = {}
 
     def run(self) -> list[Func]:
         """Return the parts."""
         for _ in range(ROUNDS):
-            windows = _chosen(_Sequence(self.funcs), self.limits)
+            windows = _chosen(_Sequence(self.funcs, self.known), self.limits)
             for window in windows:
                 self.replace(window)
             if not windows:
@@ -289,7 +290,7 @@ class _Outliner:
 
     def move_loops(self, func: Func) -> None:
         """Move the loops of a function into parts, if that can be done for all. The rest is compiled without effort."""
-        sequence = _Sequence([func])
+        sequence = _Sequence([func], self.known)
         at = {statement.ops[-1]: i for i, statement in enumerate(sequence.statements)}
         moved: dict[int, _Window] = {}
         for op in filter(is_loop, at):
@@ -323,7 +324,15 @@ class _Outliner:
             for value, new in zip(results, call.results, strict=True):
                 value.replace_all_uses(new)
             assert first.parent is not None
+            self.forget_holders(first)
             first.parent.erase(ops[::-1])
+
+    def forget_holders(self, op: Op) -> None:
+        """Forget what is known of the statements that hold an op, because it goes."""
+        block = op.parent
+        while block is not None and block.parent is not None:
+            self.known.pop(block.parent, None)
+            block = block.parent.parent
 
     def part(self, window: _Window) -> Func:
         """Return the part that an occurrence becomes."""
