@@ -446,6 +446,22 @@ def test_a_function_that_always_raises_does_so_with_gradients():
         scriptc.compile(refuses, optimize=OPTIMIZE)(torch.ones(3, requires_grad=True), [torch.ones(3)])
 
 
+def test_results_behind_what_always_raises():
+    def refuses(x, w):
+        try:
+            for _ in range(-1):
+                pass
+            raise ValueError("no")
+        except ValueError as error:
+            raise error
+        except Exception:
+            pass
+        return x, w
+
+    with pytest.raises(ValueError, match="no"):
+        scriptc.compile(refuses, optimize=OPTIMIZE)(torch.ones(2, requires_grad=True), torch.ones(3))
+
+
 # ---- views that detach() cuts off ----
 
 

@@ -103,15 +103,16 @@ def differentiate(
     nested = [v for v in inputs if v is not None and is_nested(v.type)]
     fetched = Fetched(func, nested, labels)
     given = [*(v for v in inputs if v is not None and v not in nested), *fetched.tensors]
-    takes = tuple(map(escapes.has_gradient, last.operands))
-    last.set_operands([*last.operands, *compress(last.operands, takes), *escapes.find(func, given, labels)])
+    returned, own = (last.operands if last.name == "return" else ()), len(last.operands)  # a function may always raise
+    takes = tuple(map(escapes.has_gradient, returned)) or (False,) * len(func.results)
+    last.set_operands([*last.operands, *compress(returned, takes), *escapes.find(func, given, labels)])
     flow = Flow([func.body]).between(given, last.operands)
     fetched.drop_inactive(flow)
     cut = chunks.cut_loops(func.body.ops[:], flow, labels) if cuts_loops else {}
-    reaches = _reached_inputs(func, inputs, last.operands[len(takes) :])
+    reaches = _reached_inputs(func, inputs, last.operands[own:])
     alone = [v if v is not None and isinstance(v.type, TensorType) else None for v in inputs]
-    reached = Reached(func, alone, len(last.operands) - len(takes))
-    flags = GivenFlags(last, last.operands[len(takes) :])
+    reached = Reached(func, alone, len(last.operands) - own)
+    flags = GivenFlags(last, last.operands[own:])
     results = flags.results
     adjoints = Adjoints(func, given, results, cut)
     refuse_aliases(func.body, adjoints.active)
@@ -136,9 +137,9 @@ def differentiate(
     join_types(block)
     backward = Func(f"{func.name}.backward", block, [v.type for v in values], func.loc)
     known = tuple(_argument(func, v) for v in kept.values)
-    returned = [v for v, argument in zip(kept.values, known, strict=True) if argument is None]
-    last.set_operands([*last.operands, *reversal.fetched, *returned, *reached.add_to()])
-    func.results = [*func.results, *(v.type for v in last.operands[len(takes) :])]
+    handed = [v for v, argument in zip(kept.values, known, strict=True) if argument is None]
+    last.set_operands([*last.operands, *reversal.fetched, *handed, *reached.add_to()])
+    func.results = [*func.results, *(v.type for v in last.operands[own:])]
     for made in (func, backward):
         checkpoints.flatten(made.body)
     module.funcs[backward.name] = backward
