@@ -62,6 +62,7 @@ from scriptc.frontend.reader.binding import (
 )
 from scriptc.frontend.reader.constant_demand import call_memoized, is_known_throughout, require_known
 from scriptc.frontend.reader.dispatch import reads
+from scriptc.frontend.reader.generators import manager_of
 from scriptc.frontend.reader.iteration import transposed, zipped_rows
 from scriptc.frontend.reader.module_calls import call_module
 from scriptc.frontend.reader.protocol import Reader
@@ -76,7 +77,6 @@ from scriptc.frontend.values.abstract import (
     Closure,
     Known,
     KnownSet,
-    ManagerValue,
     OneOf,
     TupleValue,
     YieldsValue,
@@ -87,7 +87,6 @@ from scriptc.frontend.values.predicates import (
     NoTensor,
     has_alternatives,
     is_array,
-    is_generator,
     is_known,
     is_made_tuple,
     is_none,
@@ -95,7 +94,7 @@ from scriptc.frontend.values.predicates import (
     is_tensor,
     tensor_type,
 )
-from scriptc.frontend.values.verbs import class_name_of, demand, describe, is_run_time
+from scriptc.frontend.values.verbs import class_name_of, demand, is_run_time
 from scriptc.ir.extern import ExternFunction
 
 
@@ -514,10 +513,7 @@ def call_function(
     """Inline a Python function: read its body at the call."""
     wrapped = getattr(func, "__wrapped__", None)
     if func.__code__ is _CONTEXT_MANAGER and isinstance(wrapped, FunctionType):
-        made = reader.call(Known(wrapped), args, kwargs)
-        if not is_generator(made):
-            reader.reject("with_of_other", what=describe(made))
-        return ManagerValue(made)
+        return manager_of(reader, reader.call(Known(wrapped), args, kwargs))
     if (cls := dataclass_of_init(func, args)) is not None:
         return run_dataclass_init(reader, cls, func, args, kwargs)
     has_ranks, count = any(map(is_of_ranks, (*args, *kwargs.values()))), len(args)

@@ -21,9 +21,19 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import inline
 from scriptc.frontend.source.functions import statements_of, yields_within_try
 from scriptc.frontend.source.scope import assigned, has_leave
-from scriptc.frontend.values.abstract import AbstractValue, Bound, Ident, Known, ListValue, Unbound, YieldsValue
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Bound,
+    Ident,
+    Known,
+    ListValue,
+    ManagerValue,
+    Unbound,
+    YieldsValue,
+)
 from scriptc.frontend.values.frame import Frame, LoopTarget
 from scriptc.frontend.values.predicates import is_generator
+from scriptc.frontend.values.verbs import describe
 
 
 @reads(ast.Yield)
@@ -67,6 +77,13 @@ def _as(reader: Reader, frame: Frame, node: ast.expr, value: AbstractValue) -> A
     """Yield a value of an inner generator from the generator of a frame."""
     with outside_generator(reader), back_in(reader, frame, node):
         return yielded(reader, value)
+
+
+def manager_of(reader: Reader, made: AbstractValue) -> ManagerValue:
+    """Return the context manager that a function decorated by contextlib.contextmanager makes of its result."""
+    if not is_generator(made):
+        reader.reject("with_of_other", what=describe(made))
+    return ManagerValue(made)
 
 
 def run_generator(

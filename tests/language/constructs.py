@@ -89,7 +89,7 @@ ACCEPTED: dict[str, str] = {
         "exceptions.not_suppressed exceptions.managers_that_do_nothing exceptions.generator_as_manager "
         "managers.left_by_return managers.left_by_break managers.left_in_every_way managers.two_left_at_once "
         "managers.left_inside_finally managers.left_through_finally managers.unbound_in_managers "
-        "managers.one_of_several managers.generator_in_a_wrapper"
+        "managers.one_of_several managers.generator_in_a_wrapper managers.defined_inside"
     ),
     "None beside other values": (
         "optional.bound_on_a_path_that_always_raises optional.items_of_a_list_that_is_always_empty "

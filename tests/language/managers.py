@@ -145,6 +145,28 @@ def unbound_in_managers(n: int) -> object:
     return n, v
 
 
+@cases((2, -1.0), (2, 1.0), (0, 1.0))
+def defined_inside(n: int, v: float) -> object:
+    log = []
+
+    @contextlib.contextmanager
+    def scope(name: str, k: int) -> Iterator[int]:
+        log.append("in " + name)
+        try:
+            yield len(log) + k
+        except ValueError as error:
+            log.append(str(error))
+        finally:
+            log.append("out " + name)
+
+    for i in range(n):
+        with scope("a", i) as a, scope("b", k=3) as b:
+            if v * i > 0:
+                raise ValueError("positive")
+            v += a * b
+    return v, log
+
+
 class Noting:
     def __init__(self, log):
         self.log = log

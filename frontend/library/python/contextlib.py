@@ -6,8 +6,15 @@ import contextlib
 
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.materialize import make_tuple
+from scriptc.frontend.reader.generators import manager_of
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue
+from scriptc.frontend.values.abstract import AbstractValue, Known, Native, ObjectValue
+
+
+@serves("contextlib.contextmanager")
+def contextmanager(r: Reader, func: AbstractValue) -> AbstractValue:
+    """Decorate a function that is defined in compiled code. Calls of one outside are told by their code."""
+    return Native(lambda *args, **kwargs: manager_of(r, r.call(func, args, kwargs)))
 
 
 @serves("contextlib.nullcontext")
