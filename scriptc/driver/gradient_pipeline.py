@@ -9,13 +9,14 @@ from pathlib import Path
 from scriptc.backend_c.build import build_library
 from scriptc.backend_c.emit import emit_program
 from scriptc.driver.garbage_collector import collector_paused
+from scriptc.driver.options import Options
 from scriptc.driver.pass_order import passes_of
 from scriptc.driver.variant import Variant
 from scriptc.frontend.derivatives import LibraryDerivatives
 from scriptc.frontend.environment.results import spec_of_type
 from scriptc.frontend.environment.specs import Spec
 from scriptc.ir.core import Module
-from scriptc.ir.errors import InternalError
+from scriptc.ir.errors import CompileError, InternalError
 from scriptc.ir.gradients import checkpoints, detached, inside
 from scriptc.ir.gradients.activity import Flow
 from scriptc.ir.gradients.reached import numbers_for
@@ -84,15 +85,16 @@ def compile_gradients(variant: Variant, arguments: Sequence[int], params: Sequen
 
     Raises CompileError where an op of the program has no gradient.
     """
-    module, code = differentiated(variant, arguments, params)
-    options = variant.options
+    module, options = variant.read_module(), variant.options
+    loc = module.funcs[module.entries[FORWARD]].loc
     try:
+        code = differentiated(module, options, arguments, params)
         run_pipeline(module, passes_of(options))
         program = emit_program(module, debug=options.debug, flush_denormals=options.flush_denormals)
-    except InternalError:
+    except (CompileError, InternalError):
         raise
     except Exception as e:
-        raise InternalError(f"{type(e).__name__}: {e}", module.funcs[module.entries[FORWARD]].loc) from e
+        raise InternalError(f"{type(e).__name__}: {e}", loc) from e
     library = build_library(
         program.source, f"{module.name}.gradients", optimize=options.optimize, debug=options.debug, kernels=program.kernels,
         extensions=program.extensions,
@@ -100,21 +102,20 @@ def compile_gradients(variant: Variant, arguments: Sequence[int], params: Sequen
     return replace(code, library=library)
 
 
-def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[int]) -> tuple[Module, GradientCode]:
-    """Return the IR of the gradients of a variant, before the passes, and its code without a library."""
-    module = variant.read_module()
+def differentiated(module: Module, options: Options, arguments: Sequence[int], params: Sequence[int]) -> GradientCode:
+    """Make the IR of a variant that of its gradients, before the passes, in place. Return their code without a library."""
     (name,) = module.entries
     refuse_older_data(module.funcs[name])
     refuse_changed_arguments(module.funcs[name])
     checkpoints.gather(module)
-    freed = inside.run(module, LibraryDerivatives(), cuts_loops=variant.options.cuts_loops)
+    freed = inside.run(module, LibraryDerivatives(), cuts_loops=options.cuts_loops)
     body = module.funcs[name].body
     inside.refuse_freed(module.funcs[name], Flow([body]).sources(body.ops[-1].operands), freed)
     detached.run(module)
     run_pipeline(module, "clean,split_lists,clean")
     names = list(module.params)
     made = differentiate(module, name, arguments, [names[i] for i in params], LibraryDerivatives(),
-                         cuts_loops=variant.options.cuts_loops)  # fmt: skip
+                         cuts_loops=options.cuts_loops)  # fmt: skip
     verify(module, OPTIMIZED)
     numbers = numbers_for(len(made.uncertain), made.outputs)
     own = len(made.forward.results) - made.kept.count(None) - numbers
@@ -127,7 +128,7 @@ def differentiated(variant: Variant, arguments: Sequence[int], params: Sequence[
     random = any("random" in op.defn.writes for op in made.backward.body.walk())
     read = {op.attrs["name"] for op in made.backward.body.walk() if op.name == "param"}
     reads = tuple(i for i, name in enumerate(names) if name in read)
-    return module, GradientCode(
+    return GradientCode(
         Path(), len(names), made.takes, outputs, fetched, kept, made.kept, cotangents, made.flags, made.reaches, made.uncertain,
         gradients, made.arrives, reads, random,
     )

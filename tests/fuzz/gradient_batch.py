@@ -188,9 +188,10 @@ def _differentiate(case: _Case) -> None:
         requires, count = wanted
         first = count - len(code.entry.tensors)
         inputs = sorted(requires)
+        module = code.variant.read_module()
         try:
-            module, made = differentiated(
-                code.variant, [i for i in inputs if i < first], [i - first for i in inputs if i >= first]
+            made = differentiated(
+                module, code.variant.options, [i for i in inputs if i < first], [i - first for i in inputs if i >= first]
             )
         except CompileError as e:
             code.refused[requires] = str(e)
