@@ -124,6 +124,13 @@ def call_partial(
     return reader.call(func.func, [*func.args, *args], {**func.kwargs, **kwargs})
 
 
+@verbs.call.of(ManagerValue)
+def call_manager(
+    reader: Reader, manager: ManagerValue, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    reader.reject("decorator_inside")
+
+
 @run_within.of(ManagerValue)
 def run_within_generator(
     reader: Reader, manager: ManagerValue, node: ast.With, enter: Callable[[AbstractValue], bool]

@@ -78,6 +78,19 @@ def decorated_inside(x, n):
     return inner(), n + 1
 
 
+@write("decorator_inside", other_names, (X, 2))
+def decorated_by_a_generator(x, n):
+    @contextlib.contextmanager
+    def around():
+        yield
+
+    @around()
+    def inner():  # refused
+        return x * n
+
+    return inner(), n + 1
+
+
 def import_at_the_top(x):
     return torch.tanh(x)
 
