@@ -1,4 +1,4 @@
-"""Bounds of slices that are no ints, and `in range(...)` of values that are no ints."""
+"""Bounds of slices and indices that are no ints, and `in range(...)` of values that are no ints."""
 
 from __future__ import annotations
 
@@ -20,12 +20,24 @@ MEMBERS = """
     True in range(n) | 2.0 in range(n) | b in range(n) | c in range(3) | c in range(n) | 2 + 1j in range(n) | {1: 2} in range(n)
     n + 0j in range(0, 10, 3) | x[0, 0] in range(n) | n in range(0, 100, n) | (s if n > 2 else n) in range(1, 5)
 """
+INDICES = """
+    [x, 2 * x] * t | t * [x] | (n, n) * t | t * (n, n) | s * t | t * s | "ab" * t | t * "ab" | [n] * t | [] * t | t * ()
+    [t, t] * t | xs = [n] * 2; xs *= t; xs | xs = [n] * n; xs.pop(t) | xs = [x] * n; (xs.pop(t), len(xs))
+    xs = [n] * n; xs.insert(t, 1); xs
+    xs = [n] * n; xs.clear(); xs.pop(t) | xs = [n] * n; xs.pop(2.5) | xs = [n] * n; xs.pop(s) | xs = [n] * n; del xs[t]; xs
+"""
+TENSORS = (1, -7, [[True]], [1, 0], 1.5)
 
 
 def test_bounds_of_slices_are_ints(lasting_path: Path) -> None:
     given = {"x": torch.ones(2, 3), "n": 3, "b": 2.5, "s": "ab"}
     for bound in ("2.5", "b", "s", "True", "None"):
         agree_on([way.replace("N", bound) for way in statements(SLICES)], given, lasting_path, messages=True)
+
+
+def test_tensors_are_indices(lasting_path: Path) -> None:
+    for t in map(torch.tensor, TENSORS):
+        agree_on(statements(INDICES), {"x": torch.ones(2, 3), "n": 3, "s": "ab", "t": t}, lasting_path, messages=True)
 
 
 def test_members_of_ranges(lasting_path: Path) -> None:

@@ -18,7 +18,7 @@ from scriptc.frontend.operations.complexes import complex_operator
 from scriptc.frontend.operations.containers import container_behind
 from scriptc.frontend.operations.counters import are_counters, signed_counter
 from scriptc.frontend.operations.elementwise import elementwise, multiply_matrices
-from scriptc.frontend.operations.indices import integer
+from scriptc.frontend.operations.indices import integer, single_index
 from scriptc.frontend.operations.logic import bad_operands, negated, to_float, to_int
 from scriptc.frontend.operations.materialize import item_for, new_list, stored, wrap
 from scriptc.frontend.operations.objects import special
@@ -51,6 +51,7 @@ from scriptc.frontend.values.predicates import (
     is_made_tuple,
     is_none,
     is_object,
+    is_sequence,
     is_tensor,
     is_text,
     run_time_type,
@@ -65,6 +66,8 @@ _OF_BITS = ("BitAnd", "BitOr", "BitXor", "LShift", "RShift")
 
 
 def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    if op == "Mult":
+        a, b = (single_index(reader, v) if is_tensor(v) and is_repeatable(other) else v for v, other in ((a, b), (b, a)))
     if (found := text_operator(reader, op, a, b)) is not None:
         return found
     if has_alternatives(a) or has_alternatives(b):
@@ -135,6 +138,11 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
     if not on_ints:
         bad_operands(reader, op, a, b)
     return RuntimeValue(reader.emit.build(on_ints, [to_int(reader, x), to_int(reader, y)]))
+
+
+def is_repeatable(av: AbstractValue) -> bool:
+    """Return whether `*` repeats a value, and takes a tensor beside it for an index."""
+    return is_sequence(av) or is_text(av) or is_known(av) and isinstance(av.obj, bytes)
 
 
 def both_present(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> list[AbstractValue]:

@@ -13,7 +13,7 @@ from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.refinements import note_new_length
 from scriptc.frontend.reader.subscripts import splice_list
-from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue
 from scriptc.frontend.values.predicates import has_known_length, is_known
 from scriptc.frontend.values.verbs import is_run_time
 
@@ -56,6 +56,8 @@ def list_pop(r: Reader, target: ListValue, index: AbstractValue = Known(-1)) -> 
             r, target, lambda items: items.pop(require_known(r, index, "an index into a list of different types"))
         )
         return found
+    if not (is_known(index) and isinstance(index.obj, int)):
+        index = RuntimeValue(integer(r, index))
     list_value = r.speculation.mutate(target)
     length = r.call(Known(len), [target], {})
     check_that(r, r.compare("Gt", length, Known(0)), "IndexError", "pop from empty list")
