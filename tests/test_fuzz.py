@@ -239,6 +239,41 @@ def test_a_wrong_gradient_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [r.kind for r in reports] == ["differs"]
 
 
+WRITES_TO_ROWS = """
+def f{seed}(x, w, ys):
+    for row in x * 2:
+        try:
+            row.tanh_()
+            ys[0] = w
+        finally:
+            x = x[9]
+    return x
+"""
+CATCHES_THE_REFUSAL = """
+def f{seed}(x):
+    for row in x * 2:
+        try:
+            row.tanh_()
+        except RuntimeError:
+            pass
+    return row * 1
+"""
+RETURNS_A_WRITTEN_ROW = """
+def f{seed}(x, w):
+    for row in x * 2:
+        w = row
+        row.detach().mul_(0.5)
+    return w
+"""
+
+
+@pytest.mark.parametrize("text", [WRITES_TO_ROWS, CATCHES_THE_REFUSAL, RETURNS_A_WRITTEN_ROW])
+def test_views_that_eager_refuses_are_no_fault(text: str) -> None:
+    programs = [Program(seed, text.format(seed=seed), 0, 0, gradients=True) for seed in range(2, 6)]
+    (reports,) = run_batches([programs])
+    assert not any(r.is_finding or r.kind == "refused" for r in reports)
+
+
 def test_gradients_that_are_refused_are_no_agreement() -> None:
     text = "def f2(x, w):\n    return w.sum() * 0 if len(x) == 0 else x[0].sum() * w + f2(x[1:], w)\n"
     (reports,) = run_batches([[Program(2, text, 0, 0, gradients=True)]])

@@ -10,7 +10,8 @@ The comparison has these rules beside equality, each a line of docs/reference/li
 - Where the passes fuse ops, strides of results may differ, and so may those of images.
 - Nothing is compared where eager itself takes another path for arguments that differ in their last bits.
 - Where `tuple.index` finds nothing, the text of the error is that of a list.
-- Eager refuses writes to one of several views that an op made; compiled code may carry them out and go on.
+- Eager refuses writes to one of several views that an op made, and these views behind a write to what they view; compiled code
+  may carry out such writes and go on, and such views have gradients.
 - If backward raises NotImplementedError with a line, the program is refused, and nothing else of its gradients compared.
 
 Of programs with containers (`argument_calls.py`), some change all containers before backward, some run backward on another
@@ -22,6 +23,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import random
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -146,10 +148,16 @@ def _settle(value: Any, expected: Any, changed: list[tuple[Tensor, Tensor]]) -> 
 
 def _has_gradients(result: Tensor) -> bool:
     """Return whether a result is no view that was made in no-grad mode. Where its base was written since, asking raises."""
+    return not _is_lost(result) and (result.grad_fn is not None or not result._is_view())
+
+
+def _is_lost(result: Tensor) -> bool:
+    """Return whether eager refuses all use of a result: it is one of several views, and what they view was written since."""
     try:
-        return result.grad_fn is not None or not result._is_view()
+        result.grad_fn  # noqa: B018
     except RuntimeError:
-        return False
+        return True
+    return False
 
 
 class _Run:
@@ -249,13 +257,13 @@ def start(program: Program, function: Any, target: Any, given: tuple[Any, ...], 
         with torch.no_grad() if program.freeze else contextlib.nullcontext():
             expected = _Run(function, given, params, containers)
             actual = _Run(target, given, params, containers)
-        if _OF_SEVERAL_VIEWS in str(expected.error):
-            return lambda: "raised"  # compiled code may go on behind the write, to its end or to another error
         strides = program.passes < 2 and not program.layers
         try:
             with actual.settled(expected) if program.layers else contextlib.nullcontext():
                 assert_same(expected.outcome(strides=strides), actual.outcome(strides=strides))
         except AssertionError:
+            if _refuses_view(function, given, params, containers):
+                return lambda: "raised"  # compiled code goes on behind the write, to its end or to another error
             if _rounding_decides(function, given, params, expected):
                 return lambda: "rounded"
             raise
@@ -292,7 +300,7 @@ def _compare_gradients(
     kind = "same" if wanted else "flat"
     for run, own, others in ((actual, found, wanted), (expected, wanted, found)):
         for i in {*own} - {*others}:
-            if run is expected and _is_argument(run.results[i], given, run.given):
+            if run is expected and _is_argument(run.results[i], given, run.given) or _is_lost(expected.results[i]):
                 continue
             for gradient in run.gradients([i], seed):
                 flat = gradient is None or not gradient.nan_to_num().any()  # NaN: zero met an infinite derivative
@@ -363,6 +371,24 @@ def _rounding_decides(function: Any, given: tuple[Any, ...], params: Mapping[Ten
         except AssertionError:
             return True
     return False
+
+
+def _refuses_view(function: Any, given: tuple[Any, ...], params: Mapping[Tensor, Tensor], containers: bool) -> bool:
+    """Return whether eager refuses a write to one of several views. The program may catch that error, or raise another one."""
+    refused = False
+
+    def trace(_: Any, event: str, raised: Any) -> Any:
+        nonlocal refused
+        refused |= event == "exception" and _OF_SEVERAL_VIEWS in str(raised[1])
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        _Run(function, given, params, containers)
+    finally:
+        sys.settrace(before)
+    return refused
 
 
 def _is_argument(result: Tensor, given: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
