@@ -16,6 +16,7 @@ from scriptc.ir.gradients.activity import PARTIAL_VIEWS, VIEWS, Flow, Written, c
 from scriptc.ir.gradients.levels import Level, loc_of
 from scriptc.ir.gradients.rules import not_differentiable, written_by
 from scriptc.ir.gradients.tiles import dim_of_tiles, find_stacked, find_tiles
+from scriptc.ir.gradients.unread import Unread
 from scriptc.ir.loc import Loc
 from scriptc.ir.regions import ancestor_in, fed_arguments, is_loop, region_argument_of
 from scriptc.ir.types import ListType, OptionalType, ScalarType, TensorType, Type, join, list_of
@@ -25,9 +26,9 @@ class Adjoints:
     """The gradients of the values of one function.
 
     active: the values that have gradients. ends: those that are inputs or outputs. written: the tensors that forward code
-    writes to. buffered: the tensors that have buffers. tiles: the parts of tensors that are taken apart. stacked: lists that
-    are only stacked, with the op that does. cut: the numbers of the iterations of loops that were cut, by the ops that append
-    to lists there.
+    writes to. unread: the values that some path leaves unread. buffered: the tensors that have buffers. tiles: the parts of
+    tensors that are taken apart. stacked: lists that are only stacked, with the op that does. cut: the numbers of the
+    iterations of loops that were cut, by the ops that append to lists there.
     """
 
     def __init__(self, func: Func, inputs: Sequence[Value], outputs: Sequence[Value], cut: Mapping[Op, Value] | None = None):
@@ -36,6 +37,7 @@ class Adjoints:
         self.ends = {*inputs, *outputs}
         writes = [(op, dst) for op in func.body.walk() for dst in written_by(op)]
         self.written = Written(func)
+        self.unread = Unread(func.body, self.active, self.ends, self.written)
         targets = {root_of(dst) for _, dst in writes}
         parts = {v for v in self.active if _is_part(v)}
         self.tiles = find_tiles({root_of(v) for v in parts} - targets)
@@ -109,9 +111,18 @@ class Adjoints:
         return builder.op("if", [condition], loc, regions=[then, orelse], types=types).result
 
     def nothing(self, level: Level, value: Value) -> Value:
-        """Return the gradient of a value that no gradient has reached: zeros, or None for one that may be undefined."""
-        missing = isinstance(value.type, OptionalType) or may_be_undefined(value, ())
+        """Return the gradient of a value that no gradient has reached: zeros, or None for one of which it may be None."""
+        missing = isinstance(value.type, OptionalType) or self.may_be_none(value)
         return level.builder.const(None, loc_of(value)) if missing else level.zero(value)
+
+    def may_be_none(self, value: Value) -> bool:
+        """Return whether the gradient of a value may be None where backward code reaches its definition."""
+        return value in self.unread.values or may_be_undefined(value, ())
+
+    def gradient_type(self, value: Value) -> Type:
+        """Return the type of the gradients of a value."""
+        is_optional = isinstance(value.type, OptionalType)
+        return OptionalType(value.type) if self.may_be_none(value) and not is_optional else value.type
 
     def take_or_nothing(self, level: Level, value: Value) -> Value:
         gradient = self.take(level, value)
@@ -128,12 +139,6 @@ class Adjoints:
         made = builder.op("list.new", items, loc, types=[list_of(_join_all(items))]).result
         gradient = builder.op("cat", [made], loc, dim=dim_of_tiles(tiles[0]), types=[value.type]).result
         return gradient if whole is None else added(builder, whole, gradient, loc)
-
-
-def gradient_type(value: Value) -> Type:
-    """Return the type of the gradients of a value."""
-    is_optional = isinstance(value.type, OptionalType)
-    return OptionalType(value.type) if may_be_undefined(value, ()) and not is_optional else value.type
 
 
 def around(level: Level, value: Value) -> Value | None:

@@ -38,9 +38,10 @@ def find_exclusive(ops: Sequence[Op], adjoints: Adjoints, function: Block) -> di
     for op in reversed(ops):
         if _is_movable(op, adjoints, function):
             users = [user for r in op.results if r in adjoints.active for user in r.users()]
-            targets = {_branch_of(user, known, found) for user in users if _takes_gradients(user, adjoints.active)}
-            if len(targets) == 1 and (target := targets.pop()) is not None:
-                found[op] = target
+            branches = [_branches_of(user, known, found) for user in users if _takes_gradients(user, adjoints.active)]
+            shared = [at for at in branches[0] if all(at in others for others in branches)] if branches else []
+            if shared:
+                found[op] = shared[0]
     groups: dict[Block, list[Op]] = {}
     for op in ops:
         if op in found:
@@ -48,14 +49,20 @@ def find_exclusive(ops: Sequence[Op], adjoints: Adjoints, function: Block) -> di
     return groups
 
 
-def _branch_of(user: Op, known: Collection[Op], found: dict[Op, Block]) -> Block | None:
-    """Return the branch in which an op runs, or into which it moves. None: it runs on several paths."""
-    at, region = user, None
+def _branches_of(user: Op, known: Collection[Op], found: dict[Op, Block]) -> list[Block]:
+    """Return the branches in which an op runs, or into which it moves, the innermost one first."""
+    at, region, branches = user, None, list[Block]()
     while at not in known:
         if at.parent is None or at.parent.parent is None:
-            return None
+            return []
         region, at = at.parent, at.parent.parent
-    return region if at.name == "if" and region is not None else found.get(at)
+    if at.name == "if" and region is not None:
+        branches.append(region)
+    while (moved := found.get(at)) is not None:
+        branches.append(moved)
+        assert moved.parent is not None
+        at = moved.parent
+    return branches
 
 
 def _is_movable(op: Op, adjoints: Adjoints, function: Block) -> bool:
@@ -67,6 +74,8 @@ def _is_movable(op: Op, adjoints: Adjoints, function: Block) -> bool:
         return False
     if not op.regions:
         return op.name not in REVERSES and not op.defn.writes
+    if adjoints.unread.is_gate(op):
+        return True
     if op.parent is not function or op.name != "if" and not is_loop(op):
         return False
     return not any(writes_outside(inner, region) for region in op.regions for inner in region.walk())

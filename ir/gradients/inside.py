@@ -93,9 +93,11 @@ class _Request:
         self.refuse_freed(adjoints.active, set(inputs))
         backward = Block()
         level = Level(forward, Builder(backward), None, KeptInPlace(), adjoints.written)
+        level.gated = adjoints.unread.gated
         for value, cotangent in zip(outputs, cotangents, strict=True):
             adjoints.accumulate(level, value, cotangent)
         Blocks(Reversal(adjoints, derivatives, self.functions, labels), level).reverse(level)
+        adjoints.unread.remove_gates()
         found = [adjoints.take_defined(level, v) or level.zero(v) for v in inputs]
         gradients = [narrowed(level.builder, g, v.type, op.loc) for g, v in zip(found, inputs, strict=True)]
         for made in backward.walk():

@@ -10,6 +10,7 @@ backward code needs is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from scriptc.ir.analysis import is_written, may_be_undefined
@@ -35,7 +36,8 @@ class Level:
 
     gradients: of forward values, as far as backward code has come. buffers: tensors of gradients that are changed in place,
     by the root of their views. shadows: lists of gradients, by forward list. stacked: the gradients of lists that are
-    only stacked, as one tensor. written: the tensors that forward code writes to. index: the iteration, in the body of a loop.
+    only stacked, as one tensor. written: the tensors that forward code writes to. gated: the values of gates (gates.py), by the
+    results of these. index: the iteration, in the body of a loop.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Level:
         self.outer = outer
         self.keeper = keeper
         self.written = written
+        self.gated: Mapping[Value, Value] = {} if outer is None else outer.gated
         self.index: Value | None = None
         self.gradients: dict[Value, Value] = {}
         self.buffers: dict[Value, Value] = {}
@@ -56,6 +59,7 @@ class Level:
 
     def get(self, value: Value) -> Value:
         """Return a forward value in backward code."""
+        value = self.gated.get(value, value)
         if (found := self.known.get(value)) is not None:
             return found
         if self.home_of(value) is not self:
@@ -90,7 +94,8 @@ class Level:
 
     def find(self, value: Value) -> Value | None:
         """Return a forward value in backward code if it is there already."""
-        at: Level | None = self
+        at: Level | None
+        value, at = self.gated.get(value, value), self
         while at is not None:
             if value in at.known:
                 return at.known[value]

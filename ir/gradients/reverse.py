@@ -33,7 +33,7 @@ from scriptc.ir.gradients import (
     writes,
 )
 from scriptc.ir.gradients.activity import Flow, root_of, viewed
-from scriptc.ir.gradients.adjoints import Adjoints, around, gradient_type
+from scriptc.ir.gradients.adjoints import Adjoints, around
 from scriptc.ir.gradients.branches import find_exclusive
 from scriptc.ir.gradients.fetched import Fetched, is_nested
 from scriptc.ir.gradients.given import GivenFlags
@@ -119,6 +119,7 @@ def differentiate(
     reversal, block = Reversal(adjoints, derivatives, module.funcs, labels), Block()
     kept = KeptOfFunction(block)
     level = Level(func.body, Builder(block), None, kept, adjoints.written)
+    level.gated = adjoints.unread.gated
     flag_args = flags.add_arguments(level)
     gradients = [Value(v.type, block, f"grad_{v.name}") for v in results]
     for value, gradient in zip(results, gradients, strict=True):
@@ -128,6 +129,7 @@ def differentiate(
             adjoints.accumulate(level, value, gradient)
     reversal.fetched = {v: level.builder.op("list.new", [], last.loc, types=[v.type]).result for v in fetched.lists.values()}
     Blocks(reversal, level, flags).reverse(level)
+    adjoints.unread.remove_gates()
     flags.remove()
     some = frozenset[int]().union(*reaches)
     found = [None if v is None else _gradient_of_input(reversal, level, v, i in some) for i, v in enumerate(inputs)]
@@ -248,9 +250,19 @@ class Blocks:
             self.reverse_checkpoint(level, op)
         elif op.name == "try":
             exceptions.refuse_partial_effects(op, self.adjoints.active)
-            self.reverse_branches(level, op, exceptions.add_completed(op))
+            self.reverse_branches(level, op, level.get(exceptions.add_completed(op)))
+        elif self.adjoints.unread.is_gate(op):
+            self.reverse_gate(level, op)
         else:
-            self.reverse_branches(level, op, op.operands[0])
+            self.reverse_branches(level, op, level.get(op.operands[0]))
+
+    def reverse_gate(self, level: Level, op: Op) -> None:
+        """Build the backward code of a gate, which is open where the gradient of its result is not None."""
+        gradient, builder = self.adjoints.take(level, op.result), level.builder
+        if gradient is not None:
+            is_optional = isinstance(gradient.type, OptionalType)
+            is_open = builder.build("optional.present", [gradient], op.loc) if is_optional else builder.const(True, op.loc)
+            self.reverse_branches(level, op, is_open)
 
     def prepare(self, level: Level, op: Op) -> None:
         """Make the buffers and lists of gradients of a block that code nested in `op` adds to."""
@@ -280,12 +292,11 @@ class Blocks:
         inherited = [v for v in used if v in self.adjoints.active and v not in own and _is_tensor_or_none(v.type)]
         return [v for v in inherited if root_of(v) not in self.adjoints.buffered]
 
-    def reverse_branches(self, level: Level, op: Op, goes_first: Value) -> None:
-        """Build the backward code of two regions of which one ran. goes_first: whether that was the first one."""
+    def reverse_branches(self, level: Level, op: Op, condition: Value) -> None:
+        """Build the backward code of two regions of which one ran. condition: whether that was the first one."""
         adjoints, loc = self.adjoints, op.loc
         outputs = [(i, g) for i, r in enumerate(op.results) if r in adjoints.active and (g := adjoints.take(level, r))]
         before = {v: around(level, v) for v in self.captured(op)}
-        condition = level.get(goes_first)
         children = [self.reverse_branch(level, region, outputs, before) for region in op.regions]
         changed = [v for v, gradient in before.items() if any(c.gradients.get(v) is not gradient for c in children)]
         types: list[Type] = []
@@ -312,8 +323,11 @@ class Blocks:
         child = Level(region, Builder(Block()), level, KeptOnStack(self.top), self.adjoints.written)
         child.gradients = {v: gradient for v, gradient in before.items() if gradient is not None}
         last = region.ops[-1]
+        is_gate = region.parent is not None and self.adjoints.unread.is_gate(region.parent)
         if last.name == "yield":
             for i, gradient in outputs:
+                if is_gate and isinstance(gradient.type, OptionalType) and last.operands[i] in self.adjoints.active:
+                    gradient = child.builder.build("optional.unwrap", [gradient], last.loc)
                 self.adjoints.accumulate(child, last.operands[i], gradient)
             self.reverse(child)
         return child
@@ -343,7 +357,7 @@ class Blocks:
         captured = self.captured(op)
         starts = [adjoints.take_or_nothing(level, op.results[i]) for i in carried]
         starts += [around(level, v) or adjoints.nothing(level, v) for v in captured]
-        wanted = [gradient_type(v) for v in (*(args[i] for i in carried), *captured)]
+        wanted = [adjoints.gradient_type(v) for v in (*(args[i] for i in carried), *captured)]
         types = [join(t, g.type) for t, g in zip(wanted, starts, strict=True)]
         block = Block([(INT, "k"), *((t, f"grad_{v.name}") for t, v in zip(types, starts, strict=True))])
         child = self.iteration(level, op, block, count)
