@@ -3,7 +3,7 @@
 The comparison has these rules beside equality, each a line of docs/reference/limits.md:
 
 - A result may require grad where eager's does not, or not where eager's does, if all its gradients are zeros or None.
-- An argument that did not require grad does not do so after a write, so neither does a result that shares its memory.
+- An argument or buffer that did not require grad does not do so after a write, nor does a result that shares its memory.
 - A gradient may be zeros, or NaN, where eager's is None, and None where eager's is zeros.
 - If eager's backward raises since a value that it saved was written, the gradient is that of a copy of the value.
 - A gradient may be NaN where that of a result that is not asked for, zero here, meets an infinite derivative.
@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from scriptc import CompileError
 from tests.fuzz.argument_calls import argument_calls, change, copied, tensors_in
@@ -160,6 +160,22 @@ def _is_lost(result: Tensor) -> bool:
     return False
 
 
+@contextlib.contextmanager
+def _own_buffers(function: Any) -> Iterator[list[Tensor]]:
+    """Let eager write to copies of the buffers outside of a function, so that compiled code finds them as they were."""
+    nets = [v for v in getattr(function, "__globals__", {}).values() if isinstance(v, nn.Module)]
+    places = [(module, name) for net in nets for module in net.modules() for name in module._buffers]
+    before = [module._buffers[name] for module, name in places]
+    copies = [None if buffer is None else buffer.detach().clone() for buffer in before]
+    for (module, name), buffer in zip(places, copies, strict=True):
+        module._buffers[name] = buffer
+    try:
+        yield [buffer for buffer in copies if buffer is not None]
+    finally:
+        for (module, name), buffer in zip(places, before, strict=True):
+            module._buffers[name] = buffer
+
+
 class _Run:
     """One call: its outcome, and gradients of its results. params: their values before the call, which may write to them.
 
@@ -179,7 +195,8 @@ class _Run:
         self.error: BaseException | None = None
         self.result: Any = None
         try:
-            self.result = function(*self.given)
+            with _own_buffers(function) as self.buffers:
+                self.result = function(*self.given)
         except CompileError:
             raise
         except Exception as e:
@@ -300,7 +317,7 @@ def _compare_gradients(
     kind = "same" if wanted else "flat"
     for run, own, others in ((actual, found, wanted), (expected, wanted, found)):
         for i in {*own} - {*others}:
-            if run is expected and _is_argument(run.results[i], given, run.given) or _is_lost(expected.results[i]):
+            if run is expected and _is_plain(run.results[i], given, run) or _is_lost(expected.results[i]):
                 continue
             for gradient in run.gradients([i], seed):
                 flat = gradient is None or not gradient.nan_to_num().any()  # NaN: zero met an infinite derivative
@@ -391,10 +408,10 @@ def _refuses_view(function: Any, given: tuple[Any, ...], params: Mapping[Tensor,
     return refused
 
 
-def _is_argument(result: Tensor, given: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
-    """Return whether a result shares its memory with an argument that did not require grad before the call."""
-    pairs = zip(tensors_in(given), tensors_in(after), strict=False)
-    plain = [t for before, t in pairs if not before.requires_grad]
+def _is_plain(result: Tensor, given: tuple[Any, ...], run: _Run) -> bool:
+    """Return whether a result shares its memory with a buffer, or an argument that did not require grad before the call."""
+    pairs = zip(tensors_in(given), tensors_in(run.given), strict=False)
+    plain = [*run.buffers, *(t for before, t in pairs if not before.requires_grad)]
     return any(t.untyped_storage().data_ptr() == result.untyped_storage().data_ptr() for t in plain)
 
 
