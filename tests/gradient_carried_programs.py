@@ -159,13 +159,6 @@ def stored(x: Tensor, w: Tensor, n: int) -> Tensor:
     return history[-1][0] + history[0][1] if n else w
 
 
-def grown(x: Tensor, w: Tensor, n: int) -> Tensor:
-    states = [x[0] * w]
-    for i in range(n):
-        states = states + [cell(x[i % 4], states[-1], w)]
-    return torch.stack(states)
-
-
 CARRIED_LISTS = [
     made_by_append, made_by_a_comprehension, zipped_with_factors, pairs, kept_in_a_branch, masked, set_in_place,
     joined_of_slices, turned_around, left_early, none_at_first, items_none_at_first, compared_with_the_one_before, in_a_dict,
@@ -175,5 +168,4 @@ CARRIED_LISTS = [
 # programs that are refused, with a part of the line and of the reason
 REFUSED = [
     (stored, "history", "a list of other items than tensors"),
-    (grown, "for i in", "a list that may be one of several"),
 ]

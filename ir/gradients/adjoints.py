@@ -120,9 +120,9 @@ class Adjoints:
         return value in self.unread.values or may_be_undefined(value, ())
 
     def gradient_type(self, value: Value) -> Type:
-        """Return the type of the gradients of a value."""
-        is_optional = isinstance(value.type, OptionalType)
-        return OptionalType(value.type) if self.may_be_none(value) and not is_optional else value.type
+        """Return the type of the gradients of a value. The shadow of a list is never None."""
+        is_certain = isinstance(value.type, (OptionalType, ListType)) or not self.may_be_none(value)
+        return value.type if is_certain else OptionalType(value.type)
 
     def take_or_nothing(self, level: Level, value: Value) -> Value:
         gradient = self.take(level, value)

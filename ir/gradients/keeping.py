@@ -241,11 +241,11 @@ def _kept(value: Value) -> Value:
 
 
 def _defined(value: Value, builder: Builder) -> Value:
-    """Return a value, or an empty tensor or string in the place of one that some paths leave undefined."""
+    """Return a value, or an empty tensor, string or list in the place of one that some paths leave undefined."""
     t, loc = value.type, loc_of(value)
     if not (is_reference(t) or t == STR) or not may_be_undefined(value, ()):
         return value
-    if t != STR and (not isinstance(t, TensorType) or t.dims is None):
+    if t != STR and not isinstance(t, ListType) and (not isinstance(t, TensorType) or t.dims is None):
         raise not_differentiable(value.op or value.block.ops[0], f"a value of the type {t} that some paths leave undefined")
     then, orelse = Block(), Block()
     Builder(then).op("yield", [value], loc)
@@ -256,7 +256,9 @@ def _defined(value: Value, builder: Builder) -> Value:
 
 
 def _empty(t: Type, builder: Builder, loc: Loc) -> Value:
-    """Return an empty string, or a tensor without elements."""
+    """Return an empty string or list, or a tensor without elements."""
+    if isinstance(t, ListType):
+        return builder.op("list.new", [], loc, types=[t]).result
     if not isinstance(t, TensorType):
         return builder.const("", loc)
     shape = builder.build("tuple", [builder.const(0, loc)] * len(t.dims or ()), loc)

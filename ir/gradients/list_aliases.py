@@ -8,8 +8,9 @@ from scriptc.ir.analysis import Origins, is_fresh, may_write
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.activity import carries, root_of
 from scriptc.ir.gradients.adjoints import runs_after
-from scriptc.ir.gradients.lists import ONE_OF_SEVERAL, may_be_several
+from scriptc.ir.gradients.lists import CHANGES_SEVERAL, may_be_several
 from scriptc.ir.gradients.rules import not_differentiable, written_by
+from scriptc.ir.regions import fed_arguments, region_argument_of
 from scriptc.ir.types import ListType
 
 _COPIES = frozenset({"stack", "cat"})  # what they make of a list shares no memory with its items
@@ -20,6 +21,9 @@ def refuse_aliases(forward: Block, active: Collection[Value]) -> None:
     lists = [v for v in active if isinstance(v.type, ListType)]
     if not lists:
         return
+    for value in lists:
+        if (change := _change_behind(value)) is not None:
+            raise not_differentiable(change, *CHANGES_SEVERAL)
     known = Origins()
     for op in forward.walk():
         if "list" in op.defn.writes and op.operands and isinstance(op.operands[0].type, ListType):
@@ -29,17 +33,27 @@ def refuse_aliases(forward: Block, active: Collection[Value]) -> None:
                 _refuse_held(op, root_of(dst), active)
 
 
+def _change_behind(value: Value) -> Op | None:
+    """Return a change of a list that a region passes on, from where on it has several names and shadows."""
+    passed_on = [user for (_, i), user in value.uses.items() if fed_arguments(user, i)]
+    changes = [user for (_, i), user in value.uses.items() if i == 0 and "list" in user.defn.writes]
+    return next((c for c in changes if not all(runs_after(user, c, value) for user in passed_on)), None)
+
+
 def _refuse_other_name(op: Op, lists: list[Value], active: Collection[Value], known: Origins) -> None:
     """Refuse a change of a list that may be the same list as one with gradients."""
     target = op.operands[0]
     if target in active and may_be_several(target):
-        raise not_differentiable(op, *ONE_OF_SEVERAL)
+        raise not_differentiable(op, *CHANGES_SEVERAL)
     if target in active or not carries(target.type):
         return
     is_argument = target.op is None and target.block.parent is None
+    is_passed_on_later = not may_be_several(target) and _change_behind(target) is None
     for value in lists:
-        if not (is_argument and is_fresh(value)) and may_write(op, value, known):
-            raise not_differentiable(op, *ONE_OF_SEVERAL)
+        if is_argument and is_fresh(value) or is_passed_on_later and region_argument_of(value) is not None:
+            continue
+        if may_write(op, value, known):
+            raise not_differentiable(op, *CHANGES_SEVERAL)
 
 
 def _refuse_held(op: Op, root: Value, active: Collection[Value]) -> None:

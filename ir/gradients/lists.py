@@ -20,6 +20,7 @@ from scriptc.ir.gradients.reversal import Reversal, reverses
 from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.loc import Loc
 from scriptc.ir.ranges import constant_int
+from scriptc.ir.regions import region_argument_of
 from scriptc.ir.types import INT, ListType, TensorType, Type, list_of
 
 _MAKERS = frozenset({"list.new", "tuple.new", "list.slice", "list.repeat", "tuple.of", "tuple.join"})
@@ -54,7 +55,8 @@ def start(reversal: Reversal, level: Level, value: Value, gradients: Value) -> N
     level.shadows[value] = copy
 
 
-ONE_OF_SEVERAL = ("a list that may be one of several", "put its items into one tensor, by `torch.stack`")
+_ONE_OF_SEVERAL = ("a list that may be one of several", "put its items into one tensor, by `torch.stack`")
+CHANGES_SEVERAL = ("a change of a list that may be one of several", "change a copy, made by `list(...)`")
 
 
 def may_be_several(value: Value) -> bool:
@@ -64,8 +66,21 @@ def may_be_several(value: Value) -> bool:
 
 
 def _refuse_unknown(level: Level, value: Value) -> None:
-    if may_be_several(value):
-        raise not_differentiable(value.op or level.forward.ops[0], *ONE_OF_SEVERAL)
+    """Refuse a list that may be one of several, unless regions pass it on: nothing changes such lists (list_aliases.py)."""
+    if may_be_several(value) and region_argument_of(value) is None:
+        raise not_differentiable(value.op or level.forward.ops[0], *_ONE_OF_SEVERAL)
+
+
+def receive(reversal: Reversal, level: Level, value: Value, items: Value) -> None:
+    """Give a list that a region passes on the gradients of what it becomes: a list of its own, or items for its shadow."""
+    if value not in reversal.adjoints.active:
+        return
+    home = level.home_of(value)
+    if home is level and value not in home.shadows and viewed(value) is None:
+        _refuse_unknown(level, value)
+        level.shadows[value] = items
+    else:
+        add_items(reversal, level, items, level.builder.const(0, loc_of(value)), value, loc_of(value))
 
 
 def zeros_of(reversal: Reversal, level: Level, value: Value) -> Value:

@@ -292,10 +292,31 @@ class Blocks:
         inherited = [v for v in used if v in self.adjoints.active and v not in own and _is_tensor_or_none(v.type)]
         return [v for v in inherited if root_of(v) not in self.adjoints.buffered]
 
+    def outputs(self, level: Level, op: Op) -> list[tuple[int, Value]]:
+        """Return the gradients that have reached the results of an op with regions, by their numbers."""
+        found = [
+            (i, level.home_of(r).shadows.get(r) if isinstance(r.type, ListType) else self.adjoints.take(level, r))
+            for i, r in enumerate(op.results)
+            if r in self.adjoints.active
+        ]
+        return [(i, gradient) for i, gradient in found if gradient is not None]
+
+    def pass_back(self, level: Level, value: Value, gradient: Value) -> None:
+        """Add to the gradient of a value that a region passes on. Of a list, the gradient is a list that nothing else uses."""
+        if isinstance(value.type, ListType):
+            lists.receive(self.reversal, level, value, gradient)
+        else:
+            self.adjoints.accumulate(level, value, gradient)
+
+    def taken(self, level: Level, value: Value) -> Value:
+        """Return the gradient of a value that a loop carries; of a list, its shadow."""
+        if isinstance(value.type, ListType):
+            return lists.shadow(self.reversal, level, value)
+        return self.adjoints.take_or_nothing(level, value)
+
     def reverse_branches(self, level: Level, op: Op, condition: Value) -> None:
         """Build the backward code of two regions of which one ran. condition: whether that was the first one."""
-        adjoints, loc = self.adjoints, op.loc
-        outputs = [(i, g) for i, r in enumerate(op.results) if r in adjoints.active and (g := adjoints.take(level, r))]
+        loc, outputs = op.loc, self.outputs(level, op)
         before = {v: around(level, v) for v in self.captured(op)}
         children = [self.reverse_branch(level, region, outputs, before) for region in op.regions]
         changed = [v for v, gradient in before.items() if any(c.gradients.get(v) is not gradient for c in children)]
@@ -328,7 +349,7 @@ class Blocks:
             for i, gradient in outputs:
                 if is_gate and isinstance(gradient.type, OptionalType) and last.operands[i] in self.adjoints.active:
                     gradient = child.builder.build("optional.unwrap", [gradient], last.loc)
-                self.adjoints.accumulate(child, last.operands[i], gradient)
+                self.pass_back(child, last.operands[i], gradient)
             self.reverse(child)
         return child
 
@@ -336,12 +357,12 @@ class Blocks:
         """Build code that runs a region again, and behind it the backward code of the region, which finds its values there."""
         recompute.refuse_effects(op)
         adjoints = self.adjoints
-        outputs = [(i, g) for i, r in enumerate(op.results) if r in adjoints.active and (g := adjoints.take(level, r))]
+        outputs = self.outputs(level, op)
         region, backward = recompute.take_region(op, self.reversal.label), Block()
         child = Level(region, Builder(backward), level, KeptInPlace(), adjoints.written)
         child.gradients = level.gradients
         for i, gradient in outputs:
-            adjoints.accumulate(child, region.ops[-1].operands[i], gradient)
+            self.pass_back(child, region.ops[-1].operands[i], gradient)
         Blocks(self.reversal, child).reverse(child)
         recompute.run_again(level, op, region, backward)
 
@@ -352,10 +373,10 @@ class Blocks:
         inits, args = op.operands[skip:], region.args[1 if skip else 0 :]
         carried = [i for i, (a, r) in enumerate(zip(args, op.results, strict=True)) if {a, r} & adjoints.active]
         for i in carried:
-            if not _is_tensor_or_none(args[i].type):
+            if not _is_tensor_or_none(args[i].type) and not isinstance(args[i].type, ListType):
                 raise not_differentiable(op, f"a value of the type {args[i].type} that a loop carries")
         captured = self.captured(op)
-        starts = [adjoints.take_or_nothing(level, op.results[i]) for i in carried]
+        starts = [self.taken(level, op.results[i]) for i in carried]
         starts += [around(level, v) or adjoints.nothing(level, v) for v in captured]
         wanted = [adjoints.gradient_type(v) for v in (*(args[i] for i in carried), *captured)]
         types = [join(t, g.type) for t, g in zip(wanted, starts, strict=True)]
@@ -364,9 +385,9 @@ class Blocks:
         child.gradients = dict(zip(captured, block.args[1 + len(carried) :], strict=True))
         last = region.ops[-1]
         for i, gradient in zip(carried, block.args[1:], strict=False):
-            adjoints.accumulate(child, last.operands[i], gradient)
+            self.pass_back(child, last.operands[i], gradient)
         self.reverse(child)
-        ends = [adjoints.take_or_nothing(child, args[i]) for i in carried]
+        ends = [self.taken(child, args[i]) for i in carried]
         ends += [child.gradients[v] for v in captured]
         for k, (arg, value) in enumerate(zip(block.args[1:], [*(args[i] for i in carried), *captured], strict=True)):
             if not isinstance(arg.type, OptionalType):  # code of this iteration takes it for a tensor
@@ -381,7 +402,7 @@ class Blocks:
         new = builder.op("loop", [*bounds, *starts], loc, regions=[block], types=types, label=label, counted=True)
         level.gradients.update(zip(captured, new.results[len(carried) :], strict=True))
         for i, result in zip(carried, new.results, strict=False):
-            adjoints.accumulate(level, inits[i], result)
+            self.pass_back(level, inits[i], result)
 
     def iteration(self, level: Level, op: Op, block: Block, count: Value) -> Level:
         """Return the level of the body of a loop. block: the backward body, whose first argument counts the iterations."""

@@ -30,7 +30,7 @@ ROWS = [
     OpDef("size_or_zero", "(Tensor self, SymInt dim) -> SymInt", fixed(INT), _PURE, ref="size_or_zero",
           c="({0} ? {0}->size[{1}] : 0)", phases=MADE_BY_PASSES, samples=Samples(shapes=(((3, 4),),), extra=((1,), (0,)))),
     # Returns whether a value is defined, for code that reads values which some paths leave undefined.
-    OpDef("is_defined", "(Tensor self) -> Value", fixed(BOOL), _PURE, ref="is_defined", c="({0} != NULL)",
+    OpDef("is_defined", "(Value self) -> Value", fixed(BOOL), _PURE, ref="is_defined", c="({0} != NULL)",
           phases=MADE_BY_PASSES, samples=_SHAPES),
     OpDef("stride", "(Tensor self, SymInt dim) -> SymInt", fixed(INT), _PURE, ref="Tensor.stride",
           c="{0}->stride[{1}]", samples=Samples(shapes=(((3, 4),),), extra=((0,), (1,)))),
