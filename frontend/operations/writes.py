@@ -41,6 +41,7 @@ _PLACING = frozenset(
         "index_put",
         "index_reduce",
         "index_select",
+        "masked_scatter",
         "put",
         "scatter",
         "scatter_add",
