@@ -233,3 +233,20 @@ def test_a_power_of_zero_has_gradients_of_zeros() -> None:
     assert all(result.requires_grad and torch.equal(result, torch.ones(4)) for result in results)
     (gradient,) = torch.autograd.grad(sum(results).sum(), x)
     assert torch.equal(gradient, torch.zeros(4))
+
+
+def catches(x: Tensor, w: Tensor, n: int) -> list[Tensor]:
+    try:
+        if n > 1:
+            raise ValueError(f"{n} is too much")
+    except ValueError:
+        *rows, _ = (x * w).sin().topk(2, 1)[0]
+    return rows
+
+
+def test_a_list_that_a_handler_fills() -> None:
+    found = []
+    for function in (catches, scriptc.compile(catches, optimize=OPTIMIZE)):
+        x, w = torch.ones(3, 2, requires_grad=True), torch.ones(2, requires_grad=True)
+        found.append(torch.autograd.grad(sum(function(x, w, 2)).sum(), (x, w)))
+    torch.testing.assert_close(found[1], found[0])

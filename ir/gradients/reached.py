@@ -155,10 +155,12 @@ class Reached:
             if is_tracked:
                 more, choice = self._before(root, taker)
                 todo += more
-                if choice is not None:
+                if choice is None:
+                    known |= self._bits.get(root, 0)
+                elif _is_visible(choice, user):
                     choices.add(choice)
                 else:
-                    known |= self._bits.get(root, 0)
+                    known |= self._possible(root)
             elif at not in self._passed:
                 known |= self._bits.get(at, 0)
                 for source in self._flow.back[at]:
@@ -363,7 +365,11 @@ class _Code:
         return total
 
 
-def _is_visible(choice: Value, user: Op) -> bool:
+def _is_visible(choice: _Choice, user: Op) -> bool:
     """Return whether an op that takes a value runs where a choice is made already."""
-    at = ancestor_in(choice.block, user)
-    return at is not None and (choice.op is None or choice.op is not at and choice.op.is_before(at))
+    if isinstance(choice, _State):
+        block, made = (choice.op.regions[0], None) if choice.inside else (choice.op.parent, choice.op)
+    else:
+        block, made = choice.block, choice.op
+    at = ancestor_in(block, user) if block is not None else None
+    return at is not None and (made is None or made is not at and made.is_before(at))
