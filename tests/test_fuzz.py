@@ -258,6 +258,13 @@ def f{seed}(x):
             pass
     return row * 1
 """
+WRITES_TO_AN_OLDER_VIEW = """
+def f{seed}(m, w):
+    q = m.diagonal()
+    m[0] = w
+    q.mul_(0)
+    return m * 1
+"""
 RETURNS_A_WRITTEN_ROW = """
 def f{seed}(x, w):
     for row in x * 2:
@@ -267,11 +274,17 @@ def f{seed}(x, w):
 """
 
 
-@pytest.mark.parametrize("text", [WRITES_TO_ROWS, CATCHES_THE_REFUSAL, RETURNS_A_WRITTEN_ROW])
+@pytest.mark.parametrize("text", [WRITES_TO_ROWS, CATCHES_THE_REFUSAL, WRITES_TO_AN_OLDER_VIEW, RETURNS_A_WRITTEN_ROW])
 def test_views_that_eager_refuses_are_no_fault(text: str) -> None:
     programs = [Program(seed, text.format(seed=seed), 0, 0, gradients=True) for seed in range(2, 6)]
     (reports,) = run_batches([programs])
     assert not any(r.is_finding or r.kind == "refused" for r in reports)
+
+
+def test_sizes_that_are_refused_are_no_agreement() -> None:
+    text = "def f2(x):\n    return torch.nn.functional.pixel_unshuffle(x[None, None, :0], 3)\n"
+    (reports,) = run_batches([[Program(2, text, 0, 0, gradients=True)]])
+    assert [r.kind for r in reports] == ["refused"] and "pixel_unshuffle" in reports[0].message
 
 
 def test_gradients_that_are_refused_are_no_agreement() -> None:
