@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 import torch
-from torch.nn import ModuleList, ParameterList, Sequential
+from torch.nn import Module, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 
 from scriptc.frontend.environment.gradient_slots import guarded_tensor, tensor_outside
 from scriptc.frontend.environment.lookup import element, guard_children, made_here, module_attribute, outside_value
@@ -237,12 +237,12 @@ def outside_item(
 ) -> AbstractValue | None:
     """Return an item of a short list, tuple or dict outside at a run-time index.
 
-    The items are functions, modules or members of an enum. Return None if the index has another type than the keys.
+    The items are functions, modules, parameters or members of an enum. Return None if the index has another type than the keys.
     `absent` is the result for a missing item.
     """
     obj = av.obj
-    if isinstance(obj, dict):
-        found = type(obj) is dict and is_run_time_key(reader, index)
+    if isinstance(obj, (dict, ModuleDict, ParameterDict)):
+        found = (type(obj) is dict or isinstance(obj, Module)) and is_run_time_key(reader, index)
         return one_of_items(reader, av, index, [*obj], absent) if found else None
     if isinstance(obj, (list, tuple)) and type_of(index) == FLOAT:
         kind = "list" if isinstance(obj, list) else "tuple"
@@ -282,7 +282,8 @@ def one_of_items(
         return None
     if isinstance(av.obj, dict):
         reader.environment.guard("DICT_KEYS_ARE", av.obj, None, tuple(keys))
-
+    elif isinstance(av.obj, (ModuleDict, ParameterDict)):
+        known_items(reader, av)  # for its guards
     missing = absent or (lambda: raise_not_there(reader, av.obj, index))
     return choose_by_key(reader, index, keys, lambda key: known_item(reader, av, key), missing)
 

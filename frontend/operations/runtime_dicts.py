@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from torch.nn import ModuleDict, ParameterDict
+
 from scriptc.frontend.environment.results import NumpyScalarMaker
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.python import dicts_decomposed as dicts
@@ -333,7 +335,7 @@ def choose_by_key(
 
 
 def raise_not_there(reader: Reader, obj: Any, index: AbstractValue) -> NoReturn:
-    if isinstance(obj, dict):
+    if isinstance(obj, (dict, ModuleDict, ParameterDict)):
         raise_with(reader, "KeyError", joined(reader, [*text_parts(reader, index, quoted=True)]))
     if isinstance(obj, (list, tuple)):
         kind = "list" if isinstance(obj, list) else "tuple"

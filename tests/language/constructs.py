@@ -280,9 +280,9 @@ ACCEPTED: dict[str, str] = {
         "arguments.objects_in_containers arguments.nested_results arguments.recursion_over_a_tree "
         "arguments.tensors_by_name arguments.large_vocabulary"
     ),
-    "lists, tuples, dicts and `nn.ModuleList` from outside at a run-time index or key": (
+    "lists, tuples, dicts, `nn.ModuleList` and `nn.ModuleDict` from outside at a run-time index or key": (
         "objects.chosen_at_run_time objects.Routed objects.table_read_in_a_decorated_function "
-        "objects.keys_chosen_at_run_time objects.Experts"
+        "objects.keys_chosen_at_run_time objects.Experts objects.Named"
     ),
     "`zip`, `enumerate`, `reversed`, `range` of known and unknown lengths": (
         "lists.strict_zips lists.strict_zip_of_known lists.zips lists.ranges lists.ranges_backwards_and_by_index "

@@ -494,6 +494,31 @@ places = [torch.tensor(p) for p in ([0, 2, -1], [[1], [0]], [3], [[0, 1]], [1.0]
 routed = cases(*[(torch.ones(2), p) for p in places])(Routed())
 
 
+class Prefixed(torch.nn.ModuleDict):
+    def __getitem__(self, name):
+        return super().__getitem__("my_" + name)
+
+
+class Named(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.experts = torch.nn.ModuleDict({"tanh": torch.nn.Tanh(), "relu": torch.nn.ReLU()})
+        self.prefixed = Prefixed({"my_tanh": torch.nn.Tanh(), "my_relu": torch.nn.Sigmoid()})
+        self.scales = torch.nn.ParameterDict({name: torch.nn.Parameter(torch.tensor(2.0)) for name in ("relu", "tanh")})
+
+    def forward(self, x, gate, names: list[str]):
+        chosen = list(self.experts)
+        for row in gate:
+            x = self.experts[chosen[int(row.argmax())]](x - 0.5)
+        for name in names:
+            x = self.experts[name](x) * self.scales[name] + self.prefixed[name](x)
+        return x, [name in self.experts for name in names]
+
+
+wanted = (["relu"], ["tanh", "relu"], [], ["relu", "elu"])
+named = cases(*[(torch.randn(2, 2), torch.randn(3, 2), names) for names in wanted])(Named())
+
+
 # The table is made at the entry, whose block is empty while the body of `with` is read.
 @cases(torch.tensor([1, 0, 1]), torch.tensor([2, 2, 0]))
 @torch.no_grad()
