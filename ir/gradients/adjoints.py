@@ -14,11 +14,12 @@ from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Block, Func, Op, Value
 from scriptc.ir.gradients.activity import PARTIAL_VIEWS, VIEWS, Flow, Written, carries, root_of, viewed
 from scriptc.ir.gradients.levels import Level, loc_of
+from scriptc.ir.gradients.order import runs_after
 from scriptc.ir.gradients.rules import not_differentiable, written_by
 from scriptc.ir.gradients.tiles import dim_of_tiles, find_stacked, find_tiles
 from scriptc.ir.gradients.unread import Unread
 from scriptc.ir.loc import Loc
-from scriptc.ir.regions import ancestor_in, fed_arguments, is_loop, region_argument_of
+from scriptc.ir.regions import ancestor_in, fed_arguments, region_argument_of
 from scriptc.ir.types import ListType, OptionalType, ScalarType, TensorType, Type, join, list_of
 
 
@@ -295,26 +296,6 @@ def _may_be_used_after(view: Op, op: Op) -> bool:
                 todo += user.results
             elif user.defn.writes - {"tensor"} or any(not is_fresh(r) for r in user.results if carries(r.type)):
                 return True
-    return False
-
-
-def runs_after(later: Op, op: Op, root: Value) -> bool:
-    """Return whether an op runs only after another one, from the definition of `root` on."""
-    at: Op | None = op
-    while at is not None and at.parent is not None:
-        other = ancestor_in(at.parent, later)
-        if other is not None:
-            return other is not at and at.is_before(other) and not _repeats(at.parent, root)
-        at = at.parent.parent
-    return False
-
-
-def _repeats(block: Block, root: Value) -> bool:
-    """Return whether a block may run several times for one `root`."""
-    while block is not root.block and block.parent is not None and block.parent.parent is not None:
-        if is_loop(block.parent):
-            return True
-        block = block.parent.parent
     return False
 
 

@@ -20,7 +20,8 @@ from collections.abc import Collection, Sequence
 
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.activity import root_of
-from scriptc.ir.gradients.adjoints import Adjoints, runs_after
+from scriptc.ir.gradients.adjoints import Adjoints
+from scriptc.ir.gradients.order import runs_after
 from scriptc.ir.gradients.recompute import writes_outside
 from scriptc.ir.gradients.reversal import REVERSES
 from scriptc.ir.regions import defined_by, is_loop

@@ -19,8 +19,8 @@ from scriptc.ir.analysis import may_be_undefined, roots
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Op, Value
 from scriptc.ir.gradients.activity import Flow, Written, carries
-from scriptc.ir.gradients.adjoints import runs_after
 from scriptc.ir.gradients.lists import for_each
+from scriptc.ir.gradients.order import runs_after
 from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.gradients.tensor_lists import TensorLists
 from scriptc.ir.regions import defined_by, fed_values, region_argument_of

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from scriptc.ir.analysis import Origins, is_fresh, may_write
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.activity import carries, root_of
-from scriptc.ir.gradients.adjoints import runs_after
 from scriptc.ir.gradients.lists import CHANGES_SEVERAL, may_be_several
+from scriptc.ir.gradients.order import runs_after
 from scriptc.ir.gradients.rules import not_differentiable, written_by
 from scriptc.ir.regions import fed_arguments, region_argument_of
 from scriptc.ir.types import ListType

@@ -19,8 +19,9 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.cloning import inline
 from scriptc.ir.core import Func, Op, Value
 from scriptc.ir.errors import CompileError, Diagnostic
-from scriptc.ir.gradients.adjoints import narrowed, runs_after
+from scriptc.ir.gradients.adjoints import narrowed
 from scriptc.ir.gradients.levels import Level
+from scriptc.ir.gradients.order import runs_after
 from scriptc.ir.gradients.reversal import Reversal, reverses
 from scriptc.ir.gradients.rules import not_differentiable, parts_of_call
 from scriptc.ir.gradients.writes import clear
