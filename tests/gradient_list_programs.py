@@ -221,12 +221,6 @@ def changes_one_of_several_constants(x: Tensor, w: Tensor, n: int) -> Tensor:
     return steps[0] * others[0]
 
 
-def changes_a_constant_in_lists(x: Tensor, w: Tensor, n: int) -> Tensor:
-    lists = [[torch.ones(3)] for _ in range(n + 1)]
-    lists[n].append(w * 3)
-    return lists[n][-1] * x
-
-
 def changes_a_constant_in_a_dict(x: Tensor, w: Tensor, n: int) -> Tensor:
     lists = {i: [torch.ones(3)] for i in range(n + 1)}
     lists[n].append(w * 3)
@@ -259,7 +253,6 @@ REFUSED = [
     (removes_from_one_of_several_lists, "chosen.pop", "a list that may be one of several"),
     (changes_a_list_in_lists, r"lists\[n\].append", "a list that may be one of several"),
     (changes_one_of_several_constants, "chosen.0. =", "a list that may be one of several"),
-    (changes_a_constant_in_lists, r"lists\[n\].append", "a list that may be one of several"),
     (changes_a_constant_in_a_dict, r"lists\[n\].append", "a list that may be one of several"),
     (writes_to_one_of_several_constants, "chosen.add_", "a write to a tensor that may be one of several"),
     (writes_to_a_part_in_a_list, "rows.n - 1..copy_", "a write to a tensor"),

@@ -6,6 +6,7 @@ import torch
 from gradient_carried_programs import CARRIED_LISTS
 from gradient_list_programs import CHANGES_OF_LISTS
 from gradient_passed_list_programs import PASSED_LISTS
+from gradient_table_programs import TABLES
 from gradient_try_programs import TRIES
 from torch import Tensor, nn
 
@@ -379,7 +380,7 @@ def reads_for_a_branch_before_a_list_changes(x: Tensor, w: Tensor, n: int) -> Te
 
 
 FUNCTIONS = [
-    *CHANGES_OF_LISTS, *CARRIED_LISTS, *PASSED_LISTS, *TRIES, reads_for_a_branch_before_a_write,
+    *CHANGES_OF_LISTS, *CARRIED_LISTS, *PASSED_LISTS, *TABLES, *TRIES, reads_for_a_branch_before_a_write,
     reads_for_a_branch_before_a_list_changes, starts_in_a_branch, reads_tuples, reads_items_of_several_kinds,
     grows_by_broadcasting, slices_what_a_loop_carries, returns_a_list_twice,
     straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows, writes_by_masks,

@@ -10,6 +10,7 @@ import gradient_carried_programs as carried
 import gradient_list_programs as lists
 import gradient_passed_list_programs as passed
 import gradient_programs as programs
+import gradient_table_programs as tables
 import gradient_try_programs as tries
 import pytest
 import torch
@@ -102,7 +103,9 @@ def test_modules(name):
 
 @pytest.mark.compiled_together
 @pytest.mark.parametrize(
-    "function", [*programs.CHANGES_OF_LISTS, *programs.PASSED_LISTS, *programs.TRIES], ids=lambda f: f.__name__
+    "function",
+    [*programs.CHANGES_OF_LISTS, *programs.PASSED_LISTS, *programs.TABLES, *programs.TRIES],
+    ids=lambda f: f.__name__,
 )
 def test_a_second_backward_finds_what_the_first_one_did(function):
     torch.manual_seed(1)
@@ -253,7 +256,7 @@ def test_what_has_no_gradient_says_so_at_the_line():
 @pytest.mark.compiled_together
 @pytest.mark.parametrize(
     ("function", "line", "reason"),
-    [*lists.REFUSED, *carried.REFUSED, *passed.REFUSED, *tries.REFUSED],
+    [*lists.REFUSED, *carried.REFUSED, *passed.REFUSED, *tables.REFUSED, *tries.REFUSED],
     ids=lambda case: getattr(case, "__name__", ""),
 )
 def test_what_gradients_would_miss_is_refused(function, line, reason):
@@ -410,18 +413,18 @@ def pairs(x, n=3):
     return held[-1][0]
 
 
-def a_list_of_lists(x, n=3):
-    table = [[x for _ in range(n)]]
+def a_carried_list_of_lists(x, n=3):
+    table = [[x for _ in range(n)] for _ in range(2)]
     for i in range(n):
-        table.append([row + table[i][0] * i for row in table[i]])
-    return table[n][0]
+        table = [[item + table[0][0] * i for item in row] for row in table]
+    return table[1][0]
 
 
-def tensors_in_place_of_lists_in_a_list(x, n=3):
-    table = [torch.stack([x for _ in range(n)])]
-    for i in range(n):
-        table.append(torch.stack([table[i][0] + table[i][1] - row for row in table[i]]))
-    return table[n].sum(0)
+def a_tensor_in_place_of_a_list_of_lists(x, n=3):
+    table = torch.stack([x for _ in range(n)])
+    for _ in range(n):
+        table = torch.stack([table[0] + table[1] - row for row in table])
+    return table.sum(0)
 
 
 def lists_in_place_of_pairs(x, n=3):
@@ -454,7 +457,7 @@ def whole_steps(x):
         (a_dict, (4,), "hint: keep the tensors in a list, and in the dict their places"),
         (objects, (4,), "hint: keep the tensors of all objects in a list beside it"),
         (pairs, (4,), "hint: keep the first items of the tuples in one list, the second ones in another"),
-        (a_list_of_lists, (4,), "hint: put its items into one tensor, by `torch.stack`"),
+        (a_carried_list_of_lists, (4,), "hint: put its items into one tensor, by `torch.stack`"),
         (a_variable_of_a_try, (4,), "a variable that a `try` sets before it may raise"),
         (an_older_view, (4,), "a write to a tensor of which `unfold` made a view"),
         (an_older_view_in_a_loop, (4,), "a write to a tensor of which `unfold` made a view"),
@@ -472,7 +475,7 @@ def test_gradients_that_would_be_wrong_are_refused(function, args, message):
 
 @pytest.mark.parametrize(
     "rewritten",
-    [places_in_a_dict, values_beside_objects, lists_in_place_of_pairs, tensors_in_place_of_lists_in_a_list],
+    [places_in_a_dict, values_beside_objects, lists_in_place_of_pairs, a_tensor_in_place_of_a_list_of_lists],
 )
 def test_the_rewrites_that_messages_name_have_gradients(rewritten):
     x = torch.rand(4, requires_grad=True)

@@ -16,6 +16,7 @@ from scriptc.ir.gradients.activity import PARTIAL_VIEWS, VIEWS, Flow, Written, c
 from scriptc.ir.gradients.levels import Level, loc_of
 from scriptc.ir.gradients.order import runs_after
 from scriptc.ir.gradients.rules import not_differentiable, written_by
+from scriptc.ir.gradients.tables import find_tables
 from scriptc.ir.gradients.tiles import dim_of_tiles, find_stacked, find_tiles
 from scriptc.ir.gradients.unread import Unread
 from scriptc.ir.loc import Loc
@@ -27,9 +28,9 @@ class Adjoints:
     """The gradients of the values of one function.
 
     active: the values that have gradients. ends: those that are inputs or outputs. written: the tensors that forward code
-    writes to. unread: the values that some path leaves unread. buffered: the tensors that have buffers. tiles: the parts of
-    tensors that are taken apart. stacked: lists that are only stacked, with the op that does. cut: the numbers of the
-    iterations of loops that were cut, by the ops that append to lists there.
+    writes to. unread: the values that some path leaves unread. tables: the lists of lists that have shadows. buffered: the
+    tensors that have buffers. tiles: the parts of tensors that are taken apart. stacked: lists that are only stacked, with the
+    op that does. cut: the numbers of the iterations of loops that were cut, by the ops that append to lists there.
     """
 
     def __init__(self, func: Func, inputs: Sequence[Value], outputs: Sequence[Value], cut: Mapping[Op, Value] | None = None):
@@ -39,6 +40,7 @@ class Adjoints:
         writes = [(op, dst) for op in func.body.walk() for dst in written_by(op)]
         self.written = Written(func)
         self.unread = Unread(func.body, self.active, self.ends, self.written)
+        self.tables = find_tables(func.body) & self.active
         targets = {root_of(dst) for _, dst in writes}
         parts = {v for v in self.active if _is_part(v)}
         self.tiles = find_tiles({root_of(v) for v in parts} - targets)

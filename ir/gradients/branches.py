@@ -24,6 +24,7 @@ from scriptc.ir.gradients.adjoints import Adjoints
 from scriptc.ir.gradients.order import runs_after
 from scriptc.ir.gradients.recompute import writes_outside
 from scriptc.ir.gradients.reversal import REVERSES
+from scriptc.ir.gradients.tables import is_row
 from scriptc.ir.regions import defined_by, is_loop
 from scriptc.ir.types import ListType
 
@@ -94,6 +95,8 @@ def _changes_later(value: Value, op: Op, adjoints: Adjoints) -> bool:
         return True
     if not isinstance(value.type, ListType) or value not in adjoints.active:
         return False
+    if value in adjoints.tables or is_row(value, adjoints.tables):
+        return True  # by any other fetched row
     changes = (user for user in value.users() if "list" in user.defn.writes and user.operands[0] is value)
     return not all(runs_after(op, change, value) for change in changes)
 

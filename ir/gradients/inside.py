@@ -89,7 +89,7 @@ class _Request:
         detached.detach(forward)
         self.refuse_outer(forward, flow, inputs)
         adjoints = Adjoints(Func(self.func.name, forward, [], self.func.loc), list(inputs), list(outputs), cut)
-        refuse_aliases(forward, adjoints.active)
+        refuse_aliases(forward, adjoints.active, adjoints.tables)
         self.refuse_freed(adjoints.active, set(inputs))
         backward = Block()
         level = Level(forward, Builder(backward), None, KeptInPlace(), adjoints.written)

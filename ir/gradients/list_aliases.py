@@ -10,14 +10,15 @@ from scriptc.ir.gradients.activity import carries, root_of
 from scriptc.ir.gradients.lists import CHANGES_SEVERAL, may_be_several
 from scriptc.ir.gradients.order import runs_after
 from scriptc.ir.gradients.rules import not_differentiable, written_by
+from scriptc.ir.gradients.tables import is_row
 from scriptc.ir.regions import fed_arguments, region_argument_of
 from scriptc.ir.types import ListType
 
 _COPIES = frozenset({"stack", "cat"})  # what they make of a list shares no memory with its items
 
 
-def refuse_aliases(forward: Block, active: Collection[Value]) -> None:
-    """Refuse changes and writes in a block whose gradients the shadows of lists would miss."""
+def refuse_aliases(forward: Block, active: Collection[Value], tables: set[Value]) -> None:
+    """Refuse changes and writes in a block whose gradients the shadows of lists would miss. tables: see tables.py."""
     lists = [v for v in active if isinstance(v.type, ListType)]
     if not lists:
         return
@@ -26,11 +27,12 @@ def refuse_aliases(forward: Block, active: Collection[Value]) -> None:
             raise not_differentiable(change, *CHANGES_SEVERAL)
     known = Origins()
     for op in forward.walk():
-        if "list" in op.defn.writes and op.operands and isinstance(op.operands[0].type, ListType):
+        is_change = "list" in op.defn.writes and op.operands and isinstance(op.operands[0].type, ListType)
+        if is_change and not is_row(op.operands[0], tables):
             _refuse_other_name(op, lists, active, known)
         for dst in written_by(op):
             if root_of(dst) in active:
-                _refuse_held(op, root_of(dst), active)
+                _refuse_held(op, root_of(dst), active, tables)
 
 
 def _change_behind(value: Value) -> Op | None:
@@ -56,7 +58,7 @@ def _refuse_other_name(op: Op, lists: list[Value], active: Collection[Value], kn
             raise not_differentiable(op, *CHANGES_SEVERAL)
 
 
-def _refuse_held(op: Op, root: Value, active: Collection[Value]) -> None:
+def _refuse_held(op: Op, root: Value, active: Collection[Value], tables: set[Value]) -> None:
     """Refuse a write to a tensor if a list that is read otherwise than to copy its items holds the tensor, or a view of it."""
     seen, todo = set[Value](), [root]
     while todo:
@@ -72,7 +74,7 @@ def _refuse_held(op: Op, root: Value, active: Collection[Value]) -> None:
             holder = _holder(user, i)
             if holder is None or holder not in active or runs_after(user, op, root):
                 continue
-            if not _is_only_copied(holder, op):
+            if is_row(holder, tables) or not _is_only_copied(holder, op):
                 raise not_differentiable(op, "a write to a tensor that a list holds", "write to a clone of it")
 
 

@@ -18,6 +18,7 @@ from scriptc.ir.gradients.activity import viewed
 from scriptc.ir.gradients.levels import Level, loc_of, size_of
 from scriptc.ir.gradients.reversal import Reversal, reverses
 from scriptc.ir.gradients.rules import not_differentiable
+from scriptc.ir.gradients.tables import is_row
 from scriptc.ir.loc import Loc
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import region_argument_of
@@ -32,10 +33,22 @@ def shadow(reversal: Reversal, level: Level, value: Value) -> Value:
     if value not in home.shadows:
         if viewed(value) is not None:
             home.shadows[value] = reversal.adjoints.part(home, value)
+        elif is_row(value, reversal.adjoints.tables):
+            home.shadows[value] = _shadow_of_row(reversal, home, value)
         else:
             _refuse_unknown(home, value)
             home.shadows[value] = zeros_of(reversal, home, value)
     return home.shadows[value]
+
+
+def _shadow_of_row(reversal: Reversal, level: Level, row: Value) -> Value:
+    """Return the shadow of a row of a table: the item of the table's shadow that has its place, counted from the start."""
+    op = row.op
+    assert op is not None
+    (table, index), before = op.operands, Builder.before(op)
+    place = level.get(from_start(before, index, before.build("list.len", [table], op.loc), op.loc))
+    rows = shadow(reversal, level, table)
+    return level.builder.op("list.at", [rows, place], op.loc, types=[item_type(rows)]).result
 
 
 def start(reversal: Reversal, level: Level, value: Value, gradients: Value) -> None:
@@ -85,15 +98,22 @@ def receive(reversal: Reversal, level: Level, value: Value, items: Value) -> Non
 
 def zeros_of(reversal: Reversal, level: Level, value: Value) -> Value:
     """Return a list of zeros, each with the memory of one element, with the sizes of the items of a forward list."""
-    builder, loc, elem = level.builder, loc_of(value), item_type(value)
-    if not isinstance(elem, TensorType) or elem.dims is None:
+    elem = item_type(value)
+    items = elem.elem if value in reversal.adjoints.tables and isinstance(elem, ListType) else elem
+    if not isinstance(items, TensorType) or items.dims is None:
         raise not_differentiable(value.op or level.forward.ops[0], "a list of other items than tensors of one rank")
-    given = level.get(value)
+    return _zeros_of_items(reversal, level.builder, level.get(value), loc_of(value))
+
+
+def _zeros_of_items(reversal: Reversal, builder: Builder, given: Value, loc: Loc) -> Value:
+    elem = item_type(given)
     made = builder.op("list.new", [], loc, types=[list_of(elem)]).result
 
     def add_zero(inner: Builder, k: Value) -> None:
         item = inner.op("list.at", [given, k], loc, types=[elem]).result
-        inner.op("list.append", [made, _zeros_like(inner, item, loc)], loc)
+        is_list = isinstance(elem, ListType)
+        zero = _zeros_of_items(reversal, inner, item, loc) if is_list else _zeros_like(inner, item, loc)
+        inner.op("list.append", [made, zero], loc)
 
     for_each(reversal.label, builder, given, loc, add_zero)
     return made
@@ -128,9 +148,13 @@ def add_to_item(builder: Builder, items: Value, index: Value, gradient: Value, l
 
 
 def take_item(reversal: Reversal, level: Level, value: Value, items: Value, index: Value, loc: Loc) -> None:
-    """Add an item of a list of gradients to the gradient of a value."""
-    if value in reversal.adjoints.active and isinstance(value.type, TensorType):
-        item = level.builder.op("list.at", [items, index], loc, types=[item_type(items)]).result
+    """Add an item of a list of gradients to the gradient of a value; to the shadow of a row of a table."""
+    if value not in reversal.adjoints.active or not isinstance(value.type, (TensorType, ListType)):
+        return
+    item = level.builder.op("list.at", [items, index], loc, types=[item_type(items)]).result
+    if isinstance(value.type, ListType):
+        receive(reversal, level, value, item)
+    else:
         reversal.adjoints.accumulate(level, value, item)
 
 
@@ -197,8 +221,8 @@ def reverse_new(reversal: Reversal, level: Level, op: Op) -> None:
 @reverses("list.get", "list.at")
 def reverse_get(reversal: Reversal, level: Level, op: Op) -> None:
     value, (source, index) = op.result, op.operands
-    if viewed(value) is not None:
-        return  # a part of a tensor that was taken apart
+    if viewed(value) is not None or isinstance(value.type, ListType):
+        return  # a part of a tensor that was taken apart, or a row whose shadow is that of the table
     gradient = reversal.adjoints.take_defined(level, value)
     if gradient is None or source not in reversal.adjoints.active:
         return

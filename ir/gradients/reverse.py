@@ -115,7 +115,7 @@ def differentiate(
     flags = GivenFlags(last, last.operands[own:])
     results = flags.results
     adjoints = Adjoints(func, given, results, cut)
-    refuse_aliases(func.body, adjoints.active)
+    refuse_aliases(func.body, adjoints.active, adjoints.tables)
     reversal, block = Reversal(adjoints, derivatives, module.funcs, labels), Block()
     kept = KeptOfFunction(block)
     level = Level(func.body, Builder(block), None, kept, adjoints.written)
