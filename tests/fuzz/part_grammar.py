@@ -1,7 +1,8 @@
 """The grammar of the fuzzer of gradients with more ways to take tensors apart and to write to parts of them.
 
-It adds to `gradient_grammar` a `cube` of two `sq`s, a `kit` and a `drawer`, which are dicts of rows by strings and ints, views
-of views, ops that pick and place elements, loops on one line, and `while` loops that tensors end.
+It adds to `gradient_grammar` a `cube` of two `sq`s, a `kit` and a `drawer`, which are dicts of rows by strings and ints, a
+`table`, which is a list of lists of rows, views of views, ops that pick and place elements, loops on one line, and `while`
+loops that tensors end.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from dataclasses import replace
 from tests.fuzz import gradient_grammar as base
 from tests.fuzz.productions import Templates
 
-_KINDS = {"cube": 2, "kit": 1.2, "drawer": 1}
+_KINDS = {"cube": 2, "kit": 1.2, "drawer": 1, "table": 1.2}
 _LEAVES = {
     "cube": ["torch.stack([m, m])", "torch.zeros(2, 3, 3, dtype=torch.float64)"],
     "kit": ['{"a": w, "b": NET.w}'],
     "drawer": ["{0: w, 1: NET.w}"],
+    "table": ["[[w, NET.w] for q in range(2)]"],
 }
 
 _EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
@@ -48,6 +50,8 @@ _EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
         "$sq.roll(1, $bit)[$bit]", "$row[$row.argsort(stable=True)]", "$row.index_copy(0, torch.tensor([2, 0, 1]), $row)",
         "$row.slice_scatter($row[1:], 0, 1)",
         "$sq.select_scatter($row, $bit, $bit)[1]", "$sq.diagonal_scatter($row)[:, $bit]",
+        "$table[$bit][0]", "$table[-1][-1]", "$table[$bit][$bit]", "sum(q[0] for q in $table)",
+        "torch.stack($table[$bit]).sum(0)",
     ],
     "mat": [
         "$cube[$bit]", "$cube[:, $small % 3]", "$cube.flatten(0, 1)[:5]", "torch.cat($cube.unbind($bit))[:5]",
@@ -86,7 +90,15 @@ _EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
         "{0: $row, 1: $row}", "{k: v * $row for k, v in $drawer.items()}", "{**$drawer, 1: $row}", "dict(enumerate($two))",
         "{i: q for i, q in enumerate($sq[:2])}", "{1 - k: v for k, v in $drawer.items()}",
     ],
-    "rows": ["list($kit.values())", "[$kit['a'], *$rows][:5]", "sorted($rows, key=lambda q: float(q.sum()))[:5]",
+    "table": [
+        "[[q, q * 2] for q in $rows]", "[[$row, $row] for _ in range(3)]", "[list($rows) for _ in range(2)]",
+        "[[$row], [$row]]",
+        "[[q * r for r in $two] for q in $rows]", "[[q.tanh() for q in r] for r in $table]",
+        "[[$row] * 2 for _ in range($positive)]",
+        "[list(q.unbind(0)) for q in $cube]", "[$rows + [$row] for _ in range(2)]", "[r[:1] + [$row] for r in $table]",
+    ],
+    "rows": ["[q[0] for q in $table]", "$table[0] + $table[-1][:1]", "[q for r in $table for q in r][:5]",
+        "list($kit.values())", "[$kit['a'], *$rows][:5]", "sorted($rows, key=lambda q: float(q.sum()))[:5]",
         "list($cube[$bit].unbind($bit))", "list($sq.split(1)[0])", "[q[0] for q in $mat.split(1)]",
              "[$row.split([1, 2])[1].repeat(2)[:3], $row]", "[q for q in $cube[0] if q[0] > $float]",
                  "[a * b for a, b in zip($rows, $rows[::-1])]"],
@@ -172,6 +184,15 @@ _MUTATIONS = {
         "for q in range(2): $me.append($me[-1 - q] * $row)", "while len($me) > 2: $me.pop($bit)",
             "$me[0] = $me[0].clone(); $me[0].mul_($scalar)", "$me.remove($me[0]) if len($me) == 1 else None",
         "$me.reverse(); $me.append($row)", "q = $me.pop(); $me.insert(0, q + $row)",
+    ],
+    "table": [
+        "$me[$bit][0] = $row", "$me[-1][-1] = $me[0][0] * $row", "$me.append([$row])",
+        "$me.append([q * $row for q in $me[-1]])",
+        "$me[0].append($row)", "$me[$bit][0], $me[0][-1] = $me[0][-1] + $row, $me[$bit][0]",
+        "$me[-1].insert(0, $me[0][0].tanh())",
+        "for q in range(1, len($me)): $me[q][0] = $me[q - 1][0] * $row", "for q in $me: q[0] = q[-1] * $scalar",
+        "for q in range(len($me)): $me[q].append($me[q][-1] + $row)", "q = $me[-1]; q[0] = $row; $me[$bit][0] = q[0].tanh()",
+        "for q in range(n): $me.append([$me[-1][0] * $row, $row])", "while len($me[0]) > 1: $me[0].pop()",
     ],
     "two": ["$me.insert(0, $me.pop() * $row)", "$me.sort(key=lambda q: float(q.sum()))", "$me[:] = $me[::-1]",
         "for q in range(2): $me[q] = $me[1 - q].tanh() + $row", "q, r = $me; $me[0] = r * $scalar; $me[1] = q"],
