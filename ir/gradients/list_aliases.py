@@ -22,9 +22,6 @@ def refuse_aliases(forward: Block, active: Collection[Value], tables: set[Value]
     lists = [v for v in active if isinstance(v.type, ListType)]
     if not lists:
         return
-    for value in lists:
-        if (change := _change_behind(value)) is not None:
-            raise not_differentiable(change, *CHANGES_SEVERAL)
     known = Origins()
     for op in forward.walk():
         is_change = "list" in op.defn.writes and op.operands and isinstance(op.operands[0].type, ListType)
@@ -35,22 +32,22 @@ def refuse_aliases(forward: Block, active: Collection[Value], tables: set[Value]
                 _refuse_held(op, root_of(dst), active, tables)
 
 
-def _change_behind(value: Value) -> Op | None:
-    """Return a change of a list that a region passes on, from where on it has several names and shadows."""
-    passed_on = [user for (_, i), user in value.uses.items() if fed_arguments(user, i)]
-    changes = [user for (_, i), user in value.uses.items() if i == 0 and "list" in user.defn.writes]
-    return next((c for c in changes if not all(runs_after(user, c, value) for user in passed_on)), None)
+def _comes_behind(change: Op) -> bool:
+    """Return whether a list is changed behind an op that passes it on to a region, from where on it has several names."""
+    target = change.operands[0]
+    passed_on = [user for (_, i), user in target.uses.items() if fed_arguments(user, i)]
+    return not all(runs_after(user, change, target) for user in passed_on)
 
 
 def _refuse_other_name(op: Op, lists: list[Value], active: Collection[Value], known: Origins) -> None:
     """Refuse a change of a list that may be the same list as one with gradients."""
     target = op.operands[0]
-    if target in active and may_be_several(target):
+    if target in active and (may_be_several(target) or _comes_behind(op)):
         raise not_differentiable(op, *CHANGES_SEVERAL)
     if target in active or not carries(target.type):
         return
     is_argument = target.op is None and target.block.parent is None
-    is_passed_on_later = not may_be_several(target) and _change_behind(target) is None
+    is_passed_on_later = not may_be_several(target) and not _comes_behind(op)
     for value in lists:
         if is_argument and is_fresh(value) or is_passed_on_later and region_argument_of(value) is not None:
             continue

@@ -38,10 +38,10 @@ class Unread:
 
     def __init__(self, block: Block, active: set[Value], ends: Collection[Value], written: Written):
         self._active = active
-        self._unread = set[Value]()
+        self._unread: dict[Value, None] = {}  # in the order of the program, alike in all processes
         self._find(block, ends)
         made = [v for v in self._unread if _has_own_code(v) and v not in written and self._is_on_several_paths(v)]
-        self.values = self._unread & self._reached_from(made)
+        self.values = self._unread.keys() & self._reached_from(made)
         self._gates = dict.fromkeys(self._gate(value) for value in made)
 
     @property
@@ -64,7 +64,7 @@ class Unread:
         found: Collection[Value] = candidates
         while found:
             found = [v for v in candidates if v not in self._unread and not self._is_read(_uses(v), v.block)]
-            self._unread.update(found)
+            self._unread.update(dict.fromkeys(found))
 
     def _may_be_unread(self, value: Value) -> bool:
         """Return whether no op of a value's own block takes it, but for those that pass it on to other blocks."""
