@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from settings import OPTIMIZE, sweep
+from settings import sweep
 from statements import agree, module_of, statements
 from three_ways import Args, assert_same, call, compile_at, compiled, eager, interpreted
-
-import scriptc
 
 # y is a vector, m a matrix in the same memory, i a vector of indices. Eager looks for overlaps by the addresses of the
 # operands as they are given, before it broadcasts them; an assignment to a subscript broadcasts first.
@@ -60,17 +58,6 @@ _GROUPS = [*(_ALL[k : k + 18] for k in range(0, len(_ALL), 18)), statements(MADE
 def test_overlaps(group: list[str], lasting_path: Path) -> None:
     function = module_of(tried(group), lasting_path).tried
     agree(function, [call(torch.arange(4.0), torch.tensor([1, 0]))])
-
-
-def test_a_source_that_is_written_meanwhile_is_refused() -> None:
-    def scattered(x: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
-        return x.masked_scatter_(x > 1, source)
-
-    target = scriptc.compile(scattered, optimize=OPTIMIZE)
-    x = torch.arange(4.0)
-    assert target(x, x.clone()).tolist() == [0, 1, 0, 1]
-    with pytest.raises(RuntimeError, match="refer to a single memory location"):
-        target(x.add_(2), x)
 
 
 PLACING = """

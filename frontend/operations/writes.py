@@ -41,7 +41,6 @@ _PLACING = frozenset(
         "index_put",
         "index_reduce",
         "index_select",
-        "masked_scatter",
         "put",
         "scatter",
         "scatter_add",
