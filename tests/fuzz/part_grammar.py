@@ -127,7 +127,7 @@ _PARTS = [view + write for i, view in enumerate(_VIEWS) for j, write in enumerat
 _MUTATIONS = {
     "row": [
         *_PARTS, "$me.index_put_(($ids,), $row, accumulate=True)", "$me.scatter_add_(0, $ids, $row)",
-            "$me.masked_scatter_($me > $float, $row)", "$me[$row > $row] = $scalar",
+            "$me.masked_scatter_($me > $float, $row.clone())", "$me[$row > $row] = $scalar",
         "for q in range(3): $me[q:].mul_($scalar.tanh())", "for q in range(2): $me[q + 1] = $me[q] * $me[q + 1]",
             "for q in range(n): $me[:2][1:].add_($row[:1])",
         "$me.view(3, 1)[1:][:, 0].copy_($row[:2])", "$me[1:][:1].copy_($me[-1:].clone())",
