@@ -64,6 +64,13 @@ def growing(x: Tensor, w: Tensor, n: int) -> Sequence:
     return rows
 
 
+def a_growing_tuple(x: Tensor, w: Tensor, n: int) -> Tensor:
+    rows: tuple[Tensor, ...] = ()
+    for t in range(n):
+        rows = rows + (x[t % 4] * w,)
+    return torch.stack([*rows, w])
+
+
 def of_several_sizes(x: Tensor, w: Tensor, n: int) -> Tensor:
     parts = [x[: i % 4 + 1].sum(1) for i in range(n)]
     for _ in range(n):
@@ -137,8 +144,8 @@ def from_a_list(x: Tensor, w: Tensor, n: int) -> Tensor:
 
 
 PASSED_LISTS = [
-    row_by_row, label_by_label, in_some_iterations, exchanged, growing, of_several_sizes, left_by_break, left_by_return,
-    in_nested_loops, changed_before_it_is_passed_on, one_of_two, in_a_checkpoint, from_a_list,
+    row_by_row, label_by_label, in_some_iterations, exchanged, growing, a_growing_tuple, of_several_sizes, left_by_break,
+    left_by_return, in_nested_loops, changed_before_it_is_passed_on, one_of_two, in_a_checkpoint, from_a_list,
 ]  # fmt: skip
 
 

@@ -123,8 +123,10 @@ class Adjoints:
         return value in self.unread.values or may_be_undefined(value, ())
 
     def gradient_type(self, value: Value) -> Type:
-        """Return the type of the gradients of a value. The shadow of a list is never None."""
-        is_certain = isinstance(value.type, (OptionalType, ListType)) or not self.may_be_none(value)
+        """Return the type of the gradients of a value; of a list, or a tuple of any length, a list that is never None."""
+        if isinstance(value.type, ListType):
+            return list_of(value.type.elem)
+        is_certain = isinstance(value.type, OptionalType) or not self.may_be_none(value)
         return value.type if is_certain else OptionalType(value.type)
 
     def take_or_nothing(self, level: Level, value: Value) -> Value:

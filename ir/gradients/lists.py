@@ -24,7 +24,7 @@ from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import region_argument_of
 from scriptc.ir.types import INT, ListType, TensorType, Type, list_of
 
-_MAKERS = frozenset({"list.new", "tuple.new", "list.slice", "list.repeat", "tuple.of", "tuple.join"})
+_MAKERS = frozenset({"list.new", "tuple.new", "list.slice", "list.repeat", "tuple.of", "tuple.join", "tuple.append"})
 
 
 def shadow(reversal: Reversal, level: Level, value: Value) -> Value:
@@ -273,6 +273,17 @@ def reverse_join(reversal: Reversal, level: Level, op: Op) -> None:
         into = shadow(reversal, level, second)
         lengths = [builder.build("list.len", [v], loc) for v in (items, into)]
         add_items(reversal, level, items, builder.build("int.sub", lengths, loc), second, loc)
+
+
+@reverses("tuple.append")
+def reverse_longer(reversal: Reversal, level: Level, op: Op) -> None:
+    items, (first, item), builder, loc = level.shadows.get(op.result), op.operands, level.builder, op.loc
+    if items is None:
+        return
+    last = builder.build("int.sub", [builder.build("list.len", [items], loc), builder.const(1, loc)], loc)
+    take_item(reversal, level, item, items, last, loc)
+    if first in reversal.adjoints.active:
+        add_items(reversal, level, items, builder.const(0, loc), first, loc)
 
 
 # ---- lists that are joined ----
