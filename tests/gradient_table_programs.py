@@ -11,7 +11,7 @@ Sequence = list[Tensor]
 
 def warped(x: Tensor, w: Tensor, n: int) -> Tensor:
     """Soft dynamic time warping."""
-    costs = torch.cdist(x[:n], x * w) ** 2
+    costs = torch.cdist(x.repeat(3, 1)[:n], x * w) ** 2
     table = [[torch.tensor(1e4)] * (len(x) + 1) for _ in range(n + 1)]
     table[0][0] = torch.zeros(())
     for i in range(1, n + 1):

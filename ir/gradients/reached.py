@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Func, Op, Value
@@ -62,7 +63,7 @@ class _Passed:
     """Tells what a region op passes on.
 
     inner, result: the choice inside of a loop, and behind the op. into_inner, into_result: the ops that take what becomes
-    these: terminators, and a loop itself. bits: of what such an op takes.
+    these: terminators, and a loop itself. bits: of what such an op takes, found before differentiation moves code.
     """
 
     op: Op
@@ -118,7 +119,7 @@ class Reached:
 
     def _operand_of(self, argument: RegionArgument) -> Callable[[Op], _Bits]:
         numbers = dict(argument.operands)
-        return lambda user: self._bits_of(user.operands[numbers[user]], user)
+        return cache(lambda user: self._bits_of(user.operands[numbers[user]], user))
 
     def _find_states(self) -> Iterator[_Passed]:
         """Yield the states of what is written or changed in branches and loops."""
@@ -132,7 +133,7 @@ class Reached:
                 yield _Passed(op, inner, _State(root, op, inside=False), begins, ends, self._state_of(root))
 
     def _state_of(self, root: Value) -> Callable[[Op], _Bits]:
-        return lambda user: self._bits_of(root, user)
+        return cache(lambda user: self._bits_of(root, user))
 
     def _possible(self, value: Value) -> int:
         """Return the bits of all inputs that a value may depend on."""
