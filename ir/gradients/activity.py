@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from scriptc.ir.analysis import holds, roots
 from scriptc.ir.core import Block, Func, Op, Value
@@ -156,6 +156,14 @@ class Flow:
     def between(self, inputs: Iterable[Value], outputs: Iterable[Value]) -> set[Value]:
         """Return the values that depend on `inputs` and on which `outputs` depend."""
         return self.dependents(inputs) & self.sources(outputs)
+
+
+def takes_gradients(user: Op, active: Collection[Value]) -> bool:
+    """Return whether gradients may flow from an op to its operands."""
+    if user.name == "return":  # the results whose gradients are taken are ends
+        return False
+    passes_on = user.regions or user.defn.writes or user.has("TERMINATOR") or user.name == "user_gradient"
+    return bool(passes_on) or any(r in active for r in user.results)
 
 
 def holders(written: Value) -> set[Value]:

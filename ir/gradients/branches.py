@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from scriptc.ir.core import Block, Op, Value
-from scriptc.ir.gradients.activity import root_of
+from scriptc.ir.gradients.activity import root_of, takes_gradients
 from scriptc.ir.gradients.adjoints import Adjoints
 from scriptc.ir.gradients.order import runs_after
 from scriptc.ir.gradients.recompute import writes_outside
@@ -40,7 +40,7 @@ def find_exclusive(ops: Sequence[Op], adjoints: Adjoints, function: Block) -> di
     for op in reversed(ops):
         if _is_movable(op, adjoints, function):
             users = [user for r in op.results if r in adjoints.active for user in r.users()]
-            branches = [_branches_of(user, known, found) for user in users if _takes_gradients(user, adjoints.active)]
+            branches = [_branches_of(user, known, found) for user in users if takes_gradients(user, adjoints.active)]
             shared = [at for at in branches[0] if all(at in others for others in branches)] if branches else []
             if shared:
                 found[op] = shared[0]
@@ -99,11 +99,3 @@ def _changes_later(value: Value, op: Op, adjoints: Adjoints) -> bool:
         return True  # by any other fetched row
     changes = (user for user in value.users() if "list" in user.defn.writes and user.operands[0] is value)
     return not all(runs_after(op, change, value) for change in changes)
-
-
-def _takes_gradients(user: Op, active: Collection[Value]) -> bool:
-    """Return whether gradients may flow from an op to its operands."""
-    if user.name == "return":  # the results whose gradients are taken are ends
-        return False
-    passes_on = user.regions or user.defn.writes or user.has("TERMINATOR") or user.name == "user_gradient"
-    return bool(passes_on) or any(r in active for r in user.results)

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterable, Iterator
 from scriptc.ir.analysis import may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
-from scriptc.ir.gradients.activity import PARTIAL_VIEWS, Written
+from scriptc.ir.gradients.activity import PARTIAL_VIEWS, Written, takes_gradients
 from scriptc.ir.gradients.gates import add_gate, remove_gate
 from scriptc.ir.regions import ancestor_in, fed_arguments, is_loop, region_arguments
 from scriptc.ir.types import TensorType
@@ -69,10 +69,8 @@ class Unread:
     def _may_be_unread(self, value: Value) -> bool:
         """Return whether no op of a value's own block takes it, but for those that pass it on to other blocks."""
         is_tensor = isinstance(value.type, TensorType) and (value in self._active or value.op is None)
-        return is_tensor and not any(
-            user.parent is value.block and not user.regions and not user.has("TERMINATOR") and self._takes_gradients(user)
-            for user in value.users()
-        )
+        own = [user for user in value.users() if user.parent is value.block and not user.regions and not user.has("TERMINATOR")]
+        return is_tensor and not any(takes_gradients(user, self._active) for user in own)
 
     def _is_read(self, uses: Iterable[Use], block: Block) -> bool:
         """Return whether each run of a block makes one of some uses of a value, which are all in the block."""
@@ -86,25 +84,20 @@ class Unread:
         if op.has("TERMINATOR"):
             return op.name == "return" or any(self._is_passed_on(op, i) for i in own)
         if not op.regions:
-            return self._takes_gradients(op)
+            return takes_gradients(op, self._active)
         inner = [use for use in uses if use[0] is not op]
         if op.name in ("if", "checkpoint"):
             return all(self._is_read([u for u in inner if region.encloses(_block_of(u))], region) for region in op.regions)
-        return any(self._takes_gradients(user) for user, _ in inner) or any(self._is_passed_on(op, i) for i in own)
+        return any(takes_gradients(user, self._active) for user, _ in inner) or any(self._is_passed_on(op, i) for i in own)
 
     def _is_passed_on(self, op: Op, index: int) -> bool:
         """Return whether an operand becomes a value that is read: of what a loop carries, by the next iteration."""
         fed = [a.inner if a.inner is not None else a.result for a in fed_arguments(op, index)]
         return any(v in self._active and v not in self._unread for v in fed)
 
-    def _takes_gradients(self, user: Op) -> bool:
-        return bool(user.defn.writes) or user.name == "user_gradient" or user.has("TERMINATOR") or any(
-            r in self._active for r in user.results
-        )
-
     def _is_on_several_paths(self, value: Value) -> bool:
         """Return whether backward code of the op that makes a value does not move into one branch anyway (branches.py)."""
-        users = [user for user in value.users() if user.regions or self._takes_gradients(user)]
+        users = [user for user in value.users() if takes_gradients(user, self._active)]
         regions = {_region_around(user, value.block) for user in users}
         return len(regions) > 1 or None in regions
 
