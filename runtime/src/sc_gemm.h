@@ -16,6 +16,8 @@ enum {
     GEMM_TURN = 1 << 15,  /* bytes: a b as large as an L1 cache is read in alternating directions */
     GEMM_DOT_M = 12,      /* up to so many rows of a, packing b costs more than it brings: rows of b^T, ... */
     GEMM_DIRECT_M = 48,   /* ... rows of b */
+    GEMM_TRANSPOSED = 4,  /* a has so many times fewer rows than b has columns, so that it is packed in place of b, ... */
+    GEMM_PADDING = 4,     /* ... if no more rows than these are missing to whole vectors */
     GEMM_LINES = 4,       /* rows of a near b that one row of a is multiplied by side by side, ... */
     GEMM_ROW_BYTES = 4096, /* ... so many bytes of each */
     GEMM_UNPACKED = 4,         /* products of one row before a weight is packed, ... */

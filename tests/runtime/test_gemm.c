@@ -102,7 +102,7 @@ static void test_products(void) {
                 if (m < 3 || m == 7) check_products(SC_F64, m, edges[i], edges[j], turn % 3, (turn + j) % 3, turn & 1);
             }
     static const int64_t large[][3] = {{13, 100, 1030}, {49, 70, 600}, {50, 48, 33}, {3, 33, 513}, {1, 200, 1025}, {1, 1500, 9},
-                                       {100, 1, 70}};
+                                       {100, 1, 70}, {16, 67, 1}, {29, 130, 1030}, {64, 300, 9}, {79, 330, 70}, {130, 530, 33}};
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         for (int layout = 0; layout < 9; layout++)
             check_products(layout & 1 ? SC_F64 : SC_F32, large[i][0], large[i][1], large[i][2], layout % 3, layout / 3, layout & 2);
