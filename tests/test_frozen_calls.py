@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -58,3 +59,27 @@ def test_what_a_call_writes_is_computed_in_each_call() -> None:
             expected = model(x, times)
             model.layer.weight.copy_(start)
             torch.testing.assert_close(compiled(x, times), expected)
+
+
+class Wide(nn.Module):
+    """A product with an activation, and one that is added to something, of weights that no second cache keeps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wider, self.narrower = nn.Linear(576, 640), nn.Linear(640, 576)
+
+    def forward(self, x: Tensor, times: int) -> Tensor:
+        for _ in range(times):
+            x = x + self.narrower(nn.functional.gelu(self.wider(x)))
+        return x
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("rows", [(64, 64, 1, 64), (16, 130, 33), (140, 200), (1, 64)], ids=str)
+def test_large_weights_may_be_packed_by_any_call(rows: tuple[int, ...]) -> None:
+    model = Wide()
+    compiled = scriptc.compile(model, freeze=True)
+    for times in (1, 0, 2, 7, 1):
+        for n in rows:
+            x = torch.randn(n, 576)
+            torch.testing.assert_close(compiled(x, times), model(x, times), atol=1e-4, rtol=1e-4)

@@ -331,9 +331,11 @@ void sc_ctx_trim(sc_ctx *cx, size_t keep);     /* frees cached blocks until at m
 int64_t sc_ctx_count_live(const sc_ctx *cx);
 /* (sc_slots.c) Objects that outlive the call, by the running program's numbers of slots. kept: the object of a slot,
  * retained, or NULL. keep: the object and its storage live until the context is freed; the caller keeps its reference.
- * storage, data: in the object; data may be NULL. They move to a block that fits. -1: MemoryError. */
+ * storage, data: in the object; data may be NULL. They move to a block that fits. keep_empty: a packed weight whose storage is
+ * written later. -1: MemoryError. */
 sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot);
 int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage **storage, void **data);
+int sc_ctx_keep_empty(sc_ctx *cx, int slot, sc_obj *object, sc_storage **storage);
 bool sc_has_kept(const sc_ctx *cx, int slot);
 /* Assign to a target, which retains its leaves until the call's objects are freed. */
 int sc_state_set(sc_ctx *cx, int target, int form, int n, const sc_value *leaves, const char *kinds);

@@ -16,13 +16,14 @@ enum { SC_RANDOM_UNIFORM, SC_RANDOM_NORMAL, SC_RANDOM_BERNOULLI, SC_RANDOM_EXPON
 
 /* Weights in the layout of the kernels. panels: their dtype; back: the last product read them from the last to the first; source:
  * the storage of a weight [n, k] at `from`, of these strides, which is not in panels yet, or NULL; left: how many more products of
- * one row read it as it lies. */
+ * one row read it as it lies. kept: the object that is kept beyond the call and waits for these panels, or NULL. */
 struct sc_packed {
     sc_obj obj;
     sc_storage *storage;
     uint8_t dtype, panels;
-    bool back;
+    bool back, waits;
     int64_t n, k;
+    sc_packed *kept;
     sc_storage *source;
     const void *from;
     int64_t row_step, column_step, left;

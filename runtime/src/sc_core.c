@@ -311,6 +311,7 @@ static void free_object(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_PACKED) {
         sc_release(cx, ((sc_packed *)o)->storage);
         sc_release(cx, ((sc_packed *)o)->source);
+        sc_release(cx, ((sc_packed *)o)->kept);
     }
     if (o->kind == SC_STR) sc_release(cx, ((sc_str *)o)->storage);
     if (o->kind == SC_LIST) {

@@ -165,7 +165,7 @@ SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *
 /* ---- linear ---- */
 
 /* Compute out [..., n] = activation(bias + x w^T). The weight is in panels (back: read from the last) or the operand w, [k, n].
- * All are of one of gemm_dtype's dtypes. activation: NULL, or of floats by panels. */
+ * All are of one of gemm_dtype's dtypes. activation: NULL, or of floats, by panels or where gemm_transposes_f32. */
 static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, gemm_form form, bool back, int64_t n, sc_tensor *bias,
                               sc_activation *activation) {
     int64_t size[SC_MAX_RANK], rows, step, k = x->size[x->rank - 1], ldi = 0;
@@ -176,7 +176,7 @@ static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, gemm_for
     if (!out) return NULL;
     int status = -1;
     bool packed = form != GEMM_PLAIN;
-    if (!gemm_flatten(x, &rows, &step) || (packed && x->stride[rank - 1] != 1 && k > 1)) {
+    if (!gemm_flatten(x, &rows, &step) || ((packed || activation) && x->stride[rank - 1] != 1 && k > 1)) {
         if (!(whole = sc_contiguous(cx, x))) goto done;
         x = whole;
         gemm_flatten(x, &rows, &step);
@@ -186,12 +186,13 @@ static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, gemm_for
         bias = full, ldi = n;
     }
     const void *init = bias ? bias->data : NULL;
-    if (packed) gemm_note(cx, x->dtype, rows, n, k);
+    if (packed || activation) gemm_note(cx, x->dtype, rows, n, k);
     if (rows == 0 || n == 0) status = 0;
     else if (packed && x->dtype == SC_F32)
         status = gemm_blocked_f32(cx, rows, n, k, x->data, step, w.data, form, back, 0, 0, init, ldi, out->data, n, activation);
     else if (packed && x->dtype == SC_F64)
         status = gemm_blocked_f64(cx, rows, n, k, x->data, step, w.data, form, back, 0, 0, init, ldi, out->data, n, NULL);
+    else if (activation) status = gemm_transposed_f32(cx, rows, n, k, x->data, step, w.data, w.col, init, ldi, out->data, n, activation);
     else status = gemm_product(cx, x->dtype, rows, n, k, (gemm_operand){x->data, step, x->stride[rank - 1]}, w, init, ldi, out->data);
 done:
     sc_release(cx, whole);
@@ -258,7 +259,7 @@ static gemm_form gemm_form_of(const sc_packed *w) {
  * found in cache. In alternating order, as many panels are found as fit. (The order is not part of the weight's value,
  * so it may change here.) */
 static bool gemm_turn(const sc_packed *w) {
-    if ((int64_t)w->storage->nbytes < GEMM_TURN) return false;
+    if (w->source || (int64_t)w->storage->nbytes < GEMM_TURN) return false;
     ((sc_packed *)(uintptr_t)w)->back = !w->back;
     return w->back;
 }
@@ -281,25 +282,46 @@ static bool gemm_postpone(sc_packed *packed, sc_tensor *w) {
     return true;
 }
 
-/* Return whether a product of `rows` rows reads the weight as it lies. If not, it is in panels from then on. */
-static bool gemm_is_unpacked(sc_ctx *cx, const sc_packed *w, int64_t rows) {
-    if (!w->source) return false;
-    sc_packed *own = (sc_packed *)(uintptr_t)w; /* the form is not part of the weight's value */
-    const int64_t taken = rows == 1 ? 1 : GEMM_UNPACKED_ROWS;
-    if (rows != GEMM_NEEDS_PANELS && own->left >= taken) {
-        own->left -= taken;
-        return true;
-    }
+/* Note that the panels, which may be kept, are made. */
+static void gemm_made(sc_ctx *cx, sc_packed *w) {
+    if (!w->kept) return;
+    w->kept->waits = false;
+    if (cx->on_keep) cx->on_keep(cx, w->storage->nbytes);
+}
+
+/* Pack a weight that was left as it lies. */
+static void gemm_pack_late(sc_ctx *cx, sc_packed *w) {
     if (w->panels == SC_F32) gemm_pack_f32(w->n, w->k, w->from, w->row_step, w->column_step, w->storage->data);
     else gemm_pack_f64(w->n, w->k, w->from, w->row_step, w->column_step, w->storage->data);
+    gemm_made(cx, w);
+}
+
+/* Return whether a product of `rows` rows can read a weight as it lies. fused: its sums start with the result, or it applies an
+ * activation. A weight whose panels are kept is read so only if that takes about as long. */
+static bool gemm_reads_source(const sc_packed *w, int64_t rows, bool fused) {
+    bool transposes = w->panels == SC_F32 ? gemm_transposes_f32(rows, w->n) : gemm_transposes_f64(rows, w->n);
+    return (w->column_step == 1 && transposes) || (!fused && !w->kept);
+}
+
+/* Return whether a product of `rows` rows reads the weight as it lies. If not, it is in panels from then on. */
+static bool gemm_is_unpacked(sc_ctx *cx, const sc_packed *w, int64_t rows, bool fused) {
+    if (!w->source) return false;
+    sc_packed *own = (sc_packed *)(uintptr_t)w; /* the form is not part of the weight's value */
+    int64_t *left = own->kept ? &own->kept->left : &own->left;
+    const int64_t taken = rows == 1 ? 1 : GEMM_UNPACKED_ROWS;
+    if (*left >= taken && gemm_reads_source(w, rows, fused)) {
+        *left -= taken;
+        return true;
+    }
+    if (!own->kept || own->kept->waits) gemm_pack_late(cx, own);
     sc_release(cx, w->source);
     own->source = NULL;
     return false;
 }
 
-/* Return a weight as the right operand of the product of `rows` rows, and its form. */
-static gemm_operand gemm_weight(sc_ctx *cx, const sc_packed *w, int64_t rows, gemm_form *form) {
-    if (gemm_is_unpacked(cx, w, rows)) {
+/* Return a weight as the right operand of the product of `rows` rows, and its form. fused: as of gemm_reads_source. */
+static gemm_operand gemm_weight(sc_ctx *cx, const sc_packed *w, int64_t rows, bool fused, gemm_form *form) {
+    if (gemm_is_unpacked(cx, w, rows, fused)) {
         *form = GEMM_PLAIN;
         return (gemm_operand){w->from, w->column_step, w->row_step};
     }
@@ -350,21 +372,44 @@ SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int count) 
     return gemm_packed_from(panels, from, n, k);
 }
 
+/* Return a weight whose panels are kept, but not made yet, as the call gives it. */
+static sc_packed *gemm_waiting(sc_ctx *cx, sc_packed *kept, sc_tensor *w) {
+    sc_packed *packed = sc_object(cx, SC_PACKED);
+    if (!packed) return NULL;
+    const sc_obj head = packed->obj;
+    *packed = *kept;
+    packed->obj = head, packed->waits = false, packed->kept = kept;
+    sc_retain(packed->storage);
+    if (gemm_postpone(packed, w)) return packed;
+    if (gemm_pack_into(cx, w, packed->panels, packed->storage->data) < 0) return NULL;
+    gemm_made(cx, packed);
+    return packed;
+}
+
+/* Return panels of fewer bits in place of some. */
+static sc_packed *gemm_narrow(sc_ctx *cx, sc_packed *packed, int store) {
+    sc_tensor *narrow = sc_empty(cx, store, 1, (int64_t[]){(int64_t)(packed->storage->nbytes / sc_dtype_size(packed->panels))});
+    if (!narrow) return NULL;
+    sc_convert_row(narrow->data, store, 1, packed->storage->data, packed->panels, 1, narrow->numel);
+    sc_packed *kept = gemm_packed_from(narrow, packed->dtype, packed->n, packed->k);
+    sc_release(cx, packed);
+    return kept;
+}
+
 SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int count, int slot, int store) {
     sc_packed *packed = (sc_packed *)(void *)sc_ctx_kept(cx, slot);
-    if (packed) return packed;
+    if (packed) return packed->waits ? gemm_waiting(cx, packed, w[0]) : packed;
     packed = sc_pack_linear(cx, w, count);
-    if (packed) gemm_is_unpacked(cx, packed, GEMM_NEEDS_PANELS);
-    if (packed && store != packed->panels) { /* panels in fewer bits */
-        sc_tensor *narrow = sc_empty(cx, store, 1, (int64_t[]){(int64_t)(packed->storage->nbytes / sc_dtype_size(packed->panels))});
-        if (!narrow) return NULL;
-        sc_convert_row(narrow->data, store, 1, packed->storage->data, packed->panels, 1, narrow->numel);
-        sc_packed *kept = gemm_packed_from(narrow, packed->dtype, packed->n, packed->k);
-        sc_release(cx, packed);
-        packed = kept;
+    if (!packed) return NULL;
+    bool waits = packed->source && store == packed->panels && (int64_t)packed->storage->nbytes > GEMM_FAR;
+    if (packed->source) {
+        if (!waits) gemm_pack_late(cx, packed);
+        sc_release(cx, packed->source);
+        packed->source = NULL, packed->waits = waits;
     }
-    if (!packed || sc_ctx_keep(cx, slot, &packed->obj, &packed->storage, NULL) < 0) return NULL;
-    return packed;
+    if (store != packed->panels && !(packed = gemm_narrow(cx, packed, store))) return NULL;
+    if (waits) return sc_ctx_keep_empty(cx, slot, &packed->obj, &packed->storage) < 0 ? NULL : gemm_waiting(cx, packed, w[0]);
+    return sc_ctx_keep(cx, slot, &packed->obj, &packed->storage, NULL) < 0 ? NULL : packed;
 }
 
 SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
@@ -377,7 +422,7 @@ SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_pa
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
     if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
     gemm_form form;
-    gemm_operand weight = gemm_weight(cx, w, w->k ? x->numel / w->k : 0, &form);
+    gemm_operand weight = gemm_weight(cx, w, w->k ? x->numel / w->k : 0, false, &form);
     return gemm_linear_cast(cx, x, weight, form, gemm_turn(w), w->n, bias);
 }
 
@@ -385,8 +430,8 @@ SC_KERNEL sc_tensor *sc_linear_activated(sc_ctx *cx, const sc_tensor *x, const s
                                          sc_activation *activation) {
     if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
     gemm_form form;
-    gemm_operand panels = gemm_weight(cx, w, GEMM_NEEDS_PANELS, &form);
-    return gemm_linear(cx, (sc_tensor *)x, panels, form, gemm_turn(w), w->n, (sc_tensor *)bias, activation);
+    gemm_operand weight = gemm_weight(cx, w, w->k ? x->numel / w->k : 0, true, &form);
+    return gemm_linear(cx, (sc_tensor *)x, weight, form, gemm_turn(w), w->n, (sc_tensor *)bias, activation);
 }
 
 /* Compute out = addend + bias, row by row. */
@@ -420,7 +465,7 @@ static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed
     if (bias) gemm_start(addend, bias, out);
     const void *init = bias ? out->data : addend->data;
     gemm_form form;
-    const gemm_operand weight = gemm_weight(cx, w, bias ? GEMM_NEEDS_PANELS : rows, &form); /* plain ones do not start with the result */
+    const gemm_operand weight = gemm_weight(cx, w, rows, bias, &form);
     const void *panels = weight.data;
     const bool back = gemm_turn(w);
     int status = form == GEMM_PLAIN

@@ -23,8 +23,7 @@ enum {
     GEMM_UNPACKED = 4,         /* products of one row before a weight is packed, ... */
     GEMM_UNPACKED_FAR = 256,   /* ... if it is in the third cache, or sums of rows are computed, ... */
     GEMM_UNPACKED_MEMORY = 64, /* ... or if it is in memory */
-    GEMM_UNPACKED_ROWS = 64,   /* ... and of how many of these one of more rows takes the place, which packs panels where it needs them */
-    GEMM_NEEDS_PANELS = 0,     /* in place of the number of rows: the product reads panels alone */
+    GEMM_UNPACKED_ROWS = 32,   /* ... and of how many of these one of more rows takes the place */
     GEMM_KEPT_K = 2 * GEMM_KC, /* rows of a panel that stays in the second cache from some rows of a to the next */
     GEMM_CHUNK = 96,      /* about so many rows of a at a time stay in the second cache for GEMM_CHUNKED panels or fewer; beside
                            * more panels, which are wide, a is read anew for each */

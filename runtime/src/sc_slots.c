@@ -80,8 +80,8 @@ static void *take_room(sc_ctx *cx, size_t nbytes) {
     return place;
 }
 
-/* Return a copy of a storage in a room, or the storage itself. */
-static sc_storage *in_room(sc_ctx *cx, sc_storage *s) {
+/* Return a copy of a storage in a room, or the storage itself. empty: the contents do not count. */
+static sc_storage *in_room(sc_ctx *cx, sc_storage *s, bool empty) {
     if (!cx->has_libc || cx->kept_bytes < ROOM_FROM || s->nbytes < ROOM_LEAST || s->nbytes >= ROOM_MOST) return s;
     sc_error before = cx->error;
     void *place = take_room(cx, s->nbytes);
@@ -90,7 +90,7 @@ static sc_storage *in_room(sc_ctx *cx, sc_storage *s) {
         cx->error = before;
         return s;
     }
-    copy->data = memcpy(place, s->data, s->nbytes);
+    copy->data = empty ? place : memcpy(place, s->data, s->nbytes);
     copy->nbytes = s->nbytes, copy->capacity = 0;
     copy->flags = SC_EXTERNAL; /* the block is freed with the context */
     copy->index = -1, copy->owner = NULL;
@@ -98,28 +98,36 @@ static sc_storage *in_room(sc_ctx *cx, sc_storage *s) {
     return copy;
 }
 
-/* Let an object refer to a storage whose block fits. */
-static void fit(sc_ctx *cx, const sc_obj *object, sc_storage **storage, void **data) {
-    sc_storage *own = object->kind == SC_PACKED ? in_room(cx, *storage) : *storage;
-    if (own == *storage) own = sc_storage_fitting(cx, *storage);
+/* Let an object refer to a storage whose block fits. empty: as of in_room. */
+static void fit(sc_ctx *cx, const sc_obj *object, sc_storage **storage, void **data, bool empty) {
+    sc_storage *own = object->kind == SC_PACKED ? in_room(cx, *storage, empty) : *storage;
+    if (own == *storage && !empty) own = sc_storage_fitting(cx, *storage);
     if (own == *storage) return;
     if (data) *data = (char *)own->data + ((char *)*data - (char *)(*storage)->data);
     sc_release(cx, *storage);
     *storage = own;
 }
 
-int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage **storage, void **data) {
+static int keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage **storage, void **data, bool empty) {
     size_t row = sizeof *cx->kept_index, old = (size_t)cx->n_kept * row;
     struct sc_kept *index = sc_memory(cx, cx->kept_index, old, old + row);
     if (!index) return -1;
     index[cx->n_kept] = (struct sc_kept){cx->locs, slot, object};
     cx->kept_index = index;
     cx->n_kept++;
-    fit(cx, object, storage, data);
+    fit(cx, object, storage, data, empty);
     move_to_kept(cx, object);
     move_to_kept(cx, &(*storage)->obj);
     object->refs++;
     cx->kept_bytes += (*storage)->nbytes;
-    if (cx->on_keep) cx->on_keep(cx, (*storage)->nbytes);
+    if (cx->on_keep && !empty) cx->on_keep(cx, (*storage)->nbytes);
     return 0;
+}
+
+int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage **storage, void **data) {
+    return keep(cx, slot, object, storage, data, false);
+}
+
+int sc_ctx_keep_empty(sc_ctx *cx, int slot, sc_obj *object, sc_storage **storage) {
+    return keep(cx, slot, object, storage, NULL, true);
 }

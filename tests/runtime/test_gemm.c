@@ -114,6 +114,32 @@ static void test_products(void) {
         for (int layout = 0; layout < 3; layout++) check_products(dtype, 3, 5, dtype == SC_U8 || dtype == SC_I8 ? 3 : 8, layout, 0, dtype != SC_U8);
 }
 
+/* The panels of large frozen weights are made by the first product that does not read the weight as it lies, and kept. */
+static void check_waiting(int dtype, int slot, int64_t rows, int calls, int64_t last_rows) {
+    const int64_t n = 603, k = 600;
+    for (int call = 0; call < calls + 2; call++) {
+        sc_tensor *x = MAKE(dtype, 0, call < calls ? rows : last_rows, k), *w = MAKE(dtype, 0, n, k), *bias = MAKE(dtype, 0, n), *y;
+        for (int64_t i = 0; i < n * k; i++) set(w, i, (double)(i % 7 - 3));
+        sc_packed *packed = sc_pack_linear_kept(cx, &w, 1, slot, dtype), *again = sc_pack_linear_kept(cx, &w, 1, slot, dtype);
+        expect((packed->source != NULL) == (call <= calls) && sc_has_kept(cx, slot), "kept", "before the product");
+        expect_product(y = sc_linear_packed(cx, x, packed, bias), x, w, false, bias, "linear of a weight that waits");
+        expect((packed->source != NULL) == (call < calls), "kept", "behind the product");
+        sc_tensor *sum = sc_linear_add(cx, x, again, bias, y, true);
+        for (int64_t i = 0; i < sum->numel; i++)
+            if (at(sum, i) != 2 * at(y, i)) expect(false, "linear_add", "of a weight that waits");
+        expect(again->storage == packed->storage && (again->source != NULL) == (call < calls), "kept", "twice");
+        sc_ctx_unwind(cx);
+    }
+}
+
+static void test_waiting(void) {
+    check_waiting(SC_F32, 1, 64, 4, 64); /* two products a call */
+    check_waiting(SC_F64, 2, 96, 4, 96);
+    check_waiting(SC_F32, 3, 32, 2, 17); /* not whole vectors */
+    check_waiting(SC_F64, 4, 16, 1, 1);
+    check_waiting(SC_F32, 5, 64, 0, 300); /* many rows */
+}
+
 /* ---- sums of products over iterations ---- */
 
 /* Compare sums over `steps` matrices of `rows` rows with loops. Layouts take turns. */
@@ -456,6 +482,7 @@ int main(void) {
     cx = sc_ctx_new(NULL);
     test_products();
     test_ahead();
+    test_waiting();
     test_outer_sums();
     test_batches();
     test_linear_ranks_and_biases();
