@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch.dtype_names import NAMES
 
 
 @functools.cache
@@ -115,14 +116,11 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 @decomposes("torch.fft.rfft")
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     if input.is_complex():
-        raise RuntimeError(f"rfft expects a real input tensor, but got {_NAMES[input.dtype]}")
+        raise RuntimeError(f"rfft expects a real input tensor, but got {NAMES[input.dtype]}")
     x = prepared(input, n, dim)
     points = x.size(-1)
     half = transform(x, -1)[..., : points // 2 + 1].contiguous()
     return back(scaled(half, points, norm, False), dim)
-
-
-_NAMES = {torch.complex32: "ComplexHalf", torch.complex64: "ComplexFloat", torch.complex128: "ComplexDouble"}
 
 
 def real_of_half(x: Tensor, points: int) -> Tensor:

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch.dtype_names import NAMES
 from scriptc.frontend.library.torch.eigen_decomposed import limit
-from scriptc.frontend.library.torch.linalg_decomposed import NAMES, failed
+from scriptc.frontend.library.torch.linalg_decomposed import failed
 
 _NAME = "torch.linalg.lstsq"
 

@@ -9,12 +9,8 @@ from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
 from scriptc.frontend.library.torch import complex_lu_decomposed as complex_lu
+from scriptc.frontend.library.torch.dtype_names import NAMES
 
-NAMES = {
-    torch.bool: "Bool", torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short", torch.int32: "Int",
-    torch.int64: "Long", torch.float16: "Half", torch.bfloat16: "BFloat16", torch.float32: "Float",
-    torch.float64: "Double", torch.complex64: "ComplexFloat", torch.complex128: "ComplexDouble",
-}  # fmt: skip
 _COMPUTED = (torch.float32, torch.float64)
 
 

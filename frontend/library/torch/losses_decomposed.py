@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
-from scriptc.frontend.library.torch.linalg_decomposed import NAMES
+from scriptc.frontend.library.torch.dtype_names import NAMES
 from scriptc.frontend.library.torch.pointwise_decomposed import root
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
-from scriptc.frontend.library.torch.linalg_decomposed import NAMES
+from scriptc.frontend.library.torch.dtype_names import NAMES
 
 
 class _PassedWhere(torch.autograd.Function):
