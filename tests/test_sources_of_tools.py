@@ -185,7 +185,8 @@ def part(name: str, text: str = TEXT) -> str:
 
 
 def test_texts_that_are_given() -> None:
-    names = executed()
+    names, others = executed(), executed()
+    compiled(others["Net"](), source=part("Net"))
     with pytest.raises(scriptc.CompileError, match="the source of f is not available; .*source=text"):
         compiled(names["f"])(X)
     assert compiled(names["f"], source=TEXT)(X).tolist() == [3, 5, 7]

@@ -45,7 +45,13 @@ class _Given(NamedTuple):
     """A text that somebody passed for a function or a class."""
 
     text: Text
-    files: frozenset[str]  # the file names in the code of its functions
+    codes: frozenset[CodeType]  # of its functions
+
+    def text_for(self, code: CodeType) -> Text | None:
+        """Return the text, a guess for functions beside those that it was passed for; None for code of another file."""
+        if all(own.co_filename != code.co_filename for own in self.codes):
+            return None
+        return self.text if code in self.codes else self.text._replace(is_guess=True)
 
 
 _given: weakref.WeakKeyDictionary[Any, _Given] = weakref.WeakKeyDictionary()
@@ -61,7 +67,7 @@ def give(obj: Any, text: str) -> None:
     if not isinstance(owner, (FunctionType, type)):
         owner = type(owner)
     made = _unfiled(f"<source {next(_numbers)} of {owner.__qualname__}>", text, False)
-    _given[owner] = _Given(made, frozenset(f.__code__.co_filename for f in _functions(owner)))
+    _given[owner] = _Given(made, frozenset(f.__code__ for f in _functions(owner)))
     weakref.finalize(owner, linecache.cache.pop, made.file, None)
 
 
@@ -81,8 +87,8 @@ def texts_of(code: CodeType, namespace: dict[str, Any]) -> Iterator[Text]:
     """
     file = code.co_filename
     provider = provider_of(file)
-    given = [g.text for g in [*_given.values()][::-1] if file in g.files]
-    yield from (text._replace(provider=provider) for text in given)
+    given = [g.text_for(code) for g in [*_given.values()][::-1]]
+    yield from (text._replace(provider=provider) for text in given if text is not None)
     before = linecache.cache.get(file)
     linecache.checkcache(file)
     lines = linecache.getlines(file, namespace)
