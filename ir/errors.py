@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from scriptc.ir.loc import Loc
@@ -61,3 +63,14 @@ class InternalError(Exception):
         self.loc = loc
         at = f" while compiling {loc}: {loc.text.strip()}" if loc else ""
         super().__init__(f"internal scriptc error{at}: {message}\nThis is a bug in scriptc; please report it.")
+
+
+@contextmanager
+def bugs_at(loc: Loc | None) -> Iterator[None]:
+    """Raise InternalError in place of any exception of the block but CompileError: the block runs nothing of the user."""
+    try:
+        yield
+    except (CompileError, InternalError):
+        raise
+    except Exception as e:
+        raise InternalError(f"{type(e).__name__}: {e}", loc) from e

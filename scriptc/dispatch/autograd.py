@@ -198,7 +198,10 @@ def call_with_grad(
     is_first = required not in calls.plans
     plan = plan_of(target, gradients, calls, required, len(inputs))
     if grad_call is not None and is_first and isinstance(plan.call, GradientCall) and not plan.stores and not plan.lists:
-        recorded = plan_of_calls(plan.call, contract, gradients, plan.differentiable, required, len(inputs), _rebuilt)
+        from scriptc.ir.errors import bugs_at
+
+        with bugs_at(None):
+            recorded = plan_of_calls(plan.call, contract, gradients, plan.differentiable, required, len(inputs), _rebuilt)
         if recorded is not None:
             return add_plan(run, grad_call, recorded)(*args, **kwargs)
     if plan.call is None:

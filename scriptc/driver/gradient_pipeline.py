@@ -16,7 +16,7 @@ from scriptc.frontend.derivatives import LibraryDerivatives
 from scriptc.frontend.environment.results import spec_of_type
 from scriptc.frontend.environment.specs import Spec
 from scriptc.ir.core import Module
-from scriptc.ir.errors import CompileError, InternalError
+from scriptc.ir.errors import bugs_at
 from scriptc.ir.gradients import checkpoints, detached, inside
 from scriptc.ir.gradients.activity import Flow
 from scriptc.ir.gradients.reached import numbers_for
@@ -86,15 +86,10 @@ def compile_gradients(variant: Variant, arguments: Sequence[int], params: Sequen
     Raises CompileError where an op of the program has no gradient.
     """
     module, options = variant.read_module(), variant.options
-    loc = module.funcs[module.entries[FORWARD]].loc
-    try:
+    with bugs_at(module.funcs[module.entries[FORWARD]].loc):
         code = differentiated(module, options, arguments, params)
         run_pipeline(module, passes_of(options))
         program = emit_program(module, debug=options.debug, flush_denormals=options.flush_denormals)
-    except (CompileError, InternalError):
-        raise
-    except Exception as e:
-        raise InternalError(f"{type(e).__name__}: {e}", loc) from e
     library = build_library(
         program.source, f"{module.name}.gradients", optimize=options.optimize, debug=options.debug, kernels=program.kernels,
         extensions=program.extensions,

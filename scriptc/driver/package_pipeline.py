@@ -20,8 +20,9 @@ from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.environment.shared_state import SharedState
 from scriptc.frontend.environment.specs import Kept, LateBoundTensor
 from scriptc.ir.core import Func, Module
-from scriptc.ir.errors import CompileError, Diagnostic, InternalError
+from scriptc.ir.errors import CompileError, Diagnostic, InternalError, bugs_at
 from scriptc.ir.linking import LinkError, Part, link
+from scriptc.ir.loc import Loc
 from scriptc.ir.phases import READ
 from scriptc.ir.types import Names
 from scriptc.ir.verifier import verify
@@ -73,11 +74,11 @@ def translate_package(
     entries = _read_all(targets, options, SharedState(names))
     entries, streams = streamed(entries, [target.stream for target in targets])
     for entry in entries:
-        with _faults_at(entry.module):
+        with bugs_at(_loc_of(entry.module)):
             verify(entry.module, READ)
             differentiate_inside(entry.module, options)
     entries, module = _linked(name, entries)
-    with _faults_at(module):
+    with bugs_at(_loc_of(module)):
         late = {each.name: each for entry in entries for each in entry.tensors}
         signs = StoredSigns(lambda name: tensor_of(late[name]))
         run_passes(module, options, after=signs.after_pass if options.freeze else None)
@@ -89,18 +90,9 @@ def translate_package(
     return TranslatedPackage(tuple(entries), module, program, slots, uses, tuple(streams), signs.made)
 
 
-class _faults_at:
-    """Report a fault of scriptc in the block as one, at the first function of a module."""
-
-    def __init__(self, module: Module):
-        self.loc = next(iter(module.funcs.values())).loc
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, cls: type[BaseException] | None, e: BaseException | None, traceback: Any) -> None:
-        if isinstance(e, Exception) and not isinstance(e, (CompileError, InternalError)):
-            raise InternalError(f"{type(e).__name__}: {e}", self.loc) from e
+def _loc_of(module: Module) -> Loc | None:
+    """Return the place of a module's first function."""
+    return next(iter(module.funcs.values())).loc
 
 
 def _read_all(targets: Sequence[EntryTarget], options: Options, shared: SharedState) -> list[Entry]:

@@ -20,7 +20,7 @@ from scriptc.frontend.environment.specs import Contract
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.cloning import clone_module
 from scriptc.ir.core import Module
-from scriptc.ir.errors import CompileError, InternalError
+from scriptc.ir.errors import bugs_at
 from scriptc.ir.gradients import checkpoints, inside
 from scriptc.ir.parser import parse_module
 from scriptc.ir.passes.manager import run_pipeline
@@ -104,7 +104,7 @@ def _translated(entry: Entry, options: Options, stages: Stages) -> Translated:
     source = _copied(entry.module)
     source_ir = print_module(source, locs=True)
     gradients = dependencies(entry.module)
-    try:
+    with bugs_at(next(iter(entry.module.funcs.values())).loc):
         # tensor IR to better tensor IR
         with stages.stage("passes"):
             verify(entry.module, READ)
@@ -115,8 +115,4 @@ def _translated(entry: Entry, options: Options, stages: Stages) -> Translated:
             program = emit_program(
                 entry.module, debug=options.debug, profile=options.profile, flush_denormals=options.flush_denormals
             )
-    except (CompileError, InternalError):
-        raise
-    except Exception as e:
-        raise InternalError(f"{type(e).__name__}: {e}", next(iter(entry.module.funcs.values())).loc) from e
     return Translated(entry, source, source_ir, gradients, draws_random_numbers(entry.module), program)
