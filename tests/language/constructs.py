@@ -264,7 +264,10 @@ ACCEPTED: dict[str, str] = {
         "sets.changed_while_walked sets.frozen sets.reductions sets.display_that_changes sets.seen_before "
         "sets.reachable sets.wrong_operands sets.displays_of_others"
     ),
-    "iteration over sets": "sets.order sets.order_of_floats sets.order_of_tuples sets.set_of_a_dict sets.strings",
+    "iteration over sets": (
+        "sets.order sets.order_of_floats sets.order_of_tuples sets.set_of_a_dict sets.strings "
+        "sets.strings_from_outside sets.tuples_with_strings_from_outside"
+    ),
     "containers and objects as arguments": (
         "arguments.words_numbered arguments.keys_deleted_from_the_callers arguments.tensors_found_by_words "
         "arguments.list_of_pairs arguments.list_of_pairs_with_tensors arguments.list_of_named_tuples "

@@ -192,6 +192,19 @@ def strings(words, w):
     return s, sorted(s), w in s, "q" in s, len(s), max(s), {len(x) for x in words}
 
 
+@cases(({"b", "q"}, "b"), ({"b"}, "x"), (set(), "a"), ({"a", "b", "c", "d", "e", "f", "ä", "\U0001f600"}, "ä"))
+def strings_from_outside(s, w):
+    t = s | {w}
+    s.discard("c")
+    s.add("new")
+    return w in s, "q" in s, {"a", "b"} - s, s - {"b"}, s & {"a", "b"}, s ^ {"b", "z"}, len(t), t >= s, sorted(t)
+
+
+@cases({("a", 1), ("b", 2)}, set())
+def tuples_with_strings_from_outside(s):
+    return ("a", 1) in s, ("b", 1) in s, s - {("b", 2)}, len(s | {("a", 1)})
+
+
 @cases(([1, 1, 2], 3), ([3], 1), ([], 2))
 def operators_of_counters(xs, n):
     c, d = Counter(xs), Counter([1, n, n])

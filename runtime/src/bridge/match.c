@@ -320,6 +320,19 @@ static int take_slots(frame *f, const node *n, sc_dict *s, const set_fields *o)
     return 1;
 }
 
+/* Marshal a set of texts, whose hashes differ from Python's, item by item: no program sees their order. */
+static int take_texts(frame *f, const node *n, sc_dict *s, PyObject *o)
+{
+    PyObject *items = PyObject_GetIter(o), *key;
+    int r = items ? 1 : -1;
+    while (r > 0 && (key = PyIter_Next(items))) {
+        r = take_pair(f, n, s, key, NULL);
+        Py_DECREF(key);
+    }
+    Py_XDECREF(items);
+    return PyErr_Occurred() ? -1 : r;
+}
+
 static int take_table(frame *f, const node *n, PyObject *o, sc_value *out)
 {
     seen *row;
@@ -344,7 +357,7 @@ static int take_table(frame *f, const node *n, PyObject *o, sc_value *out)
         while (r > 0 && PyDict_Next(o, &at, &key, &item))
             r = take_pair(f, n, d, key, item);
     } else {
-        r = take_slots(f, n, d, (const set_fields *)o);
+        r = strchr(kind, 's') ? take_texts(f, n, d, o) : take_slots(f, n, d, (const set_fields *)o);
     }
     d->written = false;
     out->d = d;
