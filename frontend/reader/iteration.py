@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from scriptc.frontend.library.python import lists_decomposed as lists
-from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator, asked, by_index
+from scriptc.frontend.library.python.iterators_decomposed import SequenceIterator, asked, by_index, check_lengths
 from scriptc.frontend.library.python.itertools_decomposed import ENDLESS
 from scriptc.frontend.library.python.queues_decomposed import Deque
 from scriptc.frontend.operations.containers import container_of
@@ -347,9 +347,8 @@ def known_rows(reader: Reader, rows: list[Sequence[AbstractValue]], lengths: lis
 
 def check_equal(reader: Reader, lengths: Sequence[AbstractValue]) -> None:
     """Check the lengths for zip(strict=True) when one of its sequences has ended."""
-    for i, length in enumerate(lengths[1:]):
-        equal = reader.compare("Eq", lengths[0], length)
-        check_that(reader, equal, "ValueError", f"zip() argument {i + 2} is shorter or longer than argument 1")
+    if lengths:
+        reader.call(Known(check_lengths), [TupleValue(lengths)], {})
 
 
 def count_walk(reader: Reader, walk: Walk) -> Walk:

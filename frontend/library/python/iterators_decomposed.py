@@ -32,6 +32,17 @@ def next_or(iterator: SequenceIterator, default: Any) -> Any:
     return iterator.__next__() if has_next(iterator) else default
 
 
+def check_lengths(lengths: tuple[int, ...]) -> None:
+    """Raise what zip(strict=True) raises where the shortest of its sequences ends."""
+    least = min(lengths) if len(lengths) > 1 else 0
+    for i in range(1, len(lengths)):
+        others = f"arguments 1-{i}" if i > 1 else "argument 1"
+        if lengths[0] == least < lengths[i]:
+            raise ValueError(f"zip() argument {i + 1} is longer than {others}")
+        if lengths[0] > least == lengths[i]:
+            raise ValueError(f"zip() argument {i + 1} is shorter than {others}")
+
+
 def is_ahead(iterator: SequenceIterator, value: Any) -> bool:
     """Return `value in iterator`, which takes the items up to the value."""
     while has_next(iterator):
