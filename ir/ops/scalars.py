@@ -67,6 +67,12 @@ def _rounded(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (FLOAT,)
 
 
+def _scaled(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    if [v.type for v in operands] != [FLOAT, INT]:
+        raise TypeRuleError("a float is scaled by a whole power of two")
+    return (FLOAT,)
+
+
 def _row(
     name: str, result: Type, ref: str, sampled: Calls, *errors: Raises, c: str | None = None, kernel: str | None = None,
     emit: str | None = None, ulp: float = 0.0,
@@ -165,6 +171,11 @@ ROWS = [
     *(_math(n, ((2.5,), (-2.5,), (-0.0,), (1e15,)), *_no_int(1e19), result=INT, ulp=0.0)
       for n in ("floor", "ceil", "trunc")),
     _math("fmod", _FLOATS, _domain(1.0, 0.0), _domain(inf, 1.0), ulp=0.0),
+    _math("remainder", _FLOATS, _domain(1.0, 0.0), _domain(inf, 1.0), ulp=0.0),
+    _row("math.nextafter", FLOAT, "math.nextafter", _FLOATS, c="nextafter({0}, {1})"),
+    OpDef("math.ldexp", "(Scalar a, SymInt exponent) -> Scalar", _scaled, _PURE, ref="math.ldexp", kernel="sc_math_ldexp",
+          raises=True, samples=calls((0.75, 3), (-1.5, -1074), (inf, 5), (0.0, 1 << 40), (1.0, -(1 << 40))),
+          errors=(Raises("OverflowError", "math range error", (1.0, 1024)),)),
     _math("pow", _FLOATS[1:4], _domain(0.0, -1.0), _domain(-2.0, 0.5), _range(1e300, 2.0)),
     *(_row(f"math.{n}", FLOAT, f"math.{n}", _FLOATS, c=f"{n}({{0}}, {{1}})", ulp=2.0)
       for n in ("atan2", "copysign", "hypot")),

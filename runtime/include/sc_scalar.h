@@ -340,6 +340,18 @@ SC_SCALAR int sc_math_fmod(sc_ctx *cx, double a, double b, double *out) {
     return 0;
 }
 
+SC_SCALAR int sc_math_remainder(sc_ctx *cx, double a, double b, double *out) {
+    *out = remainder(a, b);
+    if (isnan(*out) && !isnan(a) && !isnan(b)) return SC_RAISE(cx, "ValueError", "math domain error");
+    return 0;
+}
+
+SC_SCALAR int sc_math_ldexp(sc_ctx *cx, double a, int64_t exponent, double *out) {
+    const int64_t most = 4096; /* more scales any double to 0 or an infinity */
+    *out = ldexp(a, (int)(exponent > most ? most : exponent < -most ? -most : exponent));
+    return isinf(*out) && isfinite(a) ? SC_RAISE(cx, "OverflowError", "math range error") : 0;
+}
+
 SC_SCALAR int sc_math_pow(sc_ctx *cx, double a, double b, double *out) {
     *out = pow(a, b);
     if (!isfinite(a) || !isfinite(b)) return 0;

@@ -115,6 +115,8 @@ INLINE: tuple[Kernel, ...] = (
     *(inline("int", f"sc_math_{name}", "sc_ctx *cx, double a, double *out", "sc_scalar.h", "sc_core") for name in MATH.split()),
     inline("int", "sc_math_trunc", "sc_ctx *cx, double a, int64_t *out", "sc_scalar.h", "sc_core"),
     inline("int", "sc_math_fmod", "sc_ctx *cx, double a, double b, double *out", "sc_scalar.h", "sc_core"),
+    inline("int", "sc_math_remainder", "sc_ctx *cx, double a, double b, double *out", "sc_scalar.h", "sc_core"),
+    inline("int", "sc_math_ldexp", "sc_ctx *cx, double a, int64_t exponent, double *out", "sc_scalar.h", "sc_core"),
     inline("int", "sc_math_pow", "sc_ctx *cx, double a, double b, double *out", "sc_scalar.h", "sc_core"),
     inline("int", "sc_float_round", "sc_ctx *cx, double a, int64_t *out", "sc_scalar.h", "sc_core"),
     inline("int", "sc_float_round_to", "sc_ctx *cx, double a, int64_t digits, double *out", "sc_scalar.h", "sc_core"),

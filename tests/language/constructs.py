@@ -365,7 +365,8 @@ ACCEPTED: dict[str, str] = {
     ),
     "`math`": (
         "expressions.math_functions expressions.math_of_two expressions.math_of_ints expressions.combinatorics "
-        "expressions.math_prod expressions.math_fmod"
+        "expressions.math_prod expressions.math_fmod expressions.math_remainder expressions.math_parts_of_floats "
+        "expressions.math_ldexp expressions.math_norms expressions.math_distances expressions.permutations_of_counts"
     ),
     "complex numbers": (
         "complexes.complex_arithmetic complexes.complex_division_by_zero complexes.complex_power "

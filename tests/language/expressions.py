@@ -96,14 +96,44 @@ def math_fmod(a, b):
     return math.fmod(a, b)
 
 
+@cases((5.5, 2.0), (-5.0, 3.0), (5.0, 0.0), (INF, 2.0), (2.0, -INF), (NAN, 0.0))
+def math_remainder(a, b):
+    return math.remainder(a, b)
+
+
+@cases(0.75, -0.5, 0.0, -0.0, 8.0, 1e-310, -5e-324, 1e308, INF, -INF, NAN, 3)
+def math_parts_of_floats(x):
+    return math.frexp(x), math.modf(x), math.ulp(x), math.nextafter(x, 0.0), math.ldexp(x, -3)
+
+
+@cases((1.0, 3), (0.7, -1080), (1.0, 1024), (INF, 5), (0.0, 2**40), (1.0, -(2**40)))
+def math_ldexp(x, n):
+    return math.ldexp(x, n)
+
+
+@cases(0.1, -3.0, 0.0, 1e200, 5e-324, INF, NAN)
+def math_norms(x):
+    return math.hypot(), math.hypot(x), math.hypot(x, 0.2, -0.7), math.hypot(x, INF, x), math.dist((x, 0.3), (0.1, 0.2))
+
+
+@cases(([1.0, 2.0], [4.0, 6.0]), ([0.1, 0.2, 0.3], [0.0, 0.0, 0.0]), ([1.0], [1.0, 2.0]), ([], []))
+def math_distances(p, q):
+    return math.dist(p, q)
+
+
 @cases((12, 18), (0, 5), (-4, 6), (0, 0), (5, 2), (10, 3))
 def math_of_ints(a, b):
     return math.gcd(a, b), math.lcm(a, b), math.isqrt(a * a + b * b), math.isclose(a, b + 1e-12)
 
 
-@cases((5, 2), (0, 0), (20, 10), (3, 5), (-1, 2))
+@cases((5, 2), (0, 0), (20, 10), (3, 5), (-1, 2), (1, -2), (-1, -2))
 def combinatorics(n, k):
     return math.comb(n, k), math.perm(n, k), math.factorial(n)
+
+
+@cases((5, 2), (-1, 2), (1, -2))
+def permutations_of_counts(n, k):
+    return math.perm(n, k)
 
 
 @cases([2, 3], [])

@@ -9,6 +9,7 @@ import numpy as np
 
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.python import complexes_decomposed as complexes
+from scriptc.frontend.library.python.numbers_decomposed import norm_of
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.arrays import element_of
 from scriptc.frontend.operations.elementwise import elementwise
@@ -48,7 +49,7 @@ UNARY = (
     "sqrt exp log sin cos tan tanh floor ceil trunc asin acos atan sinh cosh asinh acosh atanh expm1 log1p log2 log10 "
     "fabs erf erfc gamma lgamma isnan isinf isfinite"
 ).split()
-_BINARY = "atan2 copysign fmod pow hypot".split()
+_BINARY = "atan2 copysign fmod pow remainder nextafter".split()
 
 
 def _float(r: Reader, x: AbstractValue) -> Value:
@@ -79,6 +80,21 @@ for _name in UNARY:
     _math(_name, 1)
 for _name in _BINARY:
     _math(_name, 2)
+
+
+@serves("math.ldexp")
+def ldexp(r: Reader, x: AbstractValue, i: AbstractValue, /) -> AbstractValue:
+    if python_class(r, i) not in (int, bool):
+        r.emit.raise_error("TypeError", "Expected an int as second argument to ldexp.")
+    return RuntimeValue(r.emit.build("math.ldexp", [_float(r, x), integer(r, i)]))
+
+
+@serves("math.hypot")
+def hypot(r: Reader, *coordinates: AbstractValue) -> AbstractValue:
+    numbers = [RuntimeValue(_float(r, x)) for x in coordinates]
+    if len(numbers) == 2:
+        return RuntimeValue(r.emit.build("math.hypot", [n.value for n in numbers]))
+    return r.call(Known(norm_of), [TupleValue(numbers)], {})
 
 
 @serves("builtins.divmod")

@@ -37,12 +37,17 @@ def factorial(n: int) -> int:
     return result
 
 
+def _check_counts(n: int, k: int) -> None:
+    for name, count in (("n", n), ("k", k)):
+        if count < 0:
+            raise ValueError(f"{name} must be a non-negative integer")
+
+
 @decomposes("math.perm")
 def perm(n: int, k: int | None = None) -> int:
     if k is None:
         return factorial(n)
-    if n < 0 or k < 0:
-        raise ValueError("n and k must be non-negative integers")
+    _check_counts(n, k)
     result = 1
     for i in range(k if k <= n else 0):
         result *= n - i
@@ -51,8 +56,7 @@ def perm(n: int, k: int | None = None) -> int:
 
 @decomposes("math.comb")
 def comb(n: int, k: int) -> int:
-    if n < 0 or k < 0:
-        raise ValueError("n and k must be non-negative integers")
+    _check_counts(n, k)
     if k > n:
         return 0
     result = 1
@@ -95,6 +99,81 @@ def isclose(a: float, b: float, *, rel_tol: float = 1e-09, abs_tol: float = 0.0)
         return False
     difference = abs(y - x)
     return difference <= abs(rel_tol * y) or difference <= abs(rel_tol * x) or difference <= abs_tol
+
+
+@decomposes("math.modf")
+def modf(x: float, /) -> tuple[float, float]:
+    number = float(x)
+    if math.isinf(number):
+        return math.copysign(0.0, number), number
+    fraction = math.fmod(number, 1.0)
+    return math.copysign(fraction, number), math.copysign(number - fraction, number)
+
+
+@decomposes("math.frexp")
+def frexp(x: float, /) -> tuple[float, int]:
+    number = float(x)
+    if number == 0.0 or not math.isfinite(number):
+        return number, 0
+    exponent = math.floor(math.log2(abs(number))) + 1  # or one off
+    mantissa = math.ldexp(number, -exponent) if exponent > -1000 else math.ldexp(number * 2.0**100, -exponent - 100)
+    if abs(mantissa) >= 1.0:
+        return mantissa * 0.5, exponent + 1
+    if abs(mantissa) < 0.5:
+        return mantissa * 2.0, exponent - 1
+    return mantissa, exponent
+
+
+@decomposes("math.ulp")
+def ulp(x: float, /) -> float:
+    number = abs(float(x))
+    if not math.isfinite(number):
+        return number
+    following = math.nextafter(number, math.inf)
+    return number - math.nextafter(number, 0.0) if math.isinf(following) else following - number
+
+
+@decomposes("math.dist")
+def dist(p: Any, q: Any, /) -> float:
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    return norm_of([float(p[i]) - float(q[i]) for i in range(len(p))])
+
+
+def norm_of(coordinates: Any) -> float:
+    """Return the length of a vector, rounded about as well as CPython does: squares are summed with their rounding errors."""
+    largest = 0.0
+    has_nan = False
+    for x in coordinates:
+        if math.isinf(x):
+            return math.inf
+        has_nan = has_nan or math.isnan(x)
+        largest = max(largest, abs(x))
+    if has_nan:
+        return math.nan
+    if largest == 0.0:
+        return 0.0
+    exponent = frexp(largest)[1]
+    high, low = 0.0, 0.0
+    for x in coordinates:
+        scaled = math.ldexp(x, -exponent) if exponent > -1000 else math.ldexp(x * 2.0**100, -exponent - 100)
+        square, error = _squared(scaled)
+        total = high + square
+        low += error + (square - (total - high) if high >= square else high - (total - square))
+        high = total
+    root = math.sqrt(high + low)
+    square, error = _squared(root)
+    root += (high - square + low - error) / (2.0 * root)
+    return math.ldexp(root, exponent)
+
+
+def _squared(x: float) -> tuple[float, float]:
+    """Return the square of a number and the rounding error of it (Dekker, 1971)."""
+    product = x * 134217729.0
+    high = product - (product - x)
+    low = x - high
+    square = x * x
+    return square, high * high - square + 2.0 * high * low + low * low
 
 
 @decomposes("math.prod")
