@@ -72,3 +72,10 @@ def test_threads_apply_it_to_their_parts() -> None:
             assert torch.equal(made(x), expected)
     finally:
         torch.set_num_threads(before)
+
+
+def test_gelu_keeps_the_sign_of_zero() -> None:
+    x = torch.tensor([-0.0, 0.0, -1.0])
+    for approximate in ("none", "tanh"):
+        made = scriptc.compile(lambda x, a=approximate: F.gelu(x, approximate=a))(x)
+        assert made.signbit().tolist() == [True, False, True]

@@ -25,8 +25,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     if approximate == "tanh":
         inner = math.sqrt(2 / math.pi) * (input + 0.044715 * input * input * input)
         return 0.5 * input * (1 + torch.tanh(inner))
-    half = 0.5 * input
-    return half * torch.erf(input * (1 / math.sqrt(2))) + half
+    return 0.5 * input * (1 + torch.erf(input * (1 / math.sqrt(2))))
 
 
 @decomposes("torch._C._nn.softplus", widens=True)
