@@ -486,7 +486,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "state_of_two_kinds": ("'{name}' keeps values of several types from call to call: {why}", "use one type of values"),
     "storage_offset": (
-        "compiled code does not know the storage offset of a tensor from outside",
+        "compiled code does not know the storage offset of a view, or of a tensor from outside",
         "pass the offset as an argument",
     ),
     "subscript_of_module": ("this subscript of a {name} is not supported yet", "name the module as an attribute"),

@@ -19,7 +19,7 @@ from scriptc.frontend.operations.writes import copy_into, spread_into
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue
-from scriptc.frontend.values.predicates import is_none, is_tensor, tensor_type
+from scriptc.frontend.values.predicates import defining_op, is_none, is_tensor, tensor_type
 from scriptc.frontend.values.verbs import materialize
 from scriptc.ir.dtypes import COMPLEX, FLOATING, SIZES, TORCH_NAMES
 from scriptc.ir.opdef import TypeRuleError
@@ -66,7 +66,8 @@ def stride(r: Reader, self: AbstractValue, dim: AbstractValue = _NONE) -> Abstra
 
 @serves("Tensor.storage_offset")
 def storage_offset(r: Reader, self: AbstractValue) -> AbstractValue:
-    if not is_new(r, self):
+    made = defining_op(self)
+    if not is_new(r, self) or made is None or made.has("VIEW"):
         r.reject("storage_offset")
     return Known(0)
 
