@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import NoReturn
 
 import torch
 
+from scriptc.frontend.library.torch.shapes_decomposed import refuse_rank
 from scriptc.frontend.operations.casts import cast_to
-from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.scalars import FILLING, converted, item_of, new_filled
 from scriptc.frontend.operations.sizes import shape_tuple, size_av
@@ -23,10 +23,10 @@ from scriptc.frontend.values.predicates import (
     is_tensor,
     tensor_type,
 )
-from scriptc.frontend.values.verbs import materialize, type_of
+from scriptc.frontend.values.verbs import class_name_of, materialize, python_class, type_of
 from scriptc.ir.analysis import only_raises
 from scriptc.ir.core import Op, Value
-from scriptc.ir.dtypes import COMPLEX, INTEGRAL, SCALAR_TYPES, category
+from scriptc.ir.dtypes import COMPLEX, INTEGRAL, SCALAR_TYPES, TORCH_NAMES, category
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import FLOAT, INT, ScalarType, TensorType
 
@@ -93,9 +93,11 @@ def spread_into(reader: Reader, view: AbstractValue, value: AbstractValue) -> No
     if not is_tensor(source):
         copy_into(reader, view, source)
         return
+    shape = reader.attribute(view, "shape")
     for _ in range(tensor_type(source).rank - tensor_type(view).rank):
         one = reader.compare("Eq", size_av(reader, source, 0), Known(1))
-        check_that(reader, one, "RuntimeError", "shape mismatch: the value does not fit where it is assigned to")
+        refuse = partial(reader.call, Known(refuse_rank), [source, shape], {})
+        reader.choose(one, lambda: Known(None), refuse)
         source = apply_op(reader, "select", source, Known(0), dim=0)
     if not tensor_type(source).rank and not is_untouched(reader, materialize(reader, source)):
         source = apply_op(reader, "clone", source)
@@ -107,8 +109,14 @@ def spread_into(reader: Reader, view: AbstractValue, value: AbstractValue) -> No
     copy_into(reader, view, source)
 
 
+_NO_NUMBERS = (list, tuple, dict, set, str, type(None))
+
+
 def check_number(reader: Reader, value: AbstractValue, dtype: str) -> None:
     """Raise if a number that is assigned to a subscript does not fit, before the index is checked, as in eager."""
+    if not is_tensor(value) and python_class(reader, value) in _NO_NUMBERS:
+        kind_of_tensor = torch.empty(0, dtype=getattr(torch, TORCH_NAMES[dtype])).type()
+        reader.emit.raise_error("TypeError", f"can't assign a {class_name_of(reader, value)} to a {kind_of_tensor}")
     if is_tensor(value) or is_complex_number(value) or dtype in ("bool", "f16", "bf16") or dtype in COMPLEX:
         return
     kind = type_of(value)

@@ -43,6 +43,26 @@ def raises(n):
     raise KeyError("key")  # key error
 
 
+def stores_row(x, v):
+    x[0] = v  # row
+
+
+def stores_rows(x, v):
+    x[[0, 2]] = v  # rows
+
+
+def stores_masked(x, v):
+    x[x < 1] = v  # masked
+
+
+def narrows(x, length):
+    return x.narrow(0, 1, length)  # narrow
+
+
+def permutes(x):
+    return x.permute(0, 0)  # permute
+
+
 def divides(a, b):
     return a // b  # division
 
@@ -177,6 +197,16 @@ CASES = [
     Case(raises, lambda: (3,), "value error"),
     Case(raises, lambda: (1,), "in loop"),
     Case(raises, lambda: (-1,), "key error"),
+    Case(stores_row, lambda: (torch.zeros(3, 4), torch.ones(5)), "row"),
+    Case(stores_row, lambda: (torch.zeros(3, 4), torch.ones(2, 4)), "row"),
+    Case(stores_row, lambda: (torch.zeros(3, 4), [1.0]), "row"),
+    Case(stores_row, lambda: (torch.zeros(3, 4, dtype=torch.long), "text"), "row"),
+    Case(stores_rows, lambda: (torch.zeros(3, 4), torch.ones(5)), "rows"),
+    Case(stores_rows, lambda: (torch.zeros(3, 4), torch.ones(3, 2, 4)), "rows"),
+    Case(stores_rows, lambda: (torch.zeros(3, 4), (1.0,)), "rows"),
+    Case(stores_masked, lambda: (torch.zeros(3, 4), torch.ones(5)), "masked"),
+    Case(narrows, lambda: (torch.zeros(3, 4), 3), "narrow"),
+    Case(permutes, lambda: (torch.zeros(3, 4),), "permute"),
     Case(divides, lambda: (3, 0), "division"),
     Case(divides, lambda: (3.0, 0.0), "division"),
     Case(outer, lambda: (FIVE, 4), "helper"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import torch
 from torch import Tensor
 
@@ -80,6 +82,19 @@ def index_tensors(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...])
     return torch.index_select(line, at, rows).reshape(*before, *shape, *after)
 
 
+def index_sizes(x: Tensor, dims: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes of x[..., index, ...], where `shape` is that of the index."""
+    full = (*shape, *(x.size(d) for d in range(x.dim()) if d not in dims))
+    return tuple(full[d] for d in index_order(dims, x.dim(), len(shape)))
+
+
+def refuse_values(values: Tensor, sizes: tuple[int, ...]) -> NoReturn:
+    raise RuntimeError(
+        f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+        f"{list(sizes)}"
+    )
+
+
 def put_tensors(
     x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], values: Tensor, accumulate: bool, inside: bool = False
 ) -> Tensor:
@@ -87,13 +102,15 @@ def put_tensors(
     matrix, rows, shape = rows_of(x, dims, indices, inside)
     for _ in tuple(range(values.dim() - len(shape) - x.dim() + len(dims))):
         if values.size(0) != 1:
-            raise RuntimeError("shape mismatch: the values do not fit where they are assigned to")
+            refuse_values(values, index_sizes(x, dims, shape))
         values = values.select(0, 0)
     rest_dims = tuple(d for d in range(x.dim()) if d not in dims)
-    rest = tuple(x.size(d) for d in rest_dims)
-    full = (*shape, *rest)
     order = index_order(dims, x.dim(), len(shape))
-    there = values.expand(tuple(full[d] for d in order))
+    sizes_there = index_sizes(x, dims, shape)
+    for d in tuple(range(values.dim())):
+        if values.size(d) != 1 and values.size(d) != sizes_there[d - values.dim()]:
+            refuse_values(values, sizes_there)
+    there = values.expand(sizes_there)
     source = there.permute(*inverse(order)).reshape(rows.size(0), matrix.size(1)).to(x.dtype)
     places = rows.unsqueeze(1).expand(rows.size(0), matrix.size(1))
     if accumulate:

@@ -91,7 +91,9 @@ def t(r: Reader, input: AbstractValue) -> AbstractValue:
 @serves("torch.permute", "Tensor.permute")
 def permute(r: Reader, input: AbstractValue, *dims: AbstractValue, **named: AbstractValue) -> AbstractValue:
     order = tuple(axis(r, input, d) for d in size_items(r, _given(r, "permute", dims, named, "dims")))
-    if sorted(order) != list(range(tensor_type(input).rank)):
+    if len(order) == tensor_type(input).rank and len(set(order)) < len(order):
+        r.emit.raise_error("RuntimeError", "permute(): duplicate dims are not allowed.")
+    if len(order) != tensor_type(input).rank:
         r.emit.raise_error(
             "RuntimeError",
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
@@ -148,7 +150,7 @@ def narrow(
         check_that(r, inside, "IndexError", "start out of range of the dimension's size")
     start = r.binary("Add", start, r.binary("Mult", r.compare("Lt", start, _ZERO), size))
     end = r.binary("Add", start, length)
-    check_that(r, r.compare("LtE", end, size), "RuntimeError", "start + length exceeds the size of the dimension")
+    r.call(Known(shapes.check_end), [start, length, size], {})
     return RuntimeValue(
         r.emit.build("slice", [materialize(r, input), integer(r, start), integer(r, end), r.emit.const(1)], dim=d)
     )

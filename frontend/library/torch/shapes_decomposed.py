@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -582,3 +582,16 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         allowed = allowed & (a <= b if with_replacement else a < b)
     places = torch.nonzero(allowed).reshape(-1)
     return torch.stack([torch.index_select(input, 0, torch.index_select(g, 0, places)) for g in grids], 1)
+
+
+def check_end(start: int, length: int, size: int) -> None:
+    """Check that `length` places from `start` on end within a dim."""
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+
+
+def refuse_rank(values: Tensor, sizes: tuple[int, ...]) -> NoReturn:
+    raise RuntimeError(
+        f"expand({values.type()}{{{list(values.shape)}}}, size={list(sizes)}): the number of sizes provided ({len(sizes)}) "
+        f"must be greater or equal to the number of dimensions in the tensor ({values.dim()})"
+    )
