@@ -49,6 +49,7 @@ from language import (  # noqa: F401  (they list their programs)
     tuples,
     unions,
     unrolled,
+    views,
 )
 from language.cases import CONSTRUCTS, LANGUAGE, with_constructs
 from language.constructs import ACCEPTED, REFUSED

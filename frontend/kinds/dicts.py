@@ -1,4 +1,4 @@
-"""Dicts and sets: with known keys, which exist in the compiler, and with run-time keys; and the views of their items."""
+"""Dicts and sets: with known keys, which exist in the compiler, and with run-time keys."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from scriptc.frontend.environment.aot_kinds import kept_kinds
 from scriptc.frontend.environment.results import DictMaker, factory_of, result_tree
 from scriptc.frontend.environment.slots import is_default_of_slot
 from scriptc.frontend.environment.specs import DictSpec, Spec, TupleSpec
-from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.library.python import strings_decomposed as strings
 from scriptc.frontend.operations.attributes import method_or_error
 from scriptc.frontend.operations.comparison import contains
+from scriptc.frontend.operations.dict_views import walk_known_dict
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.runtime_dicts import (
     choose_by_key,
@@ -38,7 +38,6 @@ from scriptc.frontend.values.abstract import (
     MaybeUnbound,
     RuntimeValue,
     Structure,
-    ViewValue,
 )
 from scriptc.frontend.values.predicates import is_of_caller, made_of, may_be_unbound, place_of_caller, python_of
 from scriptc.frontend.values.structure import keyed_structure, location_key
@@ -184,7 +183,7 @@ def dict_contains(reader: Reader, owner: DictValue, item: AbstractValue) -> Abst
 
 @verbs.walk.of(DictValue)
 def walk_dict(reader: Reader, owner: DictValue, site: Any) -> Walk:
-    return Walk(items=[Known(k) for k in reader.items_of(owner)])
+    return walk_known_dict(reader, owner, "keys")
 
 
 @verbs.text_parts.of(DictValue)
@@ -244,13 +243,13 @@ def table_contains(reader: Reader, owner: RuntimeValue, item: AbstractValue) -> 
     return has_key(reader, owner, item)
 
 
-@verbs.is_run_time.of(DictType, SetType, ViewValue)
-def is_table_run_time(reader: Reader, owner: RuntimeValue | ViewValue) -> bool:
+@verbs.is_run_time.of(DictType, SetType)
+def is_table_run_time(reader: Reader, owner: RuntimeValue) -> bool:
     return True
 
 
-@verbs.walk.of(DictType, SetType, ViewValue)
-def walk_run_time_table(reader: Reader, owner: RuntimeValue | ViewValue, site: Any) -> Walk:
+@verbs.walk.of(DictType, SetType)
+def walk_run_time_table(reader: Reader, owner: RuntimeValue, site: Any) -> Walk:
     return walk_table(reader, owner)
 
 
@@ -262,34 +261,3 @@ def table_text(reader: Reader, owner: RuntimeValue, *, quoted: bool = False) -> 
 @verbs.text_parts.of(SetType)
 def set_text(reader: Reader, owner: RuntimeValue, *, quoted: bool = False) -> Iterator[AbstractValue]:
     yield reader.call(Known(strings.set_text), [owner], {})
-
-
-# ---- views ----
-
-
-@verbs.structure_of.of(ViewValue)
-def view_structure(owner: ViewValue) -> Structure:
-    part = owner.part
-    return Structure(("view", part), [owner.table], lambda parts: ViewValue(parts[0], part))
-
-
-@verbs.class_name_of.of(ViewValue)
-def class_name_of_view(reader: Reader, owner: ViewValue) -> str:
-    return f"dict_{owner.part}"
-
-
-@verbs.truth.of(ViewValue)
-def view_truth(reader: Reader, owner: ViewValue) -> AbstractValue:
-    return reader.truth(owner.table)
-
-
-@verbs.length.of(ViewValue)
-def view_length(reader: Reader, owner: ViewValue) -> AbstractValue:
-    return verbs.length(reader, owner.table)
-
-
-@contains.of(ViewValue)
-def view_contains(reader: Reader, owner: ViewValue, item: AbstractValue) -> AbstractValue:
-    if owner.part == "keys":
-        return has_key(reader, owner.table, item)
-    return reader.call(Known(lists.contains), [owner, item], {})

@@ -120,7 +120,7 @@ def walk_several(reader: Reader, av: OneOf) -> Walk:
     found = av.alternatives.values()
     if not all(sequence_items(a) is not None or is_made_list(a) or is_tensor(a) for a in found):
         for alternative in found:
-            reader.speculation.promote(alternative)
+            reader.speculation.promote(walked_sequence(alternative))
         reader.reject("iteration_over_one_of_several", what=describe(av))
     length = lambda: split(reader, av, lambda a: reader.call(Known(len), [a], {}))  # noqa: E731
 
@@ -228,8 +228,9 @@ def rest_of(reader: Reader, av: ObjectValue) -> AbstractValue:
 def asked_items(reader: Reader, av: ObjectValue) -> Iterator[AbstractValue]:
     """Yield the remaining items of an iterator over a sequence of known length, each on demand."""
     sequence = reader.items_of(av)["sequence"]
-    known = reader.iterate(sequence)
-    while (at := require_known(reader, reader.items_of(av)["at"], "how far an iterator has come")) < len(known):
+    while (at := require_known(reader, reader.items_of(av)["at"], "how far an iterator has come")) < len(
+        known := reader.iterate(sequence)
+    ):
         set_items(reader, av, {"sequence": sequence, "at": Known(at + 1)})
         yield known[at]
 
@@ -266,11 +267,12 @@ def walk_zip(reader: Reader, av: ZipValue, site: Any) -> Walk:
             return Walk()
         walks = [Walk(items=[]) if w.items is None and w.count is None else w for w in walks]
     if all(w.items is not None and w.limit is None for w in walks):
-        columns = [list(w.items or []) for w in walks]
-        rows: list[Sequence[AbstractValue]] = list(zip(*columns, strict=False))
-        if av.offset is None:
-            return Walk(items=known_rows(reader, rows, [len(c) for c in columns] if av.strict else []))
-        return Walk(items=[enumerated(reader, av.offset, i, r[0]) for i, r in enumerate(rows)])
+        offset = av.offset
+        if offset is not None:
+            return Walk(items=(enumerated(reader, offset, i, item) for i, item in enumerate(walks[0].items or ())))
+        if not av.strict:
+            return Walk(items=map(TupleValue, map(list, zip(*(w.items or () for w in walks), strict=False))))
+        return Walk(items=known_rows(reader, [list(w.items or ()) for w in walks]))
     walks = [replace(w, items=list(w.items or ())) if has_known_items(w) else w for w in walks]
     by_index = [count_walk(reader, w) for w in walks]
     if any(w.items is not None for w in by_index):  # the loop is unrolled, so that all known items stay known
@@ -339,10 +341,10 @@ def enumerated(reader: Reader, start: AbstractValue, i: int, item: AbstractValue
     return TupleValue([reader.binary("Add", start, Known(i)), item])
 
 
-def known_rows(reader: Reader, rows: list[Sequence[AbstractValue]], lengths: list[int]) -> Iterator[AbstractValue]:
-    """Yield the items of a zip of known sequences. A strict zip raises after the last one if the lengths differ."""
-    yield from (TupleValue(r) for r in rows)
-    check_equal(reader, [Known(n) for n in lengths])
+def known_rows(reader: Reader, columns: list[list[AbstractValue]]) -> Iterator[AbstractValue]:
+    """Yield the items of a strict zip of known sequences, which raises after the last one if the lengths differ."""
+    yield from map(TupleValue, map(list, zip(*columns, strict=False)))
+    check_equal(reader, [Known(len(c)) for c in columns])
 
 
 def check_equal(reader: Reader, lengths: Sequence[AbstractValue]) -> None:

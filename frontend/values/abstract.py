@@ -254,10 +254,14 @@ class DictValue(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class ViewValue(AbstractValue):
-    """The value of d.keys(), d.values() or d.items() for a dict with run-time keys."""
+    """The value of d.keys(), d.values() or d.items(), by the name of the method.
+
+    walked: what an iterator over a dict with known keys walks, which began with so many items. None: a view.
+    """
 
     table: AbstractValue
     part: str
+    walked: int | None = None
 
 
 @dataclass(eq=False, slots=True)

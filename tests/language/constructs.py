@@ -254,6 +254,13 @@ ACCEPTED: dict[str, str] = {
         "dicts.changed_while_walked dicts.left_before_the_change_is_noticed dicts.walked dicts.extremes "
         "dicts.while_it_has_items"
     ),
+    "`keys()`, `values()`, `items()`": (
+        "views.shown_later views.shown_later_with_run_time_keys views.emptied views.new_values_while_walked "
+        "views.tensors_replaced_while_walked views.keys_that_come_and_go views.keys_that_come_while_a_comprehension_walks "
+        "views.keys_that_come_while_a_generator_walks views.left_before_the_end views.keys_that_some_paths_add views.ordered "
+        "views.iterators views.iterators_over_changed_dicts views.set_operators views.equality views.texts views.no_tuples "
+        "views.not_subscriptable views.without_index views.unpacked views.passed_to_functions"
+    ),
     "`defaultdict`, `Counter`, `OrderedDict`": (
         "dicts.default_dicts dicts.absent_keys_of_default_dicts dicts.made_in_each_iteration "
         "dicts.default_dicts_with_known_keys dicts.counters sets.operators_of_counters dicts.ordered "

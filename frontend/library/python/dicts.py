@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-from scriptc.frontend.environment.host_items import known_item, outside_item, outside_table
+from scriptc.frontend.environment.host_items import outside_item, outside_table
 from scriptc.frontend.library.python import dicts_decomposed as dicts
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.dict_views import pairs_of
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.runtime_dicts import (
     function_at,
@@ -33,9 +33,7 @@ from scriptc.frontend.values.predicates import (
     is_known,
     is_none,
     is_object,
-    is_record,
     made_of,
-    may_be_unbound,
 )
 from scriptc.frontend.values.verbs import class_name_of, dict_behind, is_run_time, materialize, python_class
 
@@ -44,46 +42,6 @@ _OWN_COPIES = (
     OrderedDict,
     defaultdict,
 )  # `copy` keeps their class; a copy of another subclass of dict is a dict
-_MOST_OPTIONAL = 3  # keys that only some paths gave a dict, where its items are walked: there is code for each subset
-
-
-def _pairs(r: Reader, d: AbstractValue) -> list[tuple[Any, AbstractValue]]:
-    """Return the keys and items of a dict whose keys are known."""
-    if has_known_keys(d):
-        return list(r.items_of(d).items())
-    assert is_known(d)
-    r.environment.guard("DICT_KEYS_ARE", d.obj, None, tuple(d.obj))
-    return [(k, known_item(r, d, k)) for k in d.obj]
-
-
-def _view(r: Reader, d: AbstractValue, part: Callable[[Any, AbstractValue], AbstractValue]) -> AbstractValue:
-    """Return a tuple of what `part` makes of the keys and items of a dict whose keys are known.
-
-    If only some paths gave the dict some of the keys, it is one of several tuples.
-    """
-    if not has_known_keys(d) or is_record(d):
-        return TupleValue([part(k, v) for k, v in _pairs(r, d)])
-    items = optional_items(r, d)
-    some = [v for v in items.values() if may_be_unbound(v)]
-    if len(some) > _MOST_OPTIONAL or not all(v.placed for v in some):
-        items = r.items_of(d)
-    return _of_present([*items.items()], r, part, [])
-
-
-def _of_present(
-    pairs: Sequence[tuple[Any, AbstractValue]],
-    r: Reader,
-    part: Callable[[Any, AbstractValue], AbstractValue],
-    made: list[AbstractValue],
-) -> AbstractValue:
-    """Return the tuple of `made` and of the parts of those pairs that are present."""
-    for i, (key, item) in enumerate(pairs):
-        if may_be_unbound(item):
-            with_item, rest = [*made, part(key, item.av)], pairs[i + 1 :]
-            there, absent = partial(_of_present, rest, r, part, with_item), partial(_of_present, rest, r, part, made)
-            return r.choose(item.flag, there, absent)
-        made = [*made, part(key, item)]
-    return TupleValue(made)
 
 
 def _own(r: Reader, d: AbstractValue) -> DictValue:
@@ -167,7 +125,7 @@ def _update(r: Reader, d: AbstractValue, source: AbstractValue, items: dict[str,
         r.call(Known(dicts.store_items if is_dict(source) else dicts.store_all), [d, source], {})
         pairs: list[tuple[AbstractValue, AbstractValue]] = []
     elif is_dict_like(source):
-        pairs = [(Known(k), v) for k, v in _pairs(r, source)]
+        pairs = [(Known(k), v) for k, v in pairs_of(r, source)]
     else:
         pairs = []
         for pair in r.iterate(source):
@@ -180,17 +138,17 @@ def _update(r: Reader, d: AbstractValue, source: AbstractValue, items: dict[str,
 # ---- asking ----
 @serves("dict.items")
 def dict_items(r: Reader, d: AbstractValue) -> AbstractValue:
-    return ViewValue(d, "items") if is_dict(d) else _view(r, d, lambda k, v: TupleValue([Known(k), v]))
+    return ViewValue(d, "items")
 
 
 @serves("dict.values")
 def dict_values(r: Reader, d: AbstractValue) -> AbstractValue:
-    return ViewValue(d, "values") if is_dict(d) else _view(r, d, lambda k, v: v)
+    return ViewValue(d, "values")
 
 
 @serves("dict.keys")
 def dict_keys(r: Reader, d: AbstractValue) -> AbstractValue:
-    return ViewValue(d, "keys") if is_dict(d) else _view(r, d, lambda k, v: Known(k))
+    return ViewValue(d, "keys")
 
 
 @serves("dict.get")
@@ -205,7 +163,7 @@ def dict_get(r: Reader, d: AbstractValue, key: AbstractValue, default: AbstractV
     if has_known_keys(d) and (item := function_at(r, d, key, lambda: default)) is not None:
         return item
     if not has_known_keys(d):
-        return dict(_pairs(r, d)).get(_key(r, d, key), default)
+        return dict(pairs_of(r, d)).get(_key(r, d, key), default)
     name = key_of(r, d, key)
     if (some := may_have(r, d, name)) is not None:
         return r.choose(some.flag, lambda: some.av, lambda: default)
@@ -218,7 +176,7 @@ def dict_copy(r: Reader, d: AbstractValue) -> AbstractValue:
     if not is_dict(d):
         cls = type(d.obj) if is_known(d) and type(d.obj) in _OWN_COPIES else dict
         made = d.made if has_known_keys(d) else Made(cls)
-        return new_dict(r, [(Known(k), v) for k, v in _pairs(r, d)], site, made)
+        return new_dict(r, [(Known(k), v) for k, v in pairs_of(r, d)], site, made)
     may_table(r, site)
     copy = new_dict(r, [], site, made_of(materialize(r, d).type))
     r.call(Known(dicts.store_items), [copy, d], {})
@@ -344,7 +302,7 @@ def _count(r: Reader, d: AbstractValue, source: AbstractValue, of_counts: Any, o
         counts = source if is_dict(source) else counter(r, source)
         r.call(Known(of_counts), [d, counts], {})
         return
-    known = _pairs(r, source) if is_dict_like(source) else None
+    known = pairs_of(r, source) if is_dict_like(source) else None
     pairs = [(k, Known(1)) for k in r.iterate(source)] if known is None else [(Known(k), n) for k, n in known]
     for key, number in pairs:
         r.store_item(d, key, r.binary(op, r.subscript(d, key), number))

@@ -10,8 +10,10 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.containers import container_of
 from scriptc.frontend.reader.iteration import iterated_object, walked_by_index
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
+    DictValue,
     GeneratorValue,
     IteratorValue,
     Known,
@@ -21,9 +23,11 @@ from scriptc.frontend.values.abstract import (
     RangeValue,
     ReversedValue,
     TupleValue,
+    ViewValue,
     YieldsValue,
     ZipValue,
 )
+from scriptc.frontend.values.predicates import has_known_keys, is_known
 from scriptc.frontend.values.user_classes import defines
 from scriptc.frontend.values.verb import Verb
 from scriptc.frontend.values.verbs import class_name_of, describe, is_run_time
@@ -49,6 +53,18 @@ def _iterator(r: Reader, source: AbstractValue) -> AbstractValue:
 @_iterator.of(ListValue, RangeValue, TupleValue, TensorType)
 def _iterator_by_index(r: Reader, source: AbstractValue) -> AbstractValue:
     return over(source)
+
+
+@_iterator.of(ViewValue)
+def _iterator_over_view(r: Reader, source: ViewValue) -> AbstractValue:
+    size = verbs.length(r, source.table) if has_known_keys(source.table) else None
+    known = size is not None and is_known(size)
+    return over(ViewValue(source.table, source.part, size.obj)) if known else _iterator.default(r, source)
+
+
+@_iterator.of(DictValue)
+def _iterator_over_dict(r: Reader, source: DictValue) -> AbstractValue:
+    return _iterator(r, ViewValue(source, "keys"))
 
 
 @_iterator.of(GeneratorValue, YieldsValue)
