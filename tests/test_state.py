@@ -440,6 +440,26 @@ def test_a_default_outside_is_made_by_the_call() -> None:
         scriptc.compile(lambda n: others["n"] + n)(1)
 
 
+@pytest.mark.parametrize("look", [len, list, bool, str, lambda d: "b" in d, lambda d: [*d.values()]])
+def test_a_defaultdict_outside_to_which_a_read_adds_is_not_seen_as_a_whole(look: Any) -> None:
+    found: defaultdict[str, list[int]] = defaultdict(list)
+
+    def before(key: str) -> Any:
+        seen = look(found)
+        found[key].append(1)
+        return seen
+
+    def behind(key: str) -> Any:
+        found[key].append(1)
+        return look(found)
+
+    with pytest.raises(scriptc.CompileError, match="this defaultdict from outside cannot be changed"):
+        scriptc.compile(behind)("a")
+    assert not found
+    assert scriptc.compile(before)("a") == look(defaultdict(list))
+    assert found == {"a": [1]}
+
+
 def test_dicts_that_a_loop_makes_in_a_defaultdict_outside() -> None:
     states, weights = defaultdict(dict), [torch.ones(2, 3), torch.ones(3)]
 

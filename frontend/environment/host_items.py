@@ -15,7 +15,7 @@ from torch.nn import Module, ModuleDict, ModuleList, ParameterDict, ParameterLis
 from scriptc.frontend.environment.gradient_slots import guarded_tensor, tensor_outside
 from scriptc.frontend.environment.lookup import element, guard_children, made_here, module_attribute, outside_value
 from scriptc.frontend.environment.state import has_item_slots, item_slot, set_slot, slot_value
-from scriptc.frontend.environment.watching import call_in_python, note_order, watch
+from scriptc.frontend.environment.watching import call_in_python, note_order, refuse_added_items, watch
 from scriptc.frontend.operations.materialize import any_length, new_list, wrap
 from scriptc.frontend.operations.objects import special
 from scriptc.frontend.operations.runtime_dicts import (
@@ -170,6 +170,7 @@ def known_items(reader: Reader, owner: Known) -> list[AbstractValue]:
     if isinstance(obj, torch.nn.ParameterList):
         return [module_attribute(reader, obj, str(i)) for i in range(len(obj))]
     if isinstance(obj, dict):
+        refuse_added_items(reader, obj)
         reader.environment.guard("DICT_KEYS_ARE", obj, None, tuple(obj))
         return [Known(k) for k in obj]
     if isinstance(obj, list) and has_item_slots(reader, obj):

@@ -19,7 +19,7 @@ import types
 import typing
 import uuid
 from array import array
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
@@ -32,6 +32,7 @@ from scriptc.frontend.environment.host_objects import is_instance, is_library, i
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.caller_signature import signed_function
 from scriptc.frontend.values.abstract import AbstractValue, Known
+from scriptc.frontend.values.predicates import is_unbound
 from scriptc.ir.extern import ExternFunction
 
 MOST_BYTES = 4096  # larger arrays outside are refused, since each call compares the bytes
@@ -282,9 +283,20 @@ def _is_of_python(module_name: str | None) -> bool:
     return (module_name or "").partition(".")[0] in sys.stdlib_module_names
 
 
+def refuse_added_items(reader: Reader, obj: Any) -> None:
+    """Refuse to look at a defaultdict outside as a whole where the call may have put an item into it."""
+    if type(obj) is not defaultdict:
+        return
+    for slot in reader.state.slots.values():
+        if slot.location.owner is obj and slot.container is None and not is_unbound(reader.heap.contents[slot.ident]):
+            reader.reject("container_outside_changed", kind="defaultdict")
+
+
 def call_in_python(reader: Reader, function: Callable[..., Any], *args: Any, **kwargs: Any) -> AbstractValue:
     """Return Python's own result on known values, which are guarded. Raise Python's exceptions at run time."""
     watch_for(reader, function, (*args, *kwargs.values()))
+    for obj in args:
+        refuse_added_items(reader, obj)
     try:
         result = function(*args, **kwargs)
     except Exception as e:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from scriptc.frontend.environment.host_items import known_item
+from scriptc.frontend.environment.watching import refuse_added_items
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.reader.contents import optional_items
 from scriptc.frontend.reader.protocol import Reader
@@ -24,6 +25,7 @@ def pairs_of(reader: Reader, d: AbstractValue) -> list[tuple[Any, AbstractValue]
     if has_known_keys(d):
         return list(reader.items_of(d).items())
     assert is_known(d)
+    refuse_added_items(reader, d.obj)
     reader.environment.guard("DICT_KEYS_ARE", d.obj, None, tuple(d.obj))
     return [(k, known_item(reader, d, k)) for k in d.obj]
 
