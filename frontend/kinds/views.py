@@ -26,7 +26,7 @@ _VIEWS = {
     cls: {part: type(getattr(cls(), part)()) for part in ("keys", "values", "items")} for cls in (dict, OrderedDict)
 }
 _SET_OPERATORS = ("BitAnd", "BitOr", "BitXor", "Sub")
-_OF_SETS = (*_SET_OPERATORS, "Eq", "NotEq", "Lt", "LtE", "Gt", "GtE")
+_SET_COMPARISONS = ("Lt", "LtE", "Gt", "GtE")
 
 
 @verbs.describe.of(ViewValue)
@@ -66,8 +66,7 @@ def read_view_attribute(reader: Reader, owner: ViewValue, name: str) -> Abstract
 def view_item(reader: Reader, owner: ViewValue, index: AbstractValue) -> AbstractValue:
     if owner.walked is None:
         reader.emit.raise_error("TypeError", f"'{class_name_of(reader, owner)}' object is not subscriptable")
-    items = present_items(reader, owner.table, owner.part)
-    return reader.subscript(items, index)
+    return reader.subscript(present_items(reader, owner.table, owner.part), index)
 
 
 @verbs.truth.of(ViewValue)
@@ -115,15 +114,18 @@ def view_text(reader: Reader, owner: ViewValue, *, quoted: bool = False) -> Iter
 
 @verbs.operator_of.of(ViewValue)
 def view_operator(reader: Reader, owner: ViewValue, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    """Return what sets of the items give. A view of values is like no other object."""
-    if op not in _OF_SETS or (owner.part == "values" and op in ("Eq", "NotEq")):
-        return Known((a is b) == (op == "Eq")) if op in ("Eq", "NotEq") else None
+    """Return what sets of the items give. A view of values is equal to no other object."""
+    is_equality = op in ("Eq", "NotEq")
     if owner.part == "values":
-        return None
-    if op not in _SET_OPERATORS and not all(_is_set(reader, v) for v in (a, b)):
-        return None if op not in ("Eq", "NotEq") else Known(op == "NotEq")
+        return Known((a is b) == (op == "Eq")) if is_equality else None
     as_set = lambda av: reader.call(Known(set), [av], {})  # noqa: E731
-    return reader.binary(op, as_set(a), as_set(b)) if op in _SET_OPERATORS else reader.compare(op, as_set(a), as_set(b))
+    if op in _SET_OPERATORS:
+        return reader.binary(op, as_set(a), as_set(b))
+    if not is_equality and op not in _SET_COMPARISONS:
+        return None
+    if all(_is_set(reader, v) for v in (a, b)):
+        return reader.compare(op, as_set(a), as_set(b))
+    return Known(op == "NotEq") if is_equality else None
 
 
 def _is_set(reader: Reader, av: AbstractValue) -> bool:
