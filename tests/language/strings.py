@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import operator
+import posixpath
 from collections import namedtuple
 from typing import NamedTuple
 
@@ -433,3 +434,12 @@ def hex_of_floats(x):
 
 
 construct("Numbers", "`f.hex()`", "", hex_of_floats)
+
+
+@cases(("a", "b/../c.txt"), ("a/", "/x"), ("", ""), ("..//d", ".e"))
+def paths(a, b):
+    whole = posixpath.join(a, b)
+    return whole, posixpath.split(whole), posixpath.splitext(whole), posixpath.basename(whole), posixpath.dirname(whole)
+
+
+construct("Strings and logging", "`os.path.join`, `split`, `splitext`, `basename`, `dirname`", "", paths)

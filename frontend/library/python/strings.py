@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.python import strings_decomposed as strings
@@ -135,6 +136,15 @@ def escaped(r: Reader, text: AbstractValue) -> AbstractValue:
 @serves("builtins.str")
 def str_(r: Reader, value: AbstractValue = Known("")) -> AbstractValue:
     return text_of(r, value)
+
+
+@serves("os.fspath")
+def fspath(r: Reader, path: AbstractValue) -> AbstractValue:
+    if is_text(path) and not is_known(path):
+        return path
+    if is_known(path):
+        return call_in_python(r, os.fspath, path.obj)
+    r.emit.raise_error("TypeError", f"expected str, bytes or os.PathLike object, not {class_name_of(r, path)}")
 
 
 @serves("builtins.repr")
