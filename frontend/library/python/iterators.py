@@ -57,9 +57,9 @@ def _iterator_by_index(r: Reader, source: AbstractValue) -> AbstractValue:
 
 @_iterator.of(ViewValue)
 def _iterator_over_view(r: Reader, source: ViewValue) -> AbstractValue:
-    size = verbs.length(r, source.table) if has_known_keys(source.table) else None
-    known = size is not None and is_known(size)
-    return over(ViewValue(source.table, source.part, size.obj)) if known else _iterator.default(r, source)
+    if has_known_keys(source.table) and is_known(size := verbs.length(r, source.table)):
+        return over(ViewValue(source.table, source.part, size.obj))
+    return _iterator.default(r, source)
 
 
 @_iterator.of(DictValue)
