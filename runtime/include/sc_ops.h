@@ -16,7 +16,8 @@ enum { SC_RANDOM_UNIFORM, SC_RANDOM_NORMAL, SC_RANDOM_BERNOULLI, SC_RANDOM_EXPON
 
 /* Weights in the layout of the kernels. panels: their dtype; back: the last product read them from the last to the first; source:
  * the storage of a weight [n, k] at `from`, of these strides, which is not in panels yet, or NULL; left: how many more products of
- * one row read it as it lies. kept: the object that is kept beyond the call and waits for these panels, or NULL. */
+ * one row read it as it lies. waits: the panels of a weight that outlives calls are not made yet; in a call, another object reads
+ * the weight, whose `kept` is the one that waits. */
 struct sc_packed {
     sc_obj obj;
     sc_storage *storage;
