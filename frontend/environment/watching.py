@@ -294,8 +294,9 @@ def refuse_added_items(reader: Reader, obj: Any) -> None:
 
 def call_in_python(reader: Reader, function: Callable[..., Any], *args: Any, **kwargs: Any) -> AbstractValue:
     """Return Python's own result on known values, which are guarded. Raise Python's exceptions at run time."""
-    watch_for(reader, function, (*args, *kwargs.values()))
-    for obj in args:
+    given = (*args, *kwargs.values())
+    watch_for(reader, function, given)
+    for obj in given:
         refuse_added_items(reader, obj)
     try:
         result = function(*args, **kwargs)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Set
+from collections.abc import Iterator, Set
 from typing import Any
 
 from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.operations.attributes import method_or_error
 from scriptc.frontend.operations.comparison import contains
-from scriptc.frontend.operations.dict_views import (
-    check_size,
-    present_items,
-    walk_view_of_known,
-)
+from scriptc.frontend.operations.dict_views import check_size, present_items, walk_view_of_known
 from scriptc.frontend.operations.runtime_dicts import has_key, walk_table
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values import verbs
@@ -38,11 +34,6 @@ def view_description(owner: ViewValue) -> str:
 def view_structure(owner: ViewValue) -> Structure:
     part, walked, kind = owner.part, owner.walked, verbs.kind_of(owner.table)
     return Structure(("view", part, walked, kind), [owner.table], lambda parts: ViewValue(parts[0], part, walked))
-
-
-@verbs.kind_of.of(ViewValue)
-def kind_of_view(owner: ViewValue) -> Hashable:
-    return ViewValue, owner.part, owner.walked, verbs.kind_of(owner.table)
 
 
 @verbs.python_class.of(ViewValue)

@@ -93,10 +93,9 @@ def spread_into(reader: Reader, view: AbstractValue, value: AbstractValue) -> No
     if not is_tensor(source):
         copy_into(reader, view, source)
         return
-    shape = reader.attribute(view, "shape")
     for _ in range(tensor_type(source).rank - tensor_type(view).rank):
         one = reader.compare("Eq", size_av(reader, source, 0), Known(1))
-        refuse = partial(reader.call, Known(refuse_rank), [source, shape], {})
+        refuse = partial(reader.call, Known(refuse_rank), [source, reader.attribute(view, "shape")], {})
         reader.choose(one, lambda: Known(None), refuse)
         source = apply_op(reader, "select", source, Known(0), dim=0)
     if not tensor_type(source).rank and not is_untouched(reader, materialize(reader, source)):
