@@ -164,6 +164,8 @@ def walk_reversed(reader: Reader, owner: ReversedValue, site: Any) -> Walk:
     if isinstance(owner.part, RangeValue):
         return reader.iteration(reversed_range(reader, owner.part), site)
     walk = reader.iteration(owner.part, site)
+    if walk.backward is not None:
+        return Walk(items=walk.backward())
     if walk.items is not None and walk.limit is None:
         return Walk(items=list(walk.items)[::-1])
     if walk.items is None and walk.count is None:

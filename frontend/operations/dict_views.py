@@ -83,7 +83,8 @@ def walk_known_dict(reader: Reader, d: DictValue, part: str) -> Walk:
 
     As in Python, the walk sees new values of the keys, and no key may come or go.
     """
-    return Walk(items=_walked(reader, d, part, [*reader.items_of(d)]))
+    keys = [*reader.items_of(d)]
+    return Walk(items=_walked(reader, d, part, keys), backward=lambda: _walked(reader, d, part, keys[::-1]))
 
 
 def _walked(reader: Reader, d: DictValue, part: str, keys: list[Any]) -> Iterator[AbstractValue]:

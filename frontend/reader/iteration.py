@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -272,7 +273,7 @@ def walk_zip(reader: Reader, av: ZipValue, site: Any) -> Walk:
             return Walk(items=(enumerated(reader, offset, i, item) for i, item in enumerate(walks[0].items or ())))
         if not av.strict:
             return Walk(items=map(TupleValue, map(list, zip(*(w.items or () for w in walks), strict=False))))
-        return Walk(items=known_rows(reader, [list(w.items or ()) for w in walks]))
+        return Walk(items=known_rows(reader, [iter(w.items or ()) for w in walks]))
     walks = [replace(w, items=list(w.items or ())) if has_known_items(w) else w for w in walks]
     by_index = [count_walk(reader, w) for w in walks]
     if any(w.items is not None for w in by_index):  # the loop is unrolled, so that all known items stay known
@@ -341,10 +342,15 @@ def enumerated(reader: Reader, start: AbstractValue, i: int, item: AbstractValue
     return TupleValue([reader.binary("Add", start, Known(i)), item])
 
 
-def known_rows(reader: Reader, columns: list[list[AbstractValue]]) -> Iterator[AbstractValue]:
+def known_rows(reader: Reader, columns: Sequence[Iterator[AbstractValue]]) -> Iterator[AbstractValue]:
     """Yield the items of a strict zip of known sequences, which raises after the last one if the lengths differ."""
-    yield from map(TupleValue, map(list, zip(*columns, strict=False)))
-    check_equal(reader, [Known(len(c)) for c in columns])
+    for count in itertools.count():
+        row = [next(column, None) for column in columns]
+        found = [item for item in row if item is not None]
+        if len(found) < len(columns) or not columns:
+            check_equal(reader, [Known(count + (item is not None)) for item in row])
+            return
+        yield TupleValue(found)
 
 
 def check_equal(reader: Reader, lengths: Sequence[AbstractValue]) -> None:

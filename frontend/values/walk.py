@@ -26,3 +26,4 @@ class Walk:
     length: Callable[[], AbstractValue] | None = None
     lists: Sequence[Value] = ()
     finish: Callable[[], None] | None = None  # runs after the last item
+    backward: Callable[[], Iterable[AbstractValue]] | None = None  # gives `items` from the last to the first, one by one

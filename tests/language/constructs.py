@@ -256,6 +256,7 @@ ACCEPTED: dict[str, str] = {
     ),
     "`keys()`, `values()`, `items()`": (
         "views.shown_later views.shown_later_with_run_time_keys views.emptied views.new_values_while_walked "
+        "views.new_values_while_walked_backward_or_strictly views.keys_that_come_while_walked_backward "
         "views.tensors_replaced_while_walked views.keys_that_come_and_go views.keys_that_come_while_a_comprehension_walks "
         "views.keys_that_come_while_a_generator_walks views.left_before_the_end views.keys_that_some_paths_add views.ordered "
         "views.iterators views.iterators_over_changed_dicts views.set_operators views.equality views.texts views.no_tuples "

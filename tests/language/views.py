@@ -51,6 +51,25 @@ def new_values_while_walked(d):
     return seen, d
 
 
+@cases(D)
+def new_values_while_walked_backward_or_strictly(d):
+    seen = []
+    for v in reversed(d.values()):
+        seen.append(v)
+        d["a"] = v + 9
+    for v, k in zip(d.values(), d, strict=True):
+        seen.append((k, v))
+        d["b"] = v + 40
+    return seen, d
+
+
+@cases(D, {})
+def keys_that_come_while_walked_backward(d):
+    for k in reversed(d):
+        d[k + k] = 0
+    return d
+
+
 @cases(T)
 def tensors_replaced_while_walked(d):
     for k, v in d.items():
