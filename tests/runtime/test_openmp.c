@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../runtime/include/sc_fp.h"
 #include "../../runtime/src/bridge/bridge.h"
 
 enum { MOST = 64 };
@@ -23,14 +24,22 @@ static void require(bool ok, const char *what) {
     }
 }
 
+static uint64_t callers_mode;
+
 static void mark(void *arg, int worker) {
     require(arg == came && worker >= 0 && worker < MOST, "the argument and a valid worker");
+    require(sc_fp_mode() == callers_mode, "threads do not begin in the mode of a call that flushes denormals");
     came[worker]++;
 }
 
 static void run_once(void) {
     memset(came, 0, sizeof came);
+    callers_mode = sc_fp_mode();
+    openmp_start_in(callers_mode);
+    sc_fp_set(callers_mode | SC_FP_FLUSH);
     int members = lender->run(mark, came);
+    require(sc_fp_mode() == (callers_mode | SC_FP_FLUSH), "the call goes on in its own mode");
+    sc_fp_set(callers_mode);
     require(members == expected, "all threads that OpenMP gives");
     for (int i = 0; i < MOST; i++) require(came[i] == (i < members), "each worker once");
 }

@@ -317,6 +317,7 @@ PyObject *execute(frame *f, variant *v);
 
 /* openmp.c */
 const sc_lender *openmp_lender(void); /* NULL: the process has no OpenMP runtime */
+void openmp_start_in(uint64_t mode);  /* before a call: the floating point mode of the running thread */
 int openmp_threads(void);             /* of a team that the running thread starts next; 0: the lender was not asked for */
 size_t sc_bridge_stack_left(void);    /* (bridge.c) free bytes of the running thread's stack */
 

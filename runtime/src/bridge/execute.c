@@ -166,6 +166,7 @@ static int run_entry(frame *f, variant *v)
     cx->team = f->owner->team, cx->unhelped = 0;
     cx->profile = f->owner->profile;
     f->fp_mode = sc_fp_mode();
+    openmp_start_in(f->fp_mode);
     double start = seconds_now();
     interrupt_begin(f, start);
     bool release = !is_short(v) && !f->lent;

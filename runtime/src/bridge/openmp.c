@@ -8,6 +8,7 @@
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #endif
 #include "bridge.h"
+#include "sc_fp.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -57,10 +58,19 @@ static void take_part(void *data)
     j->member(j->arg, worker);
 }
 
+static _Thread_local uint64_t callers_mode;
+
+void openmp_start_in(uint64_t mode) { callers_mode = mode; }
+
+/* A thread that starts now has the floating point mode of this one ever after, in operators of torch, too. So the mode of
+ * the call is set aside; members that need it set it. */
 static int run(void (*member)(void *arg, int worker), void *arg)
 {
     job j = {.member = member, .arg = arg};
+    uint64_t mode = sc_fp_mode();
+    sc_fp_set(callers_mode);
     openmp.parallel(take_part, &j, 0, 0);
+    sc_fp_set(mode);
     mate.known = j.known, mate.narrow = j.narrow, mate.clock = j.clock;
     return j.members;
 }
@@ -112,6 +122,8 @@ const sc_lender *openmp_lender(void)
 int openmp_threads(void) { return openmp.most_threads ? openmp.most_threads() : 0; }
 
 #else
+
+void openmp_start_in(uint64_t mode) { (void)mode; }
 
 const sc_lender *openmp_lender(void) { return NULL; }
 
