@@ -13,9 +13,9 @@ import torch
 
 from scriptc.frontend.environment.aot_kinds import generalized, is_kept, refuse_kept
 from scriptc.frontend.environment.arguments import argument, fill_spec, parameter
-from scriptc.frontend.environment.host_objects import dtype_name
+from scriptc.frontend.environment.host_objects import ABSENT, dtype_name
 from scriptc.frontend.environment.signature import Signature
-from scriptc.frontend.environment.slots import ABSENT, Slot
+from scriptc.frontend.environment.slots import Slot
 from scriptc.frontend.environment.specs import (
     GIVEN,
     MISSING,

@@ -13,6 +13,7 @@ import torch
 
 from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
 
+ABSENT = object()  # in place of an attribute or item that there is not
 _CALLED = (FunctionType, BuiltinFunctionType, MethodType, type)  # their instances have no `__getattr__`
 _LIBRARIES = frozenset(
     "scriptc torch math operator builtins typing functools itertools warnings collections enum dataclasses copy".split()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import builtins
 from collections import deque
-from functools import partial
+from functools import cached_property, partial
 from types import FunctionType
 from typing import Any
 
@@ -16,6 +16,7 @@ from scriptc.frontend.environment.arguments import parameter
 from scriptc.frontend.environment.dependencies import forget, record_this_process
 from scriptc.frontend.environment.genuine import BUILTINS, is_patch
 from scriptc.frontend.environment.host_objects import (
+    ABSENT,
     dtype_name,
     is_own,
     name_of_numpy_dtype,
@@ -23,13 +24,14 @@ from scriptc.frontend.environment.host_objects import (
     scripted,
     uncompiled,
 )
+from scriptc.frontend.environment.slots import Slot
 from scriptc.frontend.environment.specs import LateBoundTensor, LateBoundValue, ScalarSpec, TensorSpec
-from scriptc.frontend.environment.state import attribute_slot, has_item_slots, slot_value
+from scriptc.frontend.environment.state import attribute_slot, has_item_slots, slot_value, store_plain
 from scriptc.frontend.environment.views_of_state import view_of_state
 from scriptc.frontend.environment.watching import (
-    ABSENT,
     guard_item,
     is_data_descriptor,
+    is_python_descriptor,
     static_attribute,
     watch_class_attribute,
     watch_object,
@@ -47,7 +49,7 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
 )
 from scriptc.frontend.values.frame import Frame
-from scriptc.frontend.values.predicates import is_known, param_behind
+from scriptc.frontend.values.predicates import is_known, is_unbound, may_be_unbound, param_behind
 from scriptc.ir.core import Param
 from scriptc.ir.types import FLOAT, INT, TensorType
 
@@ -212,14 +214,13 @@ def module_attribute(reader: Reader, module: torch.nn.Module, name: str) -> Abst
     own = module.__dict__
     watch_object(reader, module)
     if (slot := attribute_slot(reader, module, name)) is not None:
-        return slot_value(reader, slot)
+        return value_of_attribute(reader, slot)
     if name in ("_parameters", "_buffers", "_modules"):
         reader.environment.guard("DICT_IS", own, name, own[name])
         reader.environment.guard("DICT_KEYS_ARE", own[name], None, tuple(own[name]))
         return DictValue({k: module_attribute(reader, module, k) for k in own[name]}, home=CallerLocation(None))
-    found = getattr(type(module), name, ABSENT)
-    is_data = hasattr(type(found), "__set__")
-    if name in own and not is_data:
+    found = static_attribute(type(module), name)
+    if name in own and not is_data_descriptor(found):
         return outside_value(reader, own[name], own, name, module_path(reader, module, name), guarded=True)
     if found is not ABSENT:
         return class_attribute(reader, module, type(module), found, name)
@@ -279,7 +280,32 @@ def class_attribute(reader: Reader, obj: Any, cls: type, found: Any, name: str) 
         return Bound(Known(cls), name, uncompiled(raw.__func__))
     if isinstance(raw, FunctionType):
         return Bound(Known(obj), name, raw)
+    if is_python_descriptor(raw):
+        return value_of_descriptor(reader, obj, cls, raw, name)
     return element(reader, Known(getattr(obj, name)), name)
+
+
+def value_of_descriptor(reader: Reader, obj: Any, cls: type, raw: Any, name: str) -> AbstractValue:
+    """Return what a descriptor written in Python computes for an object outside. A cached property is kept there."""
+    if not isinstance(raw, cached_property):
+        return reader.call(Known(type(raw).__get__), [Known(raw), Known(obj), Known(cls)], {})
+    value = reader.call(Known(raw.func), [Known(obj)], {})
+    store_plain(reader, obj, name, value)
+    return value
+
+
+def value_of_attribute(reader: Reader, slot: Slot) -> AbstractValue:
+    """Return an attribute that the call assigns to, or what a descriptor of the class computes while it is not set."""
+    obj, name, held = slot.location.owner, slot.location.key, reader.heap.contents[slot.ident]
+    raw = static_attribute(type(obj), name)
+    if not is_python_descriptor(raw) or not (is_unbound(held) or may_be_unbound(held)):
+        return slot_value(reader, slot)
+
+    def compute() -> AbstractValue:
+        watch_class_attribute(reader, type(obj), name)
+        return value_of_descriptor(reader, obj, type(obj), raw, name)
+
+    return reader.choose(held.flag, lambda: held.av, compute) if may_be_unbound(held) else compute()
 
 
 def has_fixed_attribute(obj: Any, name: str) -> bool:

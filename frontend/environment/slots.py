@@ -22,8 +22,6 @@ from scriptc.frontend.values.structure import parts_of
 from scriptc.frontend.values.verbs import describe, frozen, materialize, result_of, with_content
 from scriptc.ir.core import Value
 
-ABSENT = object()
-
 
 def own_setter(obj: Any) -> FunctionType | None:
     """Return the `__setattr__` of an object's class, where it is Python code other than nn.Module's."""

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
 
 from scriptc.frontend.environment.aot_kinds import keep_value
-from scriptc.frontend.environment.host_objects import is_library
+from scriptc.frontend.environment.host_objects import ABSENT, is_library
 from scriptc.frontend.environment.signature import Signature
-from scriptc.frontend.environment.slots import ABSENT, BufferForm, Slot, find_target, own_setter, set_target
+from scriptc.frontend.environment.slots import BufferForm, Slot, find_target, own_setter, set_target
 from scriptc.frontend.environment.specs import Attributes, ConstantSpec, Spec
 from scriptc.frontend.library.python.queues_decomposed import Deque
 from scriptc.frontend.operations.logic import check_that
@@ -141,6 +141,10 @@ def store_plain(reader: Reader, obj: Any, name: str, value: AbstractValue) -> No
         return
     if isinstance(raw, property):
         reader.emit.raise_error("AttributeError", f"property '{name}' of '{type(obj).__name__}' object has no setter")
+    if isinstance(setter := getattr(type(raw), "__set__", None), FunctionType):
+        reader.environment.guard("TYPE_ATTR_IS", type(obj), name, raw)
+        reader.call(Known(setter), [Known(raw), Known(obj), value], {})
+        return
     # The module would be made once, not in each call.
     if isinstance(obj, torch.nn.Module) and id(obj) in reader.environment.made:
         reader.reject("object_of_other_class", name=type(obj).__name__)

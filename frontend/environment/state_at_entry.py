@@ -9,11 +9,13 @@ import torch
 
 from scriptc.frontend.environment.aot_state import kept_value, slot_spec
 from scriptc.frontend.environment.arguments import argument, fill_spec
+from scriptc.frontend.environment.host_objects import ABSENT
 from scriptc.frontend.environment.lookup import class_attribute, late_bound_tensor, module_path
 from scriptc.frontend.environment.signature import Signature
-from scriptc.frontend.environment.slots import ABSENT, Slot
+from scriptc.frontend.environment.slots import Slot
 from scriptc.frontend.environment.specs import LateBoundValue
 from scriptc.frontend.environment.state import MODULE_TABLES, holder_of, open_items
+from scriptc.frontend.environment.watching import is_python_descriptor, static_attribute
 from scriptc.frontend.operations.runtime_dicts import new_dict
 from scriptc.frontend.reader.assumptions import StateLocation
 from scriptc.frontend.reader.protocol import Reader
@@ -86,5 +88,7 @@ def absent(reader: Reader, slot: Slot) -> AbstractValue:
         tables += [vars(owner)[t] for t in MODULE_TABLES]
     for table in tables:
         reader.environment.guard("DICT_MISSING", table, name, None)
-    found = getattr(type(owner), name, ABSENT)
-    return Unbound() if found is ABSENT else class_attribute(reader, owner, type(owner), found, name)
+    found = static_attribute(type(owner), name)
+    if found is ABSENT or is_python_descriptor(found):
+        return Unbound()
+    return class_attribute(reader, owner, type(owner), found, name)

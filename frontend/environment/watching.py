@@ -28,7 +28,7 @@ from weakref import ReferenceType
 import torch
 
 from scriptc.frontend.environment.dependencies import record_this_process
-from scriptc.frontend.environment.host_objects import is_instance, is_library, is_own
+from scriptc.frontend.environment.host_objects import ABSENT, is_instance, is_library, is_own
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.caller_signature import signed_function
 from scriptc.frontend.values.abstract import AbstractValue, Known
@@ -261,7 +261,6 @@ def is_watched(reader: Reader, obj: Any) -> bool:
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+>")  # object.__repr__ writes the address
 _MADE = (list, dict, set, bytearray, deque, *_VIEWS)
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: the type was made at run time, for example by a class statement
-ABSENT = object()
 
 
 def static_attribute(cls: type, name: str) -> Any:
@@ -272,6 +271,11 @@ def static_attribute(cls: type, name: str) -> Any:
 def is_data_descriptor(raw: Any) -> bool:
     """Return whether a class attribute takes precedence over an attribute of the object."""
     return hasattr(type(raw), "__set__") or hasattr(type(raw), "__delete__")
+
+
+def is_python_descriptor(raw: Any) -> bool:
+    """Return whether a class attribute computes a value by a `__get__` that is written in Python."""
+    return isinstance(getattr(type(raw), "__get__", None), types.FunctionType)
 
 
 def is_of_c(raw: Any) -> bool:

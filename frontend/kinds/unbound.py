@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from scriptc.frontend.environment.aot_kinds import kept_kinds
-from scriptc.frontend.environment.slots import ABSENT
+from scriptc.frontend.environment.host_objects import ABSENT
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import content_items
 from scriptc.frontend.reader.errors import Poisoned

@@ -13,7 +13,7 @@ import torch
 from scriptc.frontend.environment.genuine import is_patch, originals_of, replaced_method
 from scriptc.frontend.environment.gradient_slots import read_gradient
 from scriptc.frontend.environment.host_items import outside_subscript
-from scriptc.frontend.environment.host_objects import is_library, is_own, torch_dtype, uncompiled
+from scriptc.frontend.environment.host_objects import ABSENT, is_library, is_own, torch_dtype, uncompiled
 from scriptc.frontend.environment.lookup import (
     class_attribute,
     element,
@@ -21,15 +21,16 @@ from scriptc.frontend.environment.lookup import (
     has_fixed_attribute,
     in_own_code,
     outside_value,
+    value_of_attribute,
 )
 from scriptc.frontend.environment.pure import is_pure, is_setting
-from scriptc.frontend.environment.state import attribute_slot, slot_value
+from scriptc.frontend.environment.state import attribute_slot
 from scriptc.frontend.environment.watching import (
-    ABSENT,
     call_in_python,
     guard_item,
     is_data_descriptor,
     is_of_c,
+    is_python_descriptor,
     static_attribute,
     watch_bases,
     watch_class_attribute,
@@ -174,7 +175,7 @@ def known_attribute(reader: Reader, obj: Any, name: str) -> AbstractValue:
             return Bound(Known(obj), name, found.__func__)
         return element(reader, Known(found), name)
     if (slot := attribute_slot(reader, obj, name)) is not None:
-        return slot_value(reader, slot)
+        return value_of_attribute(reader, slot)
     return attribute_of_object(reader, obj, name)
 
 
@@ -241,7 +242,7 @@ def python_module_attribute(reader: Reader, module: ModuleType, name: str) -> Ab
     if isinstance(raw, torch.backends.ContextProp) and is_setting(raw.getter):  # a flag of torch.backends
         watch_class_attribute(reader, type(module), name)
         return reader.call(Known(raw.getter), [], {})
-    if isinstance(raw, _FOLLOWED) or isinstance(getattr(type(raw), "__get__", None), FunctionType):
+    if isinstance(raw, _FOLLOWED) or is_python_descriptor(raw):
         watch_class_attribute(reader, type(module), name)
         return bound_to(reader, Known(module), type(module), name, raw)
     try:  # a property of a class that the module was given as `__class__`
