@@ -17,10 +17,8 @@ from scriptc.frontend.source.scope import assigned, has_leave
 from scriptc.frontend.values.abstract import (
     AbstractValue,
     Bound,
-    ClassOf,
     Known,
     ManagerValue,
-    RuntimeValue,
     Unbound,
 )
 from scriptc.frontend.values.frame import Leaving
@@ -83,8 +81,8 @@ def managed(reader: Reader, node: ast.With, manager: AbstractValue, enter: Calla
         return True
 
     def caught(e: AbstractValue) -> bool:
-        assert isinstance(e, RuntimeValue)
-        return swallow(reader, e, reader.truth(reader.call(leave, [ClassOf(e), e, Bound(e, "__traceback__")], {})))
+        cls = reader.call(Known(type), [e], {})
+        return swallow(reader, e, reader.truth(reader.call(leave, [cls, e, Bound(e, "__traceback__")], {})))
 
     written = assigned([node])
     return finishing(reader, written, live.caught[node], written & live.after[node], lambda: enter(value), last, caught)

@@ -85,7 +85,8 @@ ACCEPTED: dict[str, str] = {
         "raised.leaves raised.raised_again raised.from_another raised.in_a_loop raised.through_finally"
     ),
     "`with`": (
-        "exceptions.manager exceptions.manager_that_lets_pass exceptions.left_from_inside exceptions.suppressed "
+        "exceptions.manager exceptions.manager_around_an_error_that_is_known exceptions.manager_that_lets_pass "
+        "exceptions.left_from_inside exceptions.suppressed "
         "exceptions.not_suppressed exceptions.managers_that_do_nothing exceptions.generator_as_manager "
         "managers.left_by_return managers.left_by_break managers.left_in_every_way managers.two_left_at_once "
         "managers.left_inside_finally managers.left_through_finally managers.unbound_in_managers "

@@ -480,6 +480,14 @@ def manager(n):
     return log
 
 
+@cases(2, 0, "2")
+def manager_around_an_error_that_is_known(n):
+    log = [0]
+    with Track(log, True):
+        log.append(int(6 / n))
+    return log
+
+
 @cases(0, 1)
 def manager_that_lets_pass(n):
     log = [0]
