@@ -118,8 +118,10 @@ def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abstr
         return TupleValue([*columns[0], *columns[1]])
     if is_made_tuple(a) and is_known(b) and op == "Mult":
         return TupleValue(repeated(reader, a.items, b))
-    if is_made_list(b) and op == "Mult":
+    if op == "Mult" and (is_made_list(b) or is_list_outside(b)):
         a, b = b, a
+    if op in ("Add", "Mult") and is_list_outside(a):
+        a = new_list(reader, reader.iterate(a), (reader.position.loc, "known"))
     if is_made_list(a) and op in ("Add", "Mult"):
         return list_operator(reader, op, a, b)
     x, y = number_operand(reader, a, op, a, b), number_operand(reader, b, op, a, b)
@@ -151,12 +153,16 @@ def both_present(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) ->
     return [present(reader, av, "TypeError", message) for av in (a, b)]
 
 
+def is_list_outside(av: AbstractValue) -> bool:
+    return is_known(av) and isinstance(av.obj, list)
+
+
 def list_operator(reader: Reader, op: str, a: ListValue, b: AbstractValue) -> AbstractValue:
     if a.items is not None and op == "Mult" and is_repeated_by_hand(b, a.items):
         a.observed = True
         return new_list(reader, repeated(reader, a.items, b), (reader.position.loc, "mult"))
     if op == "Add" and not is_made_list(b):
-        if is_known(b) and isinstance(b.obj, list):
+        if is_list_outside(b):
             return list_operator(reader, op, a, new_list(reader, reader.iterate(b), (reader.position.loc, "known")))
         bad_operands(reader, op, a, b)
     if op == "Add" and is_made_list(b) and a.items is not None and b.items is not None:

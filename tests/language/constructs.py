@@ -183,7 +183,8 @@ ACCEPTED: dict[str, str] = {
         "lists.masks_of_another_size lists.written_and_read_in_other_places lists.lists_of_lists_that_begin_empty "
         "lists.repeated_in_place lists.starred_displays lists.loop_over_a_number "
         "lists.indexed_by_lists_that_may_be_empty lists.changed_as_one_of_two lists.items_set_as_one_of_two "
-        "lists.changed_through_what_holds_it lists.changed_by_the_name_of_a_later_iteration"
+        "lists.changed_through_what_holds_it lists.changed_by_the_name_of_a_later_iteration "
+        "lists.added_to_one_from_outside"
     ),
     "lists of items of different kinds, also functions and modules": (
         "known_lengths.none_replaced_in_a_loop known_lengths.items_of_all_kinds known_lengths.wrapped_once_for_each_item "

@@ -525,3 +525,11 @@ def states_that_begin_as_none(x, caches):
         caches[i] = (h, torch.cat([window[:, 1:], x.unsqueeze(1)], 1))
         x = h + window.sum(1)
     return x, caches
+
+
+FIRST = [1, 2]
+
+
+@cases(0, 3)
+def added_to_one_from_outside(n):
+    return FIRST + [n], [n] + FIRST, FIRST * n, n * FIRST, FIRST
