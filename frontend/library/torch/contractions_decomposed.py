@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import NamedTuple
 
 import torch
@@ -20,6 +21,13 @@ def in_dtype(value: float, dtype: torch.dtype) -> float:
 
 
 def _added(input: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
+    """Return `beta * input + alpha * product`, where only the input is broadcast."""
+    lead = product.dim() - input.dim()
+    if lead < 0:
+        input.expand(tuple(product.shape))  # raises
+    for d, n in enumerate(input.shape):
+        if n != 1 and n != product.size(lead + d):
+            input.expand(tuple(product.shape))  # raises
     scaled = product if alpha == 1 else product * in_dtype(alpha, product.dtype)
     if beta == 0:
         return scaled
@@ -33,6 +41,8 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
 
 @decomposes("torch.addmv", "Tensor.addmv", widens=True)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    if input.dim() > 1 or mat.dim() != 2 or vec.dim() != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {input.dim()}, {mat.dim()}, {vec.dim()}")
     return _added(input, torch.mv(mat, vec), beta, alpha)
 
 
@@ -43,19 +53,57 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, a
 
 @decomposes("torch.addbmm", "Tensor.addbmm", widens=True)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    if batch1.dim() == 3 and batch2.dim() == 3 and batch1.size(0) != batch2.size(0):
+        sizes = f"{batch1.size(0)} and {batch2.size(0)}"
+        raise RuntimeError(f"batch1 and batch2 must have same number of batches, got {sizes}")
     return _added(input, torch.sum(torch.bmm(batch1, batch2), 0, dtype=input.dtype), beta, alpha)
 
 
 @decomposes("torch.addr", "Tensor.addr")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    if vec1.dim() != 1 or vec2.dim() != 1:
+        name, dims = ("vec1", vec1.dim()) if vec1.dim() != 1 else ("vec2", vec2.dim())
+        raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {dims}-D")
     return _added(input, vec1.unsqueeze(1) * vec2, beta, alpha)
 
 
 @decomposes("torch.outer", "Tensor.outer", "torch.ger", "Tensor.ger")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     if input.dim() != 1 or vec2.dim() != 1:
-        raise RuntimeError("outer: Expected 1-D arguments")
+        name, dims = ("self", input.dim()) if input.dim() != 1 else ("vec2", vec2.dim())
+        raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {dims}-D")
     return input.unsqueeze(1) * vec2
+
+
+@decomposes("torch.mm", "Tensor.mm")
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    if input.dim() != 2 or mat2.dim() != 2:
+        raise RuntimeError("self must be a matrix" if input.dim() != 2 else "mat2 must be a matrix")
+    return torch.matmul(input, mat2)
+
+
+@decomposes("torch.mv", "Tensor.mv")
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    if input.dim() != 2 or vec.dim() != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.dim()}, {vec.dim()}")
+    return torch.matmul(input, vec)
+
+
+@decomposes("torch.dot", "Tensor.dot")
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    if input.dim() != 1 or tensor.dim() != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.dim()}D and {tensor.dim()}D tensors")
+    return torch.matmul(input, tensor)
+
+
+@decomposes("torch.bmm", "Tensor.bmm")
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    if input.dim() != 3 or mat2.dim() != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if input.dim() != 3 else "batch2 must be a 3D tensor")
+    if input.size(0) != mat2.size(0):
+        wanted, found = [input.size(0), input.size(2)], [mat2.size(0), mat2.size(1)]
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: {found}.")
+    return torch.matmul(input, mat2)
 
 
 @decomposes("torch.vdot", "Tensor.vdot")
@@ -67,6 +115,9 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 def inner(input: Tensor, other: Tensor) -> Tensor:
     if input.dim() == 0 or other.dim() == 0:
         return input * other
+    if input.size(-1) != other.size(-1):
+        shapes = f"{list(input.shape)} and {list(other.shape)}"
+        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {shapes}")
     return torch.tensordot(input, other, ([-1], [-1]))
 
 
@@ -102,13 +153,18 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 @decomposes("torch.tensordot", "torch.functional.tensordot")
 def tensordot(a: Tensor, b: Tensor, dims: int | tuple[int | list[int], int | list[int]] = 2) -> Tensor:
     if isinstance(dims, int):
-        of_a = tuple(range(a.dim() - dims, a.dim()))
-        of_b = tuple(range(dims))
+        given_a, given_b = tuple(range(-dims, 0)), tuple(range(dims))
     else:
-        of_a = tuple(d % a.dim() for d in ((dims[0],) if isinstance(dims[0], int) else dims[0]))
-        of_b = tuple(d % b.dim() for d in ((dims[1],) if isinstance(dims[1], int) else dims[1]))
-    for d, e in zip(of_a, of_b):  # noqa: B905
-        if a.size(d) != b.size(e):  # one size is 1 and is broadcast
+        given_a = (dims[0],) if isinstance(dims[0], int) else tuple(dims[0])
+        given_b = (dims[1],) if isinstance(dims[1], int) else tuple(dims[1])
+    if len(given_a) != len(given_b):
+        raise RuntimeError("both dimension lists should have same length")
+    of_a, of_b = tuple(d % a.dim() for d in given_a), tuple(d % b.dim() for d in given_b)
+    for i, (d, e) in enumerate(zip(of_a, of_b)):  # noqa: B905
+        if a.size(d) != b.size(e):
+            if a.size(d) != 1 and b.size(e) != 1:
+                sizes = f"first has size {a.size(d)} in dim {given_a[i]} and second has size {b.size(e)} in dim {given_b[i]}"
+                raise RuntimeError(f"contracted dimensions need to match, but {sizes}")
             a = torch.sum(a, d, keepdim=True) if b.size(e) == 1 else a
             b = torch.sum(b, e, keepdim=True) if a.size(d) == 1 else b
     rest_a = tuple(d for d in range(a.dim()) if d not in of_a)
@@ -125,8 +181,30 @@ def tensordot(a: Tensor, b: Tensor, dims: int | tuple[int | list[int], int | lis
     return product.reshape(tuple(a.size(d) for d in rest_a) + tuple(b.size(d) for d in rest_b))
 
 
-@decomposes("torch.cross", "Tensor.cross", "torch.linalg.cross")
-def cross(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
+_DIM_OF_CROSS = (
+    "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
+    "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release."
+)
+
+
+@decomposes("torch.cross", "Tensor.cross")
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    if dim is not None:
+        return torch.linalg.cross(input, other, dim=dim)
+    for d in range(input.dim()):
+        if input.size(d) == 3:
+            warnings.warn(_DIM_OF_CROSS, stacklevel=1)
+            return torch.linalg.cross(input, other, dim=d)
+    raise RuntimeError("no dimension of size 3 in input")
+
+
+@decomposes("torch.linalg.cross", "torch.linalg_cross")
+def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    if input.dim() != other.dim():
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    if input.size(dim) != 3 or other.size(dim) != 3:
+        sizes = f"{input.size(dim)} and {other.size(dim)}"
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes}")
     a, b = torch.broadcast_tensors(input, other)
     ahead = torch.tensor([1, 2, 0])
     behind = torch.tensor([2, 0, 1])
@@ -171,7 +249,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 @decomposes("torch._C._VariableFunctions.cdist", widens=True)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
     if x1.dim() < 2 or x2.dim() < 2:
-        raise RuntimeError("cdist only supports at least 2D tensors")
+        found = f"X1 got: {x1.dim()}D" if x1.dim() < 2 else f"X2 got: {x2.dim()}D"
+        raise RuntimeError(f"cdist only supports at least 2D tensors, {found}")
+    if x1.size(-1) != x2.size(-1):
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.size(-1)} X2: {x2.size(-1)}")
     return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 

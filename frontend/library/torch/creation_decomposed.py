@@ -123,7 +123,11 @@ def empty_strided(
 
 @decomposes("torch.eye")
 def eye(n: int, m: int | None = None, *, dtype: torch.dtype | None = None) -> Tensor:
-    diagonal = torch.arange(n).unsqueeze(1) == torch.arange(n if m is None else m)
+    columns = n if m is None else m
+    if n < 0 or columns < 0:
+        found = f"n must be greater or equal to 0, got {n}" if n < 0 else f"m must be greater or equal to 0, got {columns}"
+        raise RuntimeError(found)
+    diagonal = torch.arange(n).unsqueeze(1) == torch.arange(columns)
     return diagonal.to(torch.get_default_dtype() if dtype is None else dtype)
 
 

@@ -79,6 +79,8 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     if y.dim() == 0:
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     d = dim % y.dim()
+    if x is None and y.size(d) > 0:
+        return (torch.sum(y, d) - (y.select(d, 0) + y.select(d, -1)) * 0.5) * dx
     length = max(y.size(d) - 1, 0)
     pairs = y.narrow(d, y.size(d) - length, length) + y.narrow(d, 0, length)
     return torch.sum(pairs * _spacing(y, x, dx, d), d) / 2

@@ -9,7 +9,6 @@ from scriptc.frontend.library.torch import resizing_decomposed as resizing
 from scriptc.frontend.library.torch.complexes import is_complex_tensor
 from scriptc.frontend.library.torch.images_decomposed import conv_transpose_of_groups, same_padding
 from scriptc.frontend.library.torch.memory import axis
-from scriptc.frontend.operations.elementwise import multiply_matrices
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
@@ -151,18 +150,6 @@ def linear(r: Reader, input: AbstractValue, weight: AbstractValue, bias: Abstrac
     if is_complex_tensor(input) and is_complex_tensor(weight):
         return r.call(Known(complexes.linear), [input, weight, bias], {})
     return apply_op(r, "linear", input, weight, bias)
-
-
-def _product(name: str, ranks: tuple[int, int]) -> None:
-    @serves(f"torch.{name}", f"Tensor.{name}")
-    def handler(r: Reader, input: AbstractValue, other: AbstractValue) -> AbstractValue:
-        if (tensor_type(input).rank, tensor_type(other).rank) != ranks:
-            r.emit.raise_error("RuntimeError", f"{name}: tensors of {ranks[0]} and {ranks[1]} dims expected")
-        return multiply_matrices(r, input, other)
-
-
-for _name, _ranks in (("mm", (2, 2)), ("bmm", (3, 3)), ("mv", (2, 1)), ("dot", (1, 1))):
-    _product(_name, _ranks)
 
 
 @serves(resizing.resample)

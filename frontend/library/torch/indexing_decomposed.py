@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch.dtype_names import NAMES
 
 
 def row_numbers(
@@ -157,7 +158,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if dim is None:
         return torch.gather(input.reshape(-1), 0, indices.reshape(-1))
     if input.dim() != indices.dim():
-        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions")
+        dims = f"{input.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
+        raise RuntimeError(
+            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {dims}"
+        )
+    if indices.dtype != torch.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {NAMES[indices.dtype]}")
     d = dim % input.dim()
     sizes = torch.broadcast_shapes(
         tuple(1 if i == d else n for i, n in enumerate(input.shape)),

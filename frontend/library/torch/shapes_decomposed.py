@@ -18,51 +18,6 @@ def unflatten(input: Tensor, dim: int, sizes: tuple[int, ...]) -> Tensor:
     return input.view(*input.shape[:at], *sizes, *input.shape[at + 1 :])
 
 
-@decomposes("torch.broadcast_shapes")
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    result = _shape(shapes[0])
-    for other in shapes[1:]:
-        result = _broadcast(result, _shape(other))
-    return torch.Size(result)
-
-
-def _shape(shape: tuple[int, ...] | int) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
-
-
-def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    rank = max(len(a), len(b))
-    wide = [(1,) * (rank - len(s)) + tuple(s) for s in (a, b)]
-    return tuple(wide[1][i] if wide[0][i] == 1 else wide[0][i] for i in range(rank))
-
-
-@decomposes("torch.broadcast_tensors", "torch.functional.broadcast_tensors")
-def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    each = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
-    shape = tuple(each[0].shape)
-    for t in each[1:]:
-        shape = _broadcast(shape, tuple(t.shape))
-    return tuple(t.expand(shape) for t in each)
-
-
-@decomposes("torch.broadcast_to", "Tensor.broadcast_to")
-def broadcast_to(input: Tensor, *args: int, size: tuple[int, ...] | None = None) -> Tensor:
-    return input.expand(*args) if size is None else input.expand(size)
-
-
-@decomposes("Tensor.sum_to_size")
-def sum_to_size(input: Tensor, *size: int) -> Tensor:
-    wanted = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
-    if len(wanted) == 0:
-        return torch.sum(input)
-    lead = input.dim() - len(wanted)
-    result = torch.sum(input, tuple(range(lead))) if lead > 0 else input
-    for d, n in enumerate(wanted):
-        if n == 1:
-            result = torch.sum(result, d, keepdim=True)
-    return result
-
-
 def _copy(name: str, view: str) -> None:
     function = getattr(torch, view, None) or getattr(Tensor, view)
 
