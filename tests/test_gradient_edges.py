@@ -107,3 +107,10 @@ def test_a_norm_of_an_empty_batch():
         given = torch.randn(sizes, requires_grad=True), torch.rand(4, requires_grad=True), torch.rand(4, requires_grad=True)
         wanted, found = (torch.autograd.grad(f(*given).square().sum(), given) for f in (normed, compiled))
         torch.testing.assert_close(found, wanted)
+
+
+def test_a_call_with_gradients_that_always_raises():
+    """The formula of the gradient raises for such operands, too."""
+    weight, index = torch.randn(4, 3, requires_grad=True), torch.ones(2, dtype=torch.bool)
+    with pytest.raises(RuntimeError, match="index_select"):
+        scriptc.compile(lambda w, i: torch.index_select(w, 0, i), optimize=OPTIMIZE)(weight, index)
