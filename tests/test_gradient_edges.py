@@ -114,3 +114,23 @@ def test_a_call_with_gradients_that_always_raises():
     weight, index = torch.randn(4, 3, requires_grad=True), torch.ones(2, dtype=torch.bool)
     with pytest.raises(RuntimeError, match="index_select"):
         scriptc.compile(lambda w, i: torch.index_select(w, 0, i), optimize=OPTIMIZE)(weight, index)
+
+
+def filled(x, mask, value):
+    return x.masked_fill(mask, value), torch.index_fill(x, 0, torch.tensor([1]), value), x * value
+
+
+@pytest.mark.parametrize("sizes", [(), (1,), (4,)])
+def test_the_bias_of_a_linear_layer_is_broadcast(sizes):
+    given = torch.randn(2, 3, requires_grad=True), torch.randn(4, 3, requires_grad=True), torch.randn(sizes, requires_grad=True)
+    compiled = scriptc.compile(lambda x, w, b: F.linear(x, w, b), optimize=OPTIMIZE)
+    wanted, found = (torch.autograd.grad(f(*given).square().sum(), given) for f in (F.linear, compiled))
+    torch.testing.assert_close(found, wanted)
+
+
+def test_a_value_of_a_wider_dtype_has_a_gradient():
+    mask, value = torch.tensor([True, False, True]), torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
+    x = torch.randn(3, requires_grad=True)
+    results = filled(x, mask, value), scriptc.compile(filled, optimize=OPTIMIZE)(x, mask, value)
+    wanted, found = (torch.autograd.grad(sum(t.square().sum() * (i + 1) for i, t in enumerate(r)), (x, value)) for r in results)
+    torch.testing.assert_close(found, wanted)

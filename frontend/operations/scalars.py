@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from scriptc.frontend.library.torch import schemas as aten
-from scriptc.frontend.operations.casts import dtype_of_result
+from scriptc.frontend.operations.casts import cast_to, dtype_of_result
 from scriptc.frontend.operations.complexes import complex_parts
 from scriptc.frontend.operations.logic import check_that, logical_and, negated
 from scriptc.frontend.operations.materialize import apply_op
@@ -83,7 +83,13 @@ def as_parameter(
     if types.get(parameter) == "float" and type_of(av) in (INT, BOOL):
         av = reader.call(Known(float), [av], {})
     if name in FILLING and parameter == "value" and is_tensor(av) and not tensor_type(av).rank:
-        av = item_of(reader, av) if promote(tensor_type(av).dtype, dtype) != dtype else av
+        own = tensor_type(av).dtype
+        if promote(own, dtype) != dtype:
+            item = item_of(reader, av)
+            if name != "fill" and own in FLOATING and dtype in FLOATING:
+                converted(reader, item, dtype)  # raises if it does not fit
+                return cast_to(reader, av, dtype)  # has the gradient, which the item lacks
+            av = item
     if not is_plain_number(av):
         return av
     if parameter in _REAL and is_complex_number(av):

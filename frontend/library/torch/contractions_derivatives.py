@@ -25,8 +25,8 @@ def linear_weight(grad: Tensor, input: Tensor) -> Tensor:
 
 
 @derives("linear", "bias")
-def linear_bias(grad: Tensor) -> Tensor:
-    return _rows(grad).sum(0)
+def linear_bias(grad: Tensor, bias_sizes: Sizes) -> Tensor:
+    return _rows(grad).sum(0).sum_to_size(bias_sizes)
 
 
 @derives("matmul", "self")
