@@ -78,6 +78,7 @@ _SIZES = (2, 3)  # sizes of all dims of the tensors; if one does not fit, the ne
 _ERRORS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
 _OF_DTYPES = ("not implemented for '", "can't be cast to the desired output type")  # the dtypes are wrong, whatever else is
 _OF_DIMS = "Dimension out of range"
+_OF_EQUAL_SHAPES = "for target with class probabilities"  # raised of tensors of equal sizes alone
 _OF_NUMBERS = "without overflow"  # some functions do not check a number if there is one element, or if another is NaN
 _refusals: dict[Hashable, Exception | None] = {}  # by function and stand-ins
 
@@ -347,7 +348,7 @@ def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
     without_out = {name: part for name, part in kwargs.items() if name != "out"}
     for size in _SIZES:
         error = _raised(function, args, kwargs, size, dtypes)
-        if error is None or type(error) not in _ERRORS:
+        if error is None or type(error) not in _ERRORS or _OF_EQUAL_SHAPES in str(error):
             return None
         if _OF_NUMBERS in str(error) and not (
             _raised(function, args, kwargs, 1, dtypes)

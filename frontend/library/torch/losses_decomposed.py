@@ -22,7 +22,27 @@ def enumerated(reduction: str) -> int:
     return 0 if reduction == "none" else 1 if reduction == "mean" else 2
 
 
-@decomposes("torch._C._nn.mse_loss")
+def _check_in_place(output: Tensor, other: Tensor) -> None:
+    """Raise the error of eager where it writes the product of two tensors into the first one."""
+    rank = max(output.dim(), other.dim())
+    own, given = ((1,) * (rank - t.dim()) + tuple(t.shape) for t in (output, other))
+    grows = other.dim() > output.dim()
+    for d in range(rank - 1, -1, -1):
+        if own[d] != given[d] and own[d] != 1 and given[d] != 1:
+            sizes = f"The size of tensor a ({own[d]}) must match the size of tensor b ({given[d]})"
+            raise RuntimeError(f"{sizes} at non-singleton dimension {d}")
+        grows = grows or (own[d] == 1 and given[d] != 1)
+    if grows:
+        wide = [given[d] if own[d] == 1 else own[d] for d in range(rank)]
+        raise RuntimeError(f"output with shape {list(output.shape)} doesn't match the broadcast shape {wide}")
+
+
+def _check_unit_interval(values: Tensor, name: str) -> None:
+    if not bool(torch.all((values >= 0) & (values <= 1))):
+        raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+
+
+@decomposes("torch._C._nn.mse_loss", promotes=True)
 def mse_loss(input: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     return reduced((input - target) * (input - target), reduction)
 
@@ -32,7 +52,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     return reduced(torch.abs(input - target), reduction)
 
 
-@decomposes("torch._C._nn.smooth_l1_loss")
+@decomposes("torch._C._nn.smooth_l1_loss", promotes=True)
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: int = 1, beta: float = 1.0) -> Tensor:
     if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -49,35 +69,46 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: int = 1, beta: floa
 def huber_loss(input: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor:
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    distance = torch.abs(input - target)
+    common = torch.result_type(input, target)
+    distance = torch.abs(input.to(common) - target.to(common))
     near = torch.where(distance > delta, 0.0, distance)
-    return reduced(torch.where(distance <= delta, 0.5 * near * near, delta * (distance - 0.5 * delta)), reduction)
+    loss = torch.where(distance <= delta, 0.5 * near * near, delta * (distance - 0.5 * delta))
+    return reduced(loss.to(input.dtype), reduction)
 
 
 @decomposes("torch._C._nn.soft_margin_loss")
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
-    return reduced(torch.log1p(torch.exp(-target * input)), reduction)
+    """Return the loss, which eager computes in a tensor of the input's dtype and shape."""
+    _check_in_place(input, target)
+    return reduced(torch.log1p(torch.exp(input * -target.to(input.dtype))), reduction)
 
 
 @decomposes("torch._C._nn.binary_cross_entropy")
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1) -> Tensor:
+    _check_unit_interval(input, "input")
+    _check_unit_interval(target, "target")
     loss = -(
         target * torch.clamp(torch.log(input), min=-100) + (1 - target) * torch.clamp(torch.log1p(-input), min=-100)
     )
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduced(loss if weight is None else (loss * weight).to(input.dtype), reduction)
 
 
 @decomposes("torch.binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 1
 ) -> Tensor:
+    _check_in_place(target, input)
+    if pos_weight is not None:
+        _check_in_place(input, torch.broadcast_tensors(pos_weight, target)[0])
+    if weight is not None:
+        _check_in_place(target, weight)
     # the gradient at 0 is that of the second branches
     softplus = torch.where(input < 0, -input, 0.0) + torch.log1p(torch.exp(torch.where(input < 0, input, -input)))
     if pos_weight is None:
         loss = (1 - target) * input + softplus
     else:
         loss = (1 - target) * input + ((pos_weight - 1) * target + 1) * softplus
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduced((loss if weight is None else loss * weight).to(target.dtype), reduction)
 
 
 @decomposes("torch.poisson_nll_loss")
@@ -113,6 +144,11 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
 ) -> Tensor:
+    if target.dim() > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input1.dim() != target.dim() + 1 or input2.dim() != target.dim() + 1:
+        found = f"but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
+        raise RuntimeError(f"{target.dim()}D target tensor expects {target.dim() + 1}D input tensors, {found}")
     product = torch.sum(input1 * input2, -1)
     squares = (torch.sum(input1 * input1, -1) + 1e-12) * (torch.sum(input2 * input2, -1) + 1e-12)
     cosine = product / torch.sqrt(squares)
@@ -122,11 +158,18 @@ def cosine_embedding_loss(
     return reduced(loss, reduction)
 
 
+def _repeats(x: Tensor, other: Tensor, dim: int) -> int:
+    """Return how often broadcasting with another tensor repeats the elements of one along a dim."""
+    return other.size(dim) if x.dim() > 0 and x.size(dim) == 1 else 1
+
+
 @decomposes("torch.nn.functional.cosine_similarity", "torch.cosine_similarity", widens=True)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     if not eps >= 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
-    norms = [root(torch.sum(x * x, dim, keepdim=True)) for x in (x1, x2)]
+    rank = max(x1.dim(), x2.dim())
+    x1, x2 = (x.reshape((1,) * (rank - x.dim()) + tuple(x.shape)) if x.dim() < rank else x for x in (x1, x2))
+    norms = [root(torch.sum(x * x, dim, keepdim=True) * _repeats(x, other, dim)) for x, other in ((x1, x2), (x2, x1))]
     return torch.sum(x1 / torch.clamp(norms[0], min=eps) * (x2 / torch.clamp(norms[1], min=eps)), dim)
 
 
@@ -140,6 +183,11 @@ def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
     swap: bool = False, reduction: int = 1,
 ) -> Tensor:  # fmt: skip
+    if anchor.dim() != positive.dim() or anchor.dim() != negative.dim():
+        dims = f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+        raise RuntimeError(
+            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: {dims}"
+        )
     near = torch.pairwise_distance(anchor, positive, p, eps)
     far = torch.pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -147,11 +195,40 @@ def triplet_margin_loss(
     return reduced(torch.clamp(margin + near - far, min=0), reduction)
 
 
+def _check_samples(input: Tensor) -> None:
+    """Raise the error of eager unless an input has the scores of all classes, for one sample or for a batch."""
+    if input.dim() > 2 or (input.dim() > 0 and input.size(-1) == 0):
+        found = list(input.shape)
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {found}")
+
+
+def _check_dtypes(input: Tensor, target: Tensor, kernel: str) -> None:
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[input.dtype]}'")
+    if target.dtype != torch.int64:
+        raise RuntimeError(f"expected scalar type Long but found {NAMES[target.dtype]}")
+
+
+def _check_range(target: Tensor, first: int, count: int, message: str) -> None:
+    if bool(torch.any((target < first) | (target >= count))):
+        raise RuntimeError(message)
+
+
 @decomposes("torch._C._nn.multi_margin_loss")
 def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, reduction: int = 1
 ) -> Tensor:
+    _check_samples(input)
     x = input.reshape(1, -1) if input.dim() < 2 else input
+    if target.dim() > 1 or target.numel() != x.size(0):
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size [{x.size(0)}], but got {list(target.shape)}. Input has shape {list(input.shape)}."
+        )
+    if weight is not None and weight.numel() != x.size(1):
+        raise RuntimeError(f"inconsistent weight size, expected {x.size(1)} but got {list(weight.shape)}")
+    _check_dtypes(input, target, "multi_margin_loss_cpu_kernel")
+    _check_range(target, 0, x.size(1), "target out of range")
     index = target.reshape(-1, 1)
     own = torch.gather(x, 1, index)
     loss = torch.clamp(margin - own + x, min=0)
@@ -165,7 +242,13 @@ def multi_margin_loss(
 
 @decomposes("torch._C._nn.multilabel_margin_loss")
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+    _check_samples(input)
     x = input.reshape(1, -1) if input.dim() < 2 else input
+    single = input.dim() < 2 and target.dim() < 2
+    if target.numel() != input.numel() if single else [*target.shape] != [*input.shape]:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    _check_dtypes(input, target, "multilabel_margin_loss_forward_out_frame")
+    _check_range(target, -1, x.size(1), "argument #2 'target' is out of range")
     labels = target.reshape(x.shape)
     valid = torch.cumprod((labels >= 0).to(torch.int64), 1) != 0  # the first -1 ends the labels
     safe = torch.where(valid, labels, 0)
@@ -183,6 +266,7 @@ def _nll(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, i
     """Return the negative log likelihood; classes are dim 1, or dim 0 without a batch."""
     _check_classes(input, target, weight)
     dim = 1 if input.dim() > 1 else 0
+    target = (target.reshape(()) if input.dim() == 1 else target).to(torch.int64)
     kept = target != ignore_index
     outside = kept & ((target < 0) | (target >= input.size(dim)))
     if bool(torch.any(outside)):
@@ -222,6 +306,13 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
             raise RuntimeError(f"size mismatch (got input: {[*input.shape]} , target: {found}")
         if wanted != found:
             raise RuntimeError(f"Expected target size {wanted}, got {found}")
+    if input.dim() > 2 and input.dim() != 4 and input.numel() == 0 and target.numel() > 0:
+        sizes = f"input: {[*input.shape[:2], 0, 0]} , target: {[target.size(0), 1, target.numel() // target.size(0)]}"
+        raise RuntimeError(f"size mismatch (got {sizes}")
+    if target.dtype == torch.bool:
+        raise RuntimeError("expected target dtype to be Long or Byte, but got Bool")
+    if input.dim() > 2 and target.dtype != torch.int64:
+        raise RuntimeError(f"expected scalar type Long but found {NAMES[target.dtype]}")
     if weight is not None and (weight.dim() != 1 or weight.numel() != input.size(1 if input.dim() > 1 else 0)):
         raise RuntimeError(f"weight tensor should be defined either for all classes or no classes but got {[*weight.shape]}")
 
@@ -300,6 +391,8 @@ def cross_entropy_loss(
     if are_probabilities and not target.is_floating_point():
         kind = NAMES[target.dtype]
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {kind}")
+    if are_probabilities and ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
     dim = 0 if input.dim() == 1 else 1
     logs = torch.log_softmax(input, dim)
     shape = [1, -1] + [1] * (input.dim() - 2) if input.dim() > 1 else [-1]
@@ -308,7 +401,10 @@ def cross_entropy_loss(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if are_probabilities:
         if weight is not None and (weight.dim() != 1 or weight.numel() != classes):
-            raise RuntimeError("cross_entropy: weight tensor should be defined either for all classes or no classes")
+            raise RuntimeError(
+                f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got weight "
+                f"tensor of shape: {list(weight.shape)}"
+            )
         share = label_smoothing / max(classes, 1)
         wanted = target * (1 - label_smoothing) + share if label_smoothing > 0 else target
         weighted = logs * wanted if weight is None else logs * wanted * weight.reshape(shape)
@@ -318,6 +414,8 @@ def cross_entropy_loss(
     loss = _nll(logs, target, weight, reduction, ignore_index)
     if label_smoothing <= 0:
         return loss
+    if input.dim() == 1 and target.dim() == 1:
+        raise RuntimeError("output with shape [] doesn't match the broadcast shape [1]")
     kept = target != ignore_index
     smooth = -torch.sum(logs if weight is None else logs * weight.reshape(shape), dim)
     smooth = torch.where(kept, smooth, 0.0)
