@@ -1,4 +1,4 @@
-"""Losses of arguments whose shapes or dtypes do not fit, or nearly do not."""
+"""Losses and norms of arguments whose shapes or dtypes do not fit, or nearly do not."""
 
 from __future__ import annotations
 
@@ -98,6 +98,57 @@ LOSSES_OF_CLASSES = """
     F.linear_cross_entropy(x, x, t)
 """
 
+NORMS = """
+    F.batch_norm(x, r, r + 1) | F.batch_norm(x, x[:, 0], r) | F.batch_norm(x, r, x[:, 0])
+    F.batch_norm(x, r, r, x[:, 0]) | F.batch_norm(x, r, r, r, x[:, 0]) | F.batch_norm(x[:0], r, r, r, r)
+    F.batch_norm(x, None, r) | F.batch_norm(x, r, None) | F.batch_norm(x, None, None)
+    F.batch_norm(x, None, r, training=True) | F.batch_norm(x, r, None, training=True)
+    F.batch_norm(q[:, :0], r, r, training=True).shape | F.batch_norm(q[:, :0], None, None, training=True).shape
+    F.batch_norm(x[:1], r, r, training=True) | F.batch_norm(x, r.double(), r.double())
+    F.batch_norm(x, r, r, r.double()) | F.batch_norm(x, r, r, r, r.double()) | F.batch_norm(x, r.double(), r)
+    F.batch_norm(x.double(), r, r) | F.batch_norm(i, r, r) | F.batch_norm(x, i[0], i[0]) | F.batch_norm(x, r[None], r)
+    F.batch_norm(x, r, r[None]) | F.batch_norm(x, r, r, r[None]) | F.batch_norm(x, r, r, r, r[None])
+    F.batch_norm(x, r[None], r, training=True) | F.batch_norm(x, r, r, s) | F.batch_norm(x[:, :1], s, s, training=True)
+    F.batch_norm(x.half(), r, r, r, r) | F.batch_norm(x.half(), r.half(), r.half(), r, r)
+    F.batch_norm(x.half(), r.half(), r.half(), r.half(), r) | F.batch_norm(x, r.half(), r.half())
+    F.batch_norm(x, b[0], b[0]) | F.batch_norm(b, r, r) | F.batch_norm(x, r[:2], r[:2], training=True)
+    F.batch_norm(q[..., :0], r, r, training=True).shape | F.batch_norm(q[..., :0], r, r, r, r)
+    F.batch_norm(q[..., :0], r, r).shape | torch.native_batch_norm(x, r, r, r, r, True, 0.1, 1e-5)
+    F.instance_norm(q, r, r + 1) | F.instance_norm(q, r[:3], r) | F.instance_norm(q, r, r[:3])
+    F.instance_norm(q, r, r, r[:3]) | F.instance_norm(q, r, r, r, r[:3]) | F.instance_norm(q, r[None], r)
+    F.instance_norm(q, r, r[None]) | F.instance_norm(q, s, s) | F.instance_norm(q, r, r, r[None])
+    F.instance_norm(q, r, r, s) | F.instance_norm(q[:0], r.clone(), r.clone(), r)
+    F.instance_norm(q[:0], r.clone(), r.clone()) | F.instance_norm(q[..., :0], r, r, r, r)
+    F.instance_norm(q, None, None, use_input_stats=False) | F.instance_norm(q, r, None)
+    F.instance_norm(q, r, r, use_input_stats=False) | F.instance_norm(q, r[:3], r, use_input_stats=False)
+    F.instance_norm(q[..., :1], r, r) | F.instance_norm(x, r, r) | F.instance_norm(r)
+    F.instance_norm(q, r.double(), r) | F.instance_norm(q, r, r, r.double()) | F.instance_norm(q[:, :0])
+    F.instance_norm(i[..., None] + q.long()) | F.instance_norm(q, r, r, b[0])
+    F.instance_norm(q[:0], r.clone(), r.clone(), use_input_stats=False)
+    F.instance_norm(q[:0], r.clone(), r.clone(), None, r) | F.rms_norm(x, (4,)) | F.rms_norm(x, (3,))
+    F.rms_norm(x, (3, 4), x) | F.rms_norm(x, (4,), x) | F.rms_norm(x, (4,), r[:3]) | F.rms_norm(r, (3, 4), x)
+    F.rms_norm(s, (4,), r) | F.rms_norm(x, ()) | F.rms_norm(i, (4,)) | F.rms_norm(b, (4,))
+    F.rms_norm(x, (4,), r.double()) | F.rms_norm(x, (4,), i[0]) | F.rms_norm(x.double(), (4,), r)
+    F.rms_norm(x, (4,), s) | F.rms_norm(x, (1,)) | F.rms_norm(x[:, :1], (1,)) | F.rms_norm(x[:0], (4,))
+    F.rms_norm(x[:, :0], (0,)) | F.rms_norm(x, (4,), b[0]) | F.rms_norm(x.half(), (4,), r) | F.rms_norm(i, (4,), r, 0.5)
+    torch.native_layer_norm(x, (4,), r, r, 0.5) | torch.native_layer_norm(r, (3, 4), x, x, 0.5)
+    torch.native_layer_norm(x, (3,), r, r, 0.5) | torch.native_layer_norm(i, (4,), None, None, 0.5)
+    torch.native_layer_norm(x, (4,), x, r, 0.5) | torch.native_layer_norm(x, (4,), r, x, 0.5)
+    torch.native_layer_norm(i, (4,), r, r, 0.5) | F.layer_norm(i, (4,), r, r) | F.layer_norm(x, (4,), r.double())
+    F.layer_norm(x, (4,), i[0]) | F.layer_norm(i, (4,)) | F.layer_norm(x.half(), (4,), r)
+    F.layer_norm(x.half(), (4,), r, r.half()) | F.layer_norm(x, (4,), r, r.double())
+    F.layer_norm(x.double(), (4,), r, r) | F.layer_norm(x, ()) | F.layer_norm(b, (4,), b[0], b[0])
+    F.layer_norm(i, (4,), i[0], i[0]) | torch.native_group_norm(q, r, r, 3, 4, 2, 2, 0.5)
+    torch.native_group_norm(q[0], r, r, 1, 4, 2, 2, 0.5) | torch.native_group_norm(q, r, r, 3, 4, 3, 2, 0.5)
+    torch.native_group_norm(q, r, r, 3, 4, 2, 3, 0.5) | torch.native_group_norm(q, r, r, 3, 4, 2, 0, 0.5)
+    torch.native_group_norm(q, r[:3], r, 3, 4, 2, 2, 0.5) | torch.native_group_norm(q[None], r, r, 3, 4, 2, 2, 0.5)
+    torch.native_group_norm(s, r, r, 3, 4, 2, 2, 0.5) | torch.native_group_norm(q.long(), r, r, 3, 4, 2, 2, 0.5)
+    torch.native_group_norm(q, r[None], r, 3, 4, 2, 2, 0.5) | torch.native_group_norm(q, r.double(), r, 3, 4, 2, 2, 0.5)
+    F.group_norm(q, 2, r.double(), r) | F.group_norm(q, 3) | F.group_norm(r, 2) | F.group_norm(s, 1)
+    F.group_norm(q, 2, r[None]) | F.group_norm(q.long(), 2) | F.group_norm(q[:0], 2, r) | F.group_norm(q[..., :0], 2)
+    F.group_norm(q[:, :0], 2) | F.group_norm(q, 0) | F.group_norm(q, -1) | F.group_norm(q.half(), 2, r)
+"""
+
 
 def given() -> dict[str, torch.Tensor]:
     torch.manual_seed(0)
@@ -111,7 +162,7 @@ def given() -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("part", sweep(range(3), 0))
-@pytest.mark.parametrize("table", ["LOSSES", "LOSSES_OF_CLASSES"])
+@pytest.mark.parametrize("table", ["LOSSES", "LOSSES_OF_CLASSES", "NORMS"])
 def test_errors(table: str, part: int, lasting_path: Path) -> None:
     for expressions in groups(statements(globals()[table])[part::3], 16):
         agree_on(expressions, given(), lasting_path, messages=True)

@@ -135,16 +135,29 @@ static void norm_part(void *arg, int64_t begin, int64_t end, int worker) {
     normalize_rows(job->rows, job->out, begin, end);
 }
 
-/* Check that a parameter has x's dtype, or float if x has a half type. */
-static int check_parameter(sc_ctx *cx, const sc_tensor *x, const sc_tensor *t) {
-    if (!t || t->dtype == x->dtype || ((x->dtype == SC_F16 || x->dtype == SC_BF16) && t->dtype == SC_F32)) return 0;
-    return sc_raise(cx, "RuntimeError", "mixed dtype (CPU): expect parameter to have scalar type of Float");
+static int norm_not_implemented(sc_ctx *cx, const sc_tensor *x, const char *kernel) {
+    return sc_raise(cx, "NotImplementedError", "\"%s\" not implemented for '%s'", kernel, sc_scalar_type_name(x->dtype));
 }
 
-/* Normalize x by the sizes and eps of r. The result is contiguous. */
-static sc_tensor *normalize(sc_ctx *cx, norm_rows *r, const sc_tensor *x, const sc_tensor *weight, const sc_tensor *bias) {
+/* Check that eager's kernel takes the dtype of x, and that both parameters have that dtype, or float if x has a half type. */
+static int check_norm_dtypes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *weight, const sc_tensor *bias, const char *kernel) {
+    const sc_tensor *first = weight ? weight : bias, *other = weight ? bias : NULL;
+    bool mixed = first && first->dtype != x->dtype;
+    if (mixed && (first->dtype != SC_F32 || (other && other->dtype != SC_F32)))
+        return sc_raise(cx, "RuntimeError", "mixed dtype (CPU): expect parameter to have scalar type of Float");
+    if (mixed && x->dtype != SC_F16 && x->dtype != SC_BF16)
+        return sc_raise(cx, "RuntimeError", "mixed dtype (CPU): all inputs must share same datatype.");
+    if (!sc_is_float(x->dtype)) return norm_not_implemented(cx, x, kernel);
+    if (!other || other->dtype == first->dtype) return 0;
+    return sc_raise(cx, "RuntimeError", "expected scalar type %s but found %s", sc_scalar_type_name(x->dtype),
+                    sc_scalar_type_name(other->dtype));
+}
+
+/* Normalize x by the sizes and eps of r. The result is contiguous. kernel: the name of eager's, in messages. */
+static sc_tensor *normalize(sc_ctx *cx, norm_rows *r, const sc_tensor *x, const sc_tensor *weight, const sc_tensor *bias,
+                            const char *kernel) {
+    if (check_norm_dtypes(cx, x, weight, bias, kernel)) return NULL;
     int dtype = norm_dtype(x->dtype);
-    if (check_parameter(cx, x, weight) || check_parameter(cx, x, bias)) return NULL;
     sc_tensor *in = image_prepared(cx, x, dtype), *w = in && weight ? image_prepared(cx, weight, dtype) : NULL;
     sc_tensor *b = in && bias ? image_prepared(cx, bias, dtype) : NULL, *out = NULL;
     bool ready = in && (w || !weight) && (b || !bias);
@@ -160,10 +173,6 @@ static sc_tensor *normalize(sc_ctx *cx, norm_rows *r, const sc_tensor *x, const 
     sc_release(cx, b);
     sc_release(cx, wide);
     return out;
-}
-
-static int norm_not_implemented(sc_ctx *cx, const sc_tensor *x, const char *kernel) {
-    return sc_raise(cx, "NotImplementedError", "\"%s\" not implemented for '%s'", kernel, sc_scalar_type_name(x->dtype));
 }
 
 static int check_same_shape(sc_ctx *cx, const char *what, const sc_tensor *t, const int64_t *size, int n) {
@@ -193,11 +202,7 @@ SC_KERNEL sc_tensor *sc_layer_norm(sc_ctx *cx, const sc_tensor *x, const int64_t
     }
     if (check_same_shape(cx, "weight", weight, size, n) || check_same_shape(cx, "bias", bias, size, n)) return NULL;
     if ((r.n = normalized_elements(cx, x, size, n)) < 0) return NULL;
-    if (!sc_is_float(x->dtype)) {
-        norm_not_implemented(cx, x, "LayerNormKernelImpl");
-        return NULL;
-    }
-    return normalize(cx, &r, x, weight, bias);
+    return normalize(cx, &r, x, weight, bias, "LayerNormKernelImpl");
 }
 
 /* ---- gradients of layer norm ---- */
@@ -307,11 +312,7 @@ SC_KERNEL sc_tensor *sc_group_norm(sc_ctx *cx, const sc_tensor *x, int64_t group
         return NULL;
     }
     if (check_channels(cx, "weight", weight, x) || check_channels(cx, "bias", bias, x)) return NULL;
-    if (!sc_is_float(x->dtype)) {
-        norm_not_implemented(cx, x, "GroupNormKernelImpl");
-        return NULL;
-    }
     norm_rows r = {.n = channels / groups * inner, .groups = groups, .channels = channels / groups, .eps = eps};
-    sc_tensor *out = normalize(cx, &r, x, weight, bias);
+    sc_tensor *out = normalize(cx, &r, x, weight, bias, "GroupNormKernelImpl");
     return image_channels_last(x) ? image_to_channels_last(cx, out) : out;
 }
