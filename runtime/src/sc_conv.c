@@ -80,18 +80,30 @@ static bool conv_transposed_size(int64_t in, int64_t kernel, int64_t stride, int
     return !overflow;
 }
 
-/* Check the shapes. x is batched, as eager's messages show it. */
-static int conv_check_shapes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *padding,
-                             const int64_t *dilation, int64_t groups) {
+static int conv_check_groups(sc_ctx *cx, const sc_tensor *w, int64_t groups) {
     sc_text weight = sc_shape_text(w);
     if (w->size[0] < groups)
         return sc_raise(cx, "RuntimeError",
                         "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %s instead",
                         (long long)groups, (long long)groups, weight.s);
-    if (w->size[0] % groups)
-        return sc_raise(cx, "RuntimeError",
-                        "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size [%s] "
-                        "instead", (long long)groups, (long long)groups, weight.s);
+    if (w->size[0] % groups == 0) return 0;
+    return sc_raise(cx, "RuntimeError",
+                    "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size [%s] instead",
+                    (long long)groups, (long long)groups, weight.s);
+}
+
+/* Check that an image has no empty dims beside the batch and the channels. x is batched. */
+static int conv_check_filled(sc_ctx *cx, const sc_tensor *x) {
+    if (!x->size[0] || !x->size[1] || (x->size[2] && x->size[3])) return 0;
+    return sc_raise(cx, "RuntimeError", "Only zero batch or zero channel inputs are supported, but got input shape: %s",
+                    sc_shape_text(x).s);
+}
+
+/* Check the shapes. x is batched, as eager's messages show it. */
+static int conv_check_shapes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *padding,
+                             const int64_t *dilation, int64_t groups) {
+    sc_text weight = sc_shape_text(w);
+    if (conv_check_groups(cx, w, groups) < 0) return -1;
     if (x->size[1] != w->size[1] * groups)
         return sc_raise(cx, "RuntimeError",
                         "Given groups=%lld, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead",
@@ -115,9 +127,7 @@ static int conv_check_shapes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w,
                         "Calculated padded input size per channel: (%lld x %lld). Kernel size: (%lld x %lld). Kernel size can't be "
                         "greater than actual input size", (long long)padded[0], (long long)padded[1], (long long)kernel[0],
                         (long long)kernel[1]);
-    if (x->size[0] && x->size[1] && x->size[2] * x->size[3] == 0)
-        return sc_raise(cx, "RuntimeError", "Only zero batch or zero channel inputs are supported, but got input shape: %s",
-                        sc_shape_text(x).s);
+    if (conv_check_filled(cx, x) < 0) return -1;
     if (w->size[2] == 0 || w->size[3] == 0) /* eager fails inside its library, so the message is our own */
         return sc_raise(cx, "RuntimeError", "kernels without elements are not supported: weight of size %s", weight.s);
     return 0;
@@ -286,7 +296,8 @@ SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
 
 static int conv_check_transposed(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *output_padding,
                                  const int64_t *stride, const int64_t *dilation, int64_t groups) {
-    if (x->size[1] != w->size[0] || w->size[0] % groups)
+    if (conv_check_groups(cx, w, groups) < 0) return -1;
+    if (x->size[1] != w->size[0])
         return sc_raise(cx, "RuntimeError",
                         "Given transposed=1, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead",
                         sc_shape_text(w).s, sc_shape_text(x).s, (long long)w->size[0], (long long)x->size[1]);
@@ -294,6 +305,9 @@ static int conv_check_transposed(sc_ctx *cx, const sc_tensor *x, const sc_tensor
         return sc_raise(cx, "RuntimeError",
                         "Given transposed=1, weight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of "
                         "size %s instead", sc_shape_text(w).s, (long long)(w->size[1] * groups), sc_shape_text(bias).s);
+    if (conv_check_filled(cx, x) < 0) return -1;
+    if (w->size[1] == 0)
+        return sc_raise(cx, "RuntimeError", "non-empty 2D or 4D weight tensor expected, but got: %s", sc_shape_text(w).s);
     for (int i = 0; i < 2; i++) {
         if (output_padding[i] < 0) return sc_raise(cx, "RuntimeError", "negative output_padding is not supported");
         if (output_padding[i] >= stride[i] && output_padding[i] >= dilation[i])

@@ -151,10 +151,17 @@ def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
     is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False,
 ) -> Tensor:  # fmt: skip
+    if query.dim() < 2 or key.dim() < 2 or value.dim() < 2:
+        dims = f"query.dim: {query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()}"
+        raise RuntimeError(
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got {dims} instead."
+        )
+    if attn_mask is not None and is_causal:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
         value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
-    factor = 1 / math.sqrt(query.size(-1)) if scale is None else scale
+    factor = 1 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
     scores = query * factor @ key.transpose(-2, -1)
     if is_causal:
         allowed = torch.ones(query.size(-2), key.size(-2), dtype=torch.bool).tril()

@@ -235,9 +235,28 @@ def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:
     return torch.cat([ones, torch.cumprod(powers, -1)], -1)
 
 
+def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    if input1.dim() != input2.dim():
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
+    for d in range(input1.dim() - 1):
+        m, n = input1.size(d), input2.size(d)
+        if m != n:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {m} and {n}")
+    if input1.size(-1) != weight.size(1):
+        found = f"got {input1.size(-1)} but expected {weight.size(1)}"
+        raise RuntimeError(f"bilinear(): input1 size does not match weight size: {found}")
+    if input2.size(-1) != weight.size(2):
+        found = f"got {input2.size(-1)} but expected {weight.size(2)}"
+        raise RuntimeError(f"bilinear(): input2 size does not match weight size: {found}")
+    if bias is not None and bias.size(0) != weight.size(0):
+        found = f"got {bias.size(0)} but expected {weight.size(0)}"
+        raise RuntimeError(f"bilinear(): bias size does not match weight size: {found}")
+
+
 @decomposes("torch.bilinear", "torch.nn.functional.bilinear")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return out[..., o] = input1[..., i] weight[o, i, j] input2[..., j]."""
+    _check_bilinear(input1, input2, weight, bias)
     a = input1.reshape(-1, input1.size(-1))
     b = input2.reshape(-1, input2.size(-1))
     pairs = (a.unsqueeze(2) * b.unsqueeze(1)).reshape(a.size(0), a.size(1) * b.size(1))

@@ -7,6 +7,7 @@ from scriptc.frontend.library.torch import backward_decomposed as backward
 from scriptc.frontend.library.torch import complexes_decomposed as complexes
 from scriptc.frontend.library.torch import resizing_decomposed as resizing
 from scriptc.frontend.library.torch.complexes import is_complex_tensor
+from scriptc.frontend.library.torch.convolution_checks_decomposed import check_batch
 from scriptc.frontend.library.torch.images_decomposed import conv_transpose_of_groups, same_padding
 from scriptc.frontend.library.torch.memory import axis
 from scriptc.frontend.operations.materialize import apply_op
@@ -25,10 +26,9 @@ def pair(r: Reader, av: AbstractValue, what: str) -> tuple[int, int]:
     return (obj, obj)
 
 
-def _check_rank(r: Reader, input: AbstractValue, what: str) -> None:
-    rank = tensor_type(input).rank
-    if rank not in (3, 4):
-        r.emit.raise_error("RuntimeError", f"{what}, but got input of size: {rank} dimensions")
+def _check_rank(r: Reader, input: AbstractValue) -> None:
+    if tensor_type(input).rank not in (3, 4):
+        r.emit.raise_error("RuntimeError", "non-empty 3D or 4D (batch mode) tensor expected for input")
 
 
 @serves("torch.conv2d", "torch.nn.functional.conv2d")
@@ -42,7 +42,7 @@ def conv2d(
     dilation: AbstractValue = _ONE,
     groups: AbstractValue = _ONE,
 ) -> AbstractValue:
-    _check_rank(r, input, "Expected 3D (unbatched) or 4D (batched) input to conv2d")
+    r.call(Known(check_batch), [input, Known("conv2d"), Known(2)], {})
     steps, spread = pair(r, stride, "the stride"), pair(r, dilation, "the dilation")
     if require_known(r, padding, "padding") in ("same", "valid"):
         input = r.call(Known(same_padding), [input, weight, padding, Known(steps), Known(spread), Known(2)], {})
@@ -64,7 +64,7 @@ def conv_transpose2d(
     groups: AbstractValue = _ONE,
     dilation: AbstractValue = _ONE,
 ) -> AbstractValue:
-    _check_rank(r, input, "Expected 3D (unbatched) or 4D (batched) input to conv_transpose2d")
+    r.call(Known(check_batch), [input, Known("conv_transpose2d"), Known(2)], {})
     if not is_known(groups):
         args = [input, weight, bias, stride, padding, output_padding, groups, dilation]
         return r.call(Known(conv_transpose_of_groups), args, {})
@@ -101,7 +101,7 @@ def max_pool2d(
     dilation: AbstractValue = _ONE,
     ceil_mode: AbstractValue = _FALSE,
 ) -> AbstractValue:
-    _check_rank(r, input, "non-empty 3D or 4D (batch mode) tensor expected for input")
+    _check_rank(r, input)
     kernel = pair(r, kernel_size, "the kernel size")
     steps = require_known(r, stride, "the stride")
     return apply_op(r,
@@ -134,7 +134,9 @@ def avg_pool2d(
     count_include_pad: AbstractValue = _TRUE,
     divisor_override: AbstractValue = _NONE,
 ) -> AbstractValue:
-    _check_rank(r, input, "non-empty 3D or 4D (batch mode) tensor expected for input")
+    if is_known(divisor_override) and divisor_override.obj == 0:
+        r.emit.raise_error("RuntimeError", "divisor must be not zero")
+    _check_rank(r, input)
     kernel = pair(r, kernel_size, "the kernel size")
     steps = require_known(r, stride, "the stride")
     return apply_op(r,

@@ -9,6 +9,19 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch.convolution_checks_decomposed import (
+    check_batch,
+    check_same_padding,
+    check_transposed_volumes,
+    check_volumes,
+)
+from scriptc.frontend.library.torch.pool_checks_decomposed import (
+    check_averages_of_bins,
+    check_largest_of_bins,
+    check_max_of_vectors,
+    check_windows,
+    window_count,
+)
 
 Size = int | tuple[int, ...]
 
@@ -26,6 +39,7 @@ def same_padding(
     """Return the input with the zeros that padding="same" adds."""
     if padding != "same":
         return input
+    check_same_padding(input, weight, count)
     if max(stride) > 1:
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     totals = tuple(dilation[i] * (weight.size(2 + i) - 1) for i in range(count))
@@ -46,6 +60,7 @@ def conv1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int | str = 0, dilation: int = 1,
     groups: int = 1,
 ) -> Tensor:  # fmt: skip
+    check_batch(input, "conv1d", 1)
     d = each(dilation, 1)
     x = same_padding(input, weight, padding, each(stride, 1), d, 1)
     p = (0,) if isinstance(padding, str) else each(padding, 1)
@@ -86,10 +101,12 @@ def conv3d(
     groups: int = 1,
 ) -> Tensor:  # fmt: skip
     """Return the sum, over the depth of the kernel, of 2-D convolutions of all slices."""
+    check_batch(input, "conv3d", 3)
     x = input.unsqueeze(0) if input.dim() == 4 else input
     s, d = each(stride, 3), each(dilation, 3)
     x = same_padding(x, weight, padding, s, d, 3)
     p = (0, 0, 0) if isinstance(padding, str) else each(padding, 3)
+    check_volumes(x, weight, bias, s, p, d, groups)
     x = torch.constant_pad_nd(x, [0, 0, 0, 0, p[0], p[0]])
     depth = (x.size(2) - d[0] * (weight.size(2) - 1) - 1) // s[0] + 1
     batch = x.size(0) * depth
@@ -102,7 +119,8 @@ def conv3d(
         part = part.reshape(batch, x.size(1), x.size(3), x.size(4))
         total = total + torch.conv2d(part, weight.select(2, k), None, s[1:], p[1:], d[1:], groups)
     result = total.reshape(x.size(0), depth, total.size(1), total.size(2), total.size(3)).transpose(1, 2)
-    return result.select(0, 0) if input.dim() == 4 else result.contiguous()
+    result = result.contiguous()
+    return result.select(0, 0) if input.dim() == 4 else result
 
 
 @decomposes("torch.conv_transpose1d", "torch.nn.functional.conv_transpose1d")
@@ -110,6 +128,7 @@ def conv_transpose1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int = 0,
     output_padding: int = 0, groups: int = 1, dilation: int = 1,
 ) -> Tensor:  # fmt: skip
+    check_batch(input, "conv_transpose1d", 1)
     image = torch.conv_transpose2d(
         as_image(input), weight.unsqueeze(-2), bias, (1, each(stride, 1)[0]), (0, each(padding, 1)[0]),
         (0, each(output_padding, 1)[0]), groups, (1, each(dilation, 1)[0]),
@@ -124,8 +143,10 @@ def conv_transpose3d(
 ) -> Tensor:  # fmt: skip
     """Put zeros between the elements of the input, and return its convolution with the reversed kernel."""
     count = 3
+    check_batch(input, "conv_transpose3d", count)
     s, p, d, more = each(stride, count), each(padding, count), each(dilation, count), each(output_padding, count)
     x = input.unsqueeze(0) if input.dim() == count + 1 else input
+    check_transposed_volumes(x, weight, bias, s, p, more, groups, d)
     spread = tuple((x.size(2 + i) - 1) * s[i] + 1 for i in range(count))
     wide = torch.zeros((x.size(0), x.size(1), *spread), dtype=x.dtype)
     steps = wide
@@ -159,13 +180,6 @@ def conv_transpose_of_groups(
 
 
 # ---- pools ----
-def check_filled(input: Tensor, count: int) -> None:
-    """Raise the error of eager's pools for an input with an empty dim, other than the batch."""
-    for dim in range(input.dim() - count - 1, input.dim()):
-        if input.size(dim) == 0:
-            raise RuntimeError(f"Expected input's non-batch dimensions to have positive length, but dimension {dim} is empty")
-
-
 def windows(
     input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
     ceil_mode: bool, fill: float, count: int,
@@ -176,9 +190,7 @@ def windows(
         dim = input.dim() - count + i
         span = dilation[i] * (kernel[i] - 1) + 1
         n = x.size(dim)
-        length = (n + 2 * padding[i] - span + (stride[i] - 1 if ceil_mode else 0)) // stride[i] + 1
-        if ceil_mode and (length - 1) * stride[i] >= n + padding[i]:
-            length = length - 1
+        length = window_count(n, kernel[i], stride[i], padding[i], dilation[i], ceil_mode)
         right = max((length - 1) * stride[i] + span - n - padding[i], 0)
         amounts = [0] * (2 * (input.dim() - 1 - dim + i)) + [padding[i], right]
         x = torch.constant_pad_nd(x, amounts, fill)
@@ -223,12 +235,12 @@ def _average(count: int) -> None:
         input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
         count_include_pad: bool = True, divisor_override: int | None = None,
     ) -> Tensor:  # fmt: skip
-        kernel = each(kernel_size, count)
-        check_filled(input, count)
+        kernel, pads = each(kernel_size, count), each(padding, count)
         steps = kernel if stride is None or (not isinstance(stride, int) and len(stride) == 0) else each(stride, count)
-        return _avg_pool(
-            input, kernel, steps, each(padding, count), ceil_mode, count_include_pad, divisor_override, count
-        )
+        if divisor_override is not None and divisor_override == 0:
+            raise RuntimeError("divisor must be not zero")
+        check_windows(input, kernel, steps, pads, (1,) * count, ceil_mode, "avg", count)
+        return _avg_pool(input, kernel, steps, pads, ceil_mode, count_include_pad, divisor_override, count)
 
 
 _average(1)
@@ -263,9 +275,10 @@ def _max(count: int) -> None:
         input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
         ceil_mode: bool = False,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        kernel = each(kernel_size, count)
+        kernel, pads, spread = each(kernel_size, count), each(padding, count), each(dilation, count)
         steps = kernel if stride is None or (not isinstance(stride, int) and len(stride) == 0) else each(stride, count)
-        return _max_pool_indices(input, kernel, steps, each(padding, count), each(dilation, count), ceil_mode, count)
+        check_windows(input, kernel, steps, pads, spread, ceil_mode, "max", count)
+        return _max_pool_indices(input, kernel, steps, pads, spread, ceil_mode, count)
 
     if count == 2:
         return  # max_pool2d itself is a row
@@ -275,11 +288,14 @@ def _max(count: int) -> None:
         input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
         ceil_mode: bool = False,
     ) -> Tensor:  # fmt: skip
-        check_filled(input, count)
-        kernel = each(kernel_size, count)
+        kernel, pads, spread = each(kernel_size, count), each(padding, count), each(dilation, count)
         steps = kernel if stride is None or (not isinstance(stride, int) and len(stride) == 0) else each(stride, count)
+        if count == 1:
+            check_max_of_vectors(input, kernel[0], steps[0], pads[0], spread[0], ceil_mode)
+        else:
+            check_windows(input, kernel, steps, pads, spread, ceil_mode, "max", count)
         lowest = -math.inf if input.is_floating_point() else torch.iinfo(input.dtype).min
-        seen = windows(input, kernel, steps, each(padding, count), each(dilation, count), ceil_mode, lowest, count)
+        seen = windows(input, kernel, steps, pads, spread, ceil_mode, lowest, count)
         for _ in tuple(range(count)):  # the gradient goes to the first of equal elements of a window
             seen = torch.max(seen, -1)[0]
         return seen
@@ -309,15 +325,6 @@ def _adaptive_average(input: Tensor, sizes: tuple[int | None, ...]) -> Tensor:
     return result
 
 
-def _check_bins(input: Tensor, function: str, first: int) -> None:
-    for dim in range(first, input.dim()):
-        if input.size(dim) == 0:
-            raise RuntimeError(
-                f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                f"{list(input.shape)} with dimension {dim} being empty"
-            )
-
-
 def _adaptive(count: int) -> None:
     names = (
         f"torch.adaptive_avg_pool{count}d", f"torch.nn.functional.adaptive_avg_pool{count}d",
@@ -327,14 +334,14 @@ def _adaptive(count: int) -> None:
     @decomposes(*names)
     def adaptive_avg_pool(input: Tensor, output_size: int | tuple[int | None, ...]) -> Tensor:
         sizes = each(output_size, count)
-        if sizes != (1,) * count:  # eager takes the mean of all elements unchecked
-            _check_bins(input, f"adaptive_avg_pool{max(count, 2)}d", 1 if count == 3 else input.dim() - count)
+        check_averages_of_bins(input, sizes, not isinstance(output_size, int), count)
         return _adaptive_average(input, sizes)
 
     @decomposes(f"torch.adaptive_max_pool{count}d", f"torch._C._nn.adaptive_max_pool{count}d")
     def adaptive_max_pool(input: Tensor, output_size: int | tuple[int | None, ...]) -> tuple[Tensor, Tensor]:
-        _check_bins(input, f"adaptive_max_pool{count}d", 1)
-        return _adaptive_max(input, each(output_size, count))
+        sizes = each(output_size, count)
+        check_largest_of_bins(input, sizes, count)
+        return _adaptive_max(input, sizes)
 
 
 def _adaptive_max(input: Tensor, sizes: tuple[int | None, ...]) -> tuple[Tensor, Tensor]:

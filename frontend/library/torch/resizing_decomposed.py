@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch.pool_checks_decomposed import check_unpooled
 
 
 def resample(input: Tensor, dim: int, index: Tensor, weight: Tensor) -> Tensor:
@@ -242,8 +243,8 @@ def _sampled(input: Tensor, corners: tuple[Tensor, ...]) -> Tensor:
     for i in range(1, count):
         inside = inside & fits[i]
         flat = flat * sizes[i] + steps[i]
-    rows = input.reshape(batch, channels, -1)
-    index = flat.reshape(batch, 1, -1).expand(batch, channels, -1)
+    rows = input.flatten(2)
+    index = flat.flatten(1).unsqueeze(1).expand(batch, channels, -1)
     picked = torch.gather(rows, 2, index).reshape(batch, channels, *corners[0].shape[1:])
     return torch.where(inside.unsqueeze(1), picked, 0.0)
 
@@ -321,10 +322,31 @@ def affine_grid_generator(theta: Tensor, size: tuple[int, ...], align_corners: b
     return torch.bmm(points, theta.transpose(1, 2)).reshape((size[0], *size[2:], rank))
 
 
+def _check_grid(input: Tensor, grid: Tensor, interpolation_mode: int) -> None:
+    sizes = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+    count = input.dim() - 2
+    if input.size(0) != grid.size(0):
+        raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got {sizes}")
+    if grid.size(-1) != count:
+        found = f"in last dimension, but got grid with sizes {list(grid.shape)}"
+        raise RuntimeError(f"grid_sampler(): expected grid to have size {count} {found}")
+    for dim in range(2, input.dim()):
+        if input.size(dim) == 0:
+            found = f"input has sizes {list(input.shape)} with dimension {dim} being empty"
+            raise RuntimeError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but {found}")
+    rank = 4 if input.dim() == 4 else 5
+    if input.dim() != rank or grid.dim() != rank:
+        expected = f"expected {rank}D input and grid with same number of dimensions"
+        raise RuntimeError(f"grid_sampler(): {expected}, but got {sizes}")
+    if rank == 5 and interpolation_mode == 2:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+
+
 @decomposes("torch.grid_sampler", "torch.grid_sampler_2d", "torch.grid_sampler_3d", widens=True)
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
+    _check_grid(input, grid, interpolation_mode)
     if interpolation_mode == 2:
         return _bicubic_sample(input, grid, padding_mode, align_corners)
     return _grid_sample(input, grid, interpolation_mode, padding_mode, align_corners)
@@ -418,6 +440,7 @@ def _unpool(input: Tensor, indices: Tensor, output_size: tuple[int, ...], count:
 
 @decomposes("torch._C._nn.max_unpool2d")
 def max_unpool2d(input: Tensor, indices: Tensor, output_size: tuple[int, ...]) -> Tensor:
+    check_unpooled(input, indices, 2)
     return _unpool(input, indices, tuple(output_size), 2)
 
 
@@ -425,4 +448,5 @@ def max_unpool2d(input: Tensor, indices: Tensor, output_size: tuple[int, ...]) -
 def max_unpool3d(
     input: Tensor, indices: Tensor, output_size: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...]
 ) -> Tensor:
+    check_unpooled(input, indices, 3)
     return _unpool(input, indices, tuple(output_size), 3)
