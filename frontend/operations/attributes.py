@@ -122,14 +122,20 @@ def tensor_attribute(reader: Reader, tensor: AbstractValue, name: str) -> Abstra
         case "nbytes":
             return reader.binary("Mult", reader.call(Bound(tensor, "numel"), [], {}), Known(SIZES[t.dtype]))
         case "T" | "mT" | "H" | "mH":
-            if t.rank < 2 and name in ("T", "H"):
-                return view_of(reader, tensor)
-            if t.rank == 1:
+            if name == "H" and t.rank not in (0, 2):
+                hint = " For batches of matrices, consider using tensor.mH" if t.rank > 2 else ""
+                message = f"tensor.H is only supported on matrices (2-D tensors). Got {t.rank}-D tensor.{hint}"
+                reader.emit.raise_error("RuntimeError", message)
+            if name != "T" and t.rank == 1:
                 message = f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor."
                 reader.emit.raise_error("RuntimeError", message)
-            if t.rank < 2 or (t.rank != 2 and name in ("T", "H")):
+            if name == "T" and t.rank > 2:
                 reader.reject("transpose_of_many_dims", name=name, rank=t.rank)
-            turned = apply_op(reader, "transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
+            turned = (
+                apply_op(reader, "transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
+                if t.rank > 1
+                else view_of(reader, tensor)
+            )
             return reader.call(Known(torch.conj), [turned], {}) if name in ("H", "mH") else turned
         case "real":
             return real_part(reader, tensor)
