@@ -10,6 +10,7 @@ from scriptc.frontend.environment.host_objects import dtype_name, torch_dtype
 from scriptc.frontend.library.python import lists_decomposed as lists
 from scriptc.frontend.library.python.sequences import as_list
 from scriptc.frontend.library.registry import serves
+from scriptc.frontend.library.torch.dtype_names import NAMES
 from scriptc.frontend.operations.arrays import data_of
 from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.materialize import apply_op, new_list
@@ -168,9 +169,10 @@ def arange(
         given = (start, bounds[0], step)
     first, last, stride = (_number(r, b) for b in given if b is not None)
     floating = any(type_of(b) == FLOAT for b in (first, last, stride))
-    return apply_op(
-        r, "arange", first, last, stride, dtype=as_dtype(r, dtype, r.environment.default_dtype if floating else "i64")
-    )
+    kind = as_dtype(r, dtype, r.environment.default_dtype if floating else "i64")
+    if kind == "bool" or kind in COMPLEX:
+        r.emit.raise_error("NotImplementedError", f"\"arange_cpu\" not implemented for '{NAMES[torch_dtype(kind)]}'")
+    return apply_op(r, "arange", first, last, stride, dtype=kind)
 
 
 @serves("torch.tensor")
