@@ -7,12 +7,12 @@ from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
 from scriptc.frontend.library.torch.images_decomposed import each
+from scriptc.frontend.library.torch.slices_decomposed import slice_of
 
 
 @decomposes("aten.slice")
 def aten_slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    d = dim % input.dim()
-    return input.transpose(0, d)[start:end:step].transpose(0, d)
+    return slice_of(input, dim, start, end, step)
 
 
 @decomposes("aten._to_copy")

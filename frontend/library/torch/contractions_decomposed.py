@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch.dtype_names import NAMES
 from scriptc.frontend.library.torch.pointwise_decomposed import inexact
 
 
@@ -43,16 +44,21 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     if input.dim() > 1 or mat.dim() != 2 or vec.dim() != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.dim()}, {mat.dim()}, {vec.dim()}")
+    if mat.size(1) != vec.size(0) or (input.numel() != mat.size(0) and input.numel() != 1):
+        sizes = f"input ({input.numel()}), mat ({mat.size(0)}x{mat.size(1)}), vec ({vec.size(0)})"
+        raise RuntimeError(f"size mismatch, got {sizes}")
     return _added(input, torch.mv(mat, vec), beta, alpha)
 
 
 @decomposes("torch.baddbmm", "Tensor.baddbmm", widens=True)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    input.expand(batch1.size(0), batch1.size(1), batch2.size(2))  # raises first
     return _added(input, torch.bmm(batch1, batch2), beta, alpha)
 
 
 @decomposes("torch.addbmm", "Tensor.addbmm", widens=True)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    input.expand(batch1.size(1), batch2.size(2))  # raises first
     if batch1.dim() == 3 and batch2.dim() == 3 and batch1.size(0) != batch2.size(0):
         sizes = f"{batch1.size(0)} and {batch2.size(0)}"
         raise RuntimeError(f"batch1 and batch2 must have same number of batches, got {sizes}")
@@ -64,7 +70,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     if vec1.dim() != 1 or vec2.dim() != 1:
         name, dims = ("vec1", vec1.dim()) if vec1.dim() != 1 else ("vec2", vec2.dim())
         raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {dims}-D")
-    return _added(input, vec1.unsqueeze(1) * vec2, beta, alpha)
+    return _added(input.expand(vec1.size(0), vec2.size(0)), vec1.unsqueeze(1) * vec2, beta, alpha)
 
 
 @decomposes("torch.outer", "Tensor.outer", "torch.ger", "Tensor.ger")
@@ -84,6 +90,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @decomposes("torch.mv", "Tensor.mv")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
+    if input.dim() == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if input.dim() != 2 or vec.dim() != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.dim()}, {vec.dim()}")
     return torch.matmul(input, vec)
@@ -133,6 +141,15 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 
 @decomposes("torch.linalg.multi_dot")
 def multi_dot(tensors: list[Tensor]) -> Tensor:
+    count = len(tensors)
+    if count < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {count}")
+    for i, name in ((0, "first"), (count - 1, "last")):
+        if tensors[i].dim() != 1 and tensors[i].dim() != 2:
+            raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {tensors[i].dim()}D")
+    for i in range(1, count - 1):
+        if tensors[i].dim() != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {tensors[i].dim()}D")
     result = tensors[0]
     for t in tensors[1:]:
         result = torch.matmul(result, t)
@@ -228,9 +245,9 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:
     x = x.reshape(1) if x.dim() == 0 else x
     count = x.size(-1) if N is None else N
+    if count <= 1:
+        raise RuntimeError("N must be greater than 1.")
     ones = torch.ones_like(x).unsqueeze(-1)
-    if count == 1:
-        return ones
     powers = x.unsqueeze(-1).expand(*x.shape, count - 1)
     return torch.cat([ones, torch.cumprod(powers, -1)], -1)
 
@@ -283,12 +300,36 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     return torch.linalg.vector_norm(a - b, p, 1)
 
 
+def _check_weights(weights: Tensor, name: str, observations: int) -> None:
+    if weights.dim() > 1:
+        found = f"got {name} with {weights.dim()} dimensions"
+        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but {found}")
+    integral = not weights.is_floating_point() and not weights.is_complex() and weights.dtype != torch.bool
+    if not (integral if name == "fweights" else weights.is_floating_point()):
+        kind = "integral" if name == "fweights" else "floating point"
+        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {NAMES[weights.dtype]} dtype")
+    if weights.numel() != observations:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got {weights.numel()} "
+            f"!= {observations}"
+        )
+    if observations > 0 and bool(torch.any(weights < 0)):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
 @decomposes("torch.cov", "Tensor.cov")
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
+    if input.dim() > 2:
+        found = f"got an input with {input.dim()} dimensions"
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but {found}")
     x = inexact(input)
     x = x.reshape(1, -1) if x.dim() < 2 else x
+    if fweights is not None:
+        _check_weights(fweights, "fweights", x.size(1))
+    if aweights is not None:
+        _check_weights(aweights, "aweights", x.size(1))
     if fweights is None and aweights is None:
         total = float(x.size(1))
         centered = x - torch.mean(x, 1, keepdim=True)
@@ -301,6 +342,8 @@ def cov(
         else:
             weights = fweights * aweights
         mass = torch.sum(weights)
+        if bool(mass == 0):
+            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
         centered = x - torch.sum(x * weights, 1, keepdim=True) / mass
         norm = mass - correction if aweights is None else mass - correction * torch.sum(weights * aweights) / mass
         result = torch.matmul(centered, (centered * weights).transpose(0, 1).conj_physical()) / torch.clamp(norm, min=0)
@@ -311,6 +354,9 @@ def cov(
 
 @decomposes("torch.corrcoef", "Tensor.corrcoef")
 def corrcoef(input: Tensor) -> Tensor:
+    if input.dim() > 2:
+        found = f"got an input with {input.dim()} dimensions"
+        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but {found}")
     c = torch.cov(input)
     if c.dim() < 2:
         return c / c

@@ -57,10 +57,18 @@ def _kind(name: str, start: Tensor | float, end: Tensor | float, dtype: torch.dt
 def _spaced(name: str, start: Tensor | float, end: Tensor | float, steps: int, dtype: torch.dtype | None) -> Tensor:
     """Return the values in the dtype of the computation: float64 for integers."""
     kind = _kind(name, start, end, dtype)
+    found = []
+    for end_name, x in (("start", start), ("end", end)):
+        if isinstance(x, Tensor):
+            found.append(f"{end_name} with {x.dim()} dimension(s)")
+    if isinstance(start, Tensor) and start.dim() > 0 or isinstance(end, Tensor) and end.dim() > 0:
+        dims = " and ".join(found)
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {dims}.")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     if kind.is_floating_point or kind.is_complex:
-        return _linspace(start, end, steps, kind)
+        low, high = (x.to(kind) if isinstance(x, Tensor) else x for x in (start, end))
+        return _linspace(low, high, steps, kind)
     if steps == 0:
         return torch.empty(0)
     if steps == 1 and (kind == torch.bool or name == "logspace"):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch.shapes_decomposed import dim_of
 
 
 def _slope(x: Tensor, spacing: Tensor | float, dim: int, edge_order: int) -> Tensor:
@@ -34,15 +37,46 @@ def _slope(x: Tensor, spacing: Tensor | float, dim: int, edge_order: int) -> Ten
     return torch.cat([first, inner, last], dim)
 
 
+def _check_dims(input: Tensor, dims: tuple[int, ...], edge_order: int) -> None:
+    if edge_order != 1 and edge_order != 2:
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    wrapped = tuple(dim_of(d, input.dim()) for d in dims)
+    for i, d in enumerate(wrapped):
+        if d in wrapped[:i]:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    for d in wrapped:
+        if input.size(d) <= edge_order:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+
+
+def _refuse_spacing(count: int, rank: int, all_dims: bool) -> NoReturn:
+    if all_dims:
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
+            f"'self.dim() = {rank}', since dim argument was not given, but got a list of length {count}"
+        )
+    raise RuntimeError(
+        "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same "
+        f"length, but got a spacing argument of length {count} and a dim argument of length {rank}."
+    )
+
+
 @decomposes("torch.gradient")
 def gradient(
     input: Tensor, *, spacing: float | list[float] | list[Tensor] | None = 1, dim: int | list[int] | None = None,
     edge_order: int = 1,
-) -> list[Tensor]:  # fmt: skip
+) -> tuple[Tensor, ...]:  # fmt: skip
     dims = tuple(range(input.dim())) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    _check_dims(input, dims, edge_order)
+    if spacing is not None and not isinstance(spacing, (int, float)) and len(spacing) != len(dims):
+        _refuse_spacing(len(spacing), len(dims), dim is None)
     if spacing is None or isinstance(spacing, (int, float)):
-        return [_slope(input, 1 if spacing is None else spacing, d % input.dim(), edge_order) for d in dims]
-    return [_slope(input, spacing[i], d % input.dim(), edge_order) for i, d in enumerate(dims)]
+        return tuple(_slope(input, 1 if spacing is None else spacing, d % input.dim(), edge_order) for d in dims)
+    for step in spacing:
+        if isinstance(step, Tensor) and step.dim() != 1:
+            found = f"got an element with {step.dim()} dimensions!"
+            raise RuntimeError(f"torch.gradient expected each element of spacing to have one dimension, but {found}")
+    return tuple(_slope(input, spacing[i], d % input.dim(), edge_order) for i, d in enumerate(dims))
 
 
 @decomposes("torch.diff", "Tensor.diff")
@@ -51,6 +85,11 @@ def diff(
 ) -> Tensor:
     if input.dim() == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    for other in (prepend, append):
+        if other is not None and other.dim() != input.dim():
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     d = dim % input.dim()
     result = input
     if prepend is not None:
@@ -65,13 +104,21 @@ def diff(
     return result
 
 
-def _spacing(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor | float:
+def _spacing(name: str, y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor | float:
     if x is None:
+        if y.dtype == torch.bool:
+            raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
         return dx
-    steps = torch.diff(x, 1, -1 if x.dim() == 1 else dim)
+    if y.dtype == torch.bool or x.dtype == torch.bool:
+        raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
     if x.dim() == 1:
-        return steps.reshape(tuple(-1 if i == dim else 1 for i in range(y.dim())))
-    return steps
+        if x.size(0) != y.size(dim):
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        return torch.diff(x).reshape(tuple(-1 if i == dim else 1 for i in range(y.dim())))
+    grid = x.reshape((1,) * (y.dim() - x.dim()) + tuple(x.shape))
+    if grid.size(dim) == 0:
+        return grid
+    return torch.diff(grid, 1, dim)
 
 
 @decomposes("torch.trapezoid", "torch.trapz")
@@ -81,9 +128,13 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     d = dim % y.dim()
     if x is None and y.size(d) > 0:
         return (torch.sum(y, d) - (y.select(d, 0) + y.select(d, -1)) * 0.5) * dx
+    if x is not None and y.size(d) == 0:  # eager does not look at x
+        dtype = torch.promote_types(y.dtype, x.dtype)
+        inexact = dtype.is_floating_point or dtype.is_complex
+        return torch.sum(y, d).to(dtype if inexact else torch.get_default_dtype())
     length = max(y.size(d) - 1, 0)
     pairs = y.narrow(d, y.size(d) - length, length) + y.narrow(d, 0, length)
-    return torch.sum(pairs * _spacing(y, x, dx, d), d) / 2
+    return torch.sum(pairs * _spacing("trapezoid", y, x, dx, d), d) / 2
 
 
 @decomposes("torch.cumulative_trapezoid")
@@ -93,4 +144,4 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, d
     d = dim % y.dim()
     length = max(y.size(d) - 1, 0)
     pairs = y.narrow(d, y.size(d) - length, length) + y.narrow(d, 0, length)
-    return torch.cumsum(pairs * _spacing(y, x, dx, d), d) / 2
+    return torch.cumsum(pairs * _spacing("cumulative_trapezoid", y, x, dx, d), d) / 2

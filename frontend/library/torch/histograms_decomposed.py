@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch.dtype_names import C_NAMES
 
 
 @decomposes("torch.histogram", "Tensor.histogram")
@@ -21,6 +22,10 @@ def histogram(
     A value on an edge belongs to the bin above, on the last edge to the last bin.
     """
     flat = input.reshape(-1)
+    if isinstance(bins, Tensor):
+        _check_edges(flat, bins, 0)
+    if weight is not None:
+        _check_weight(flat.unsqueeze(1), weight.reshape(-1))
     edges = _edges(flat, bins, None if range is None else range[0], None if range is None else range[1])
     at, inside = _bins(flat, edges)
     each = inside if weight is None else inside * weight.reshape(-1)
@@ -28,6 +33,37 @@ def histogram(
     if density:
         found = found / torch.sum(found) / torch.diff(edges)
     return torch.return_types.histogram((found, edges))
+
+
+def _check_edges(input: Tensor, edges: Tensor, dim: int) -> None:
+    if input.dtype != edges.dtype:
+        dtypes = f"input with dtype {C_NAMES[input.dtype]} and bins for dimension {dim} with dtype {C_NAMES[edges.dtype]}"
+        raise RuntimeError(
+            f"torch.histogramdd: input tensor and bins tensors should have the same dtype, but got {dtypes}"
+        )
+    if edges.dim() != 1:
+        raise RuntimeError(
+            f"torch.histogramdd: bins tensor should have one dimension, but got {edges.dim()} dimensions in the bins tensor "
+            f"for dimension {dim}"
+        )
+    if edges.numel() == 0:
+        raise RuntimeError(
+            "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for "
+            f"dimension {dim}"
+        )
+
+
+def _check_weight(points: Tensor, weight: Tensor) -> None:
+    if points.dtype != weight.dtype:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but "
+            f"got input({C_NAMES[points.dtype]}), and weight({C_NAMES[weight.dtype]})"
+        )
+    if tuple(points.shape[:-1]) != ((1,) if weight.dim() == 0 else tuple(weight.shape)):
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its "
+            f"innermost dimension, but got input with shape {list(points.shape)} and weight with shape {list(weight.shape)}"
+        )
 
 
 def _edges(line: Tensor, bins: int | Tensor, low: float | None, high: float | None) -> Tensor:
@@ -56,7 +92,20 @@ def histogramdd(
 
     `bins` is given for each coordinate, or as one count for a known number of them.
     """
+    if input.dim() < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     count = len(bins)  # type: ignore[arg-type]
+    n = input.size(-1)
+    if n != count:
+        if isinstance(bins[0], Tensor):  # type: ignore[index]
+            found = f"expected {n} sequences of bin edges for a {n}-dimensional histogram but got {count}"
+            raise RuntimeError(f"torch.histogramdd: {found}")
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    for d in builtins.range(count):
+        if isinstance(bins[d], Tensor):  # type: ignore[index]
+            _check_edges(input, bins[d], d)  # type: ignore[index]
+    if weight is not None:
+        _check_weight(input, weight)
     points = input.reshape(-1, input.size(-1))
     lines = [points.select(1, d) for d in builtins.range(count)]
     edges = [

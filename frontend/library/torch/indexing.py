@@ -9,12 +9,18 @@ import torch
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.torch import complexes_decomposed as complexes
 from scriptc.frontend.library.torch.creation import as_dtype
-from scriptc.frontend.library.torch.indexing_decomposed import in_strides_of, masked_fill, masked_scatter
+from scriptc.frontend.library.torch.indexing_decomposed import (
+    in_strides_of,
+    masked_fill,
+    masked_scatter,
+    refuse_more_dims,
+)
 from scriptc.frontend.library.torch.memory import axis
+from scriptc.frontend.library.torch.placing_decomposed import check_scattered
 from scriptc.frontend.library.torch.reductions import axes
 from scriptc.frontend.library.torch.shapes_decomposed import tril, triu
 from scriptc.frontend.operations.casts import cast_to
-from scriptc.frontend.operations.indexing import indexed, is_bool_index, put_by_index
+from scriptc.frontend.operations.indexing import indexed, is_bool_index, is_mask, put_by_index
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import apply_op, make_tuple
@@ -53,6 +59,9 @@ def scatter_into(
     include_self: bool = True,
 ) -> AbstractValue:
     """Write `src`, a tensor or a number, into `input` at the indices along a dim."""
+    d = axis(r, input, dim)
+    if is_tensor(src) and tensor_type(src).dtype != tensor_type(input).dtype:
+        r.emit.raise_error("RuntimeError", "scatter(): Expected self.dtype to be equal to src.dtype")
     if tensor_type(input).dtype in COMPLEX and not (reduce == "set" or reduce == "add" and include_self):
         r.reject("complex_scatter", how=reduce)
     if is_none(src):
@@ -61,7 +70,9 @@ def scatter_into(
         dtype = tensor_type(input).dtype
         filled = new_filled(r, (), converted(r, src, dtype), dtype)
         src = apply_op(r, "expand", filled, shape_tuple(r, tuple(r.iterate(shape_of_tensor(r, index)))))
-    return apply_op(r, "scatter", input, index, src, dim=axis(r, input, dim), reduce=reduce, include_self=include_self)
+    if len({max(tensor_type(t).rank, 1) for t in (input, index, src)}) > 1:
+        r.call(Known(check_scattered), [input, index, src], {})
+    return apply_op(r, "scatter", input, index, src, dim=d, reduce=reduce, include_self=include_self)
 
 
 @serves("torch.scatter", "Tensor.scatter")
@@ -264,13 +275,19 @@ def count_nonzero(r: Reader, input: AbstractValue, dim: AbstractValue = _NONE) -
 def index_put(
     r: Reader, input: AbstractValue, indices: AbstractValue, values: AbstractValue, accumulate: AbstractValue = _FALSE
 ) -> AbstractValue:
-    parts = [_in_a_dim(r, part) for part in r.iterate(indices)]
+    given = tuple(r.iterate(indices))
+    parts = [_in_a_dim(r, part) for part in given]
     adds = bool(require_known(r, accumulate, "accumulate"))
     if any(is_tensor(part) and is_bool_index(part) for part in parts):
         if len(parts) > 1 or adds or tensor_type(values).rank:
             r.reject("mask_without_dims")  # eager fails by an internal assertion, or ignores the mask
         return r.call(Known(torch.masked_fill), [input, *parts, values], {})
     view, picked = indexed(r, input, make_tuple(parts))
+    index_rank = max((tensor_type(p).rank for p in given if is_tensor(p)), default=0)
+    has_mask = any(is_mask(p) for p in given)
+    if not has_mask and tensor_type(values).rank > tensor_type(view).rank - len(picked) + index_rank:
+        dims, places = Known(tuple(picked)), TupleValue(list(picked.values()))
+        r.call(Known(refuse_more_dims), [view, dims, places, values, Known(index_rank)], {})
     return put_by_index(r, view, picked, values, accumulate=adds)
 
 

@@ -96,6 +96,14 @@ def refuse_values(values: Tensor, sizes: tuple[int, ...]) -> NoReturn:
     )
 
 
+def refuse_more_dims(
+    x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], values: Tensor, index_rank: int
+) -> NoReturn:
+    """Raise the error of index_put for values of more dims than x[..., index, ...], even if their sizes are 1."""
+    shape = tuple(torch.broadcast_tensors(*indices)[0].shape) if index_rank > 0 else ()
+    refuse_values(values, index_sizes(x, dims, shape))
+
+
 def put_tensors(
     x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], values: Tensor, accumulate: bool, inside: bool = False
 ) -> Tensor:
@@ -176,11 +184,25 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 @decomposes("torch.take", "Tensor.take")
 def take(input: Tensor, index: Tensor) -> Tensor:
+    if index.dtype != torch.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {NAMES[index.dtype]}")
+    if input.numel() == 0 and index.numel() > 0:
+        raise IndexError("take(): tried to take from an empty tensor")
     return index_tensors(input.reshape(-1), (0,), (index,))
 
 
 @decomposes("Tensor.put", "torch.put")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    if index.dtype != torch.int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {NAMES[index.dtype]}")
+    if input.dtype != source.dtype:
+        dtypes = f"self.dtype = {NAMES[input.dtype]} and source.dtype = {NAMES[source.dtype]}"
+        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got {dtypes}")
+    if source.numel() != index.numel():
+        counts = f"source.numel() = {source.numel()}, index.numel() = {index.numel()}"
+        raise IndexError(f"put_(): Expected source and index to have the same number of elements, but got {counts}")
+    if input.numel() == 0 and index.numel() > 0:
+        raise IndexError("put_(): Tried to put elements into an empty tensor")
     flat = put_tensors(input.reshape(-1), (0,), (index.reshape(-1),), source.reshape(-1), accumulate)
     return in_strides_of(input, flat.reshape(input.shape))
 
@@ -231,44 +253,6 @@ def embedding(
     return rows.reshape(*indices.shape, weight.size(1))
 
 
-@decomposes("torch.select_scatter", "Tensor.select_scatter")
-def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    result = input.clone()
-    result.select(dim, index).copy_(src)
-    return result
-
-
-@decomposes("torch.slice_scatter", "Tensor.slice_scatter")
-def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
-    result = input.clone()
-    result.transpose(0, dim)[start:end:step].copy_(src.transpose(0, dim))
-    return result
-
-
-@decomposes("torch.diagonal_scatter", "Tensor.diagonal_scatter")
-def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    result = input.clone()
-    result.diagonal(offset, dim1, dim2).copy_(src)
-    return result
-
-
-@decomposes("torch.as_strided_scatter", "Tensor.as_strided_scatter")
-def as_strided_scatter(
-    input: Tensor, src: Tensor, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None = None
-) -> Tensor:
-    if not input.is_contiguous():
-        result = input.clone()
-        result.as_strided(size, stride, storage_offset).copy_(src)
-        return result
-    places = torch.full((), 0 if storage_offset is None else storage_offset, dtype=torch.int64)
-    for i in range(len(size)):
-        places = places.unsqueeze(-1) + torch.arange(size[i]) * stride[i]
-    flat = torch.scatter(input.reshape(-1), 0, places.reshape(-1), src.reshape(-1))
-    return flat.reshape(input.shape)
-
-
 @decomposes("torch.isin")
 def isin(
     elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
@@ -284,37 +268,6 @@ def isin(
     return torch.logical_not(found) if invert else found
 
 
-def _binary_search(line: Tensor, value: Tensor | float, right: bool) -> Tensor:
-    """Return where ATen's binary search for each value ends, which depends on its steps if `line` has NaN or is not sorted."""
-    low = torch.zeros(value.shape if isinstance(value, Tensor) else (), dtype=torch.int64)
-    high = torch.full_like(low, line.size(-1))
-    left = line.size(-1)  # the most elements between low and high
-    while left > 0:
-        middle = (low + high) >> 1
-        at = torch.clamp(middle, max=line.size(-1) - 1)
-        found = line[at] if line.dim() == 1 else torch.gather(line, -1, at)
-        reached = found > value if right else found >= value
-        searches = low < high
-        high = torch.where(searches & reached, middle, high)
-        low = torch.where(searches & torch.logical_not(reached), middle + 1, low)
-        left = left // 2
-    return low
-
-
-@decomposes("torch.bucketize")
-def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    return _binary_search(boundaries, input, right).to(torch.int32 if out_int32 else torch.int64)
-
-
-@decomposes("torch.searchsorted")
-def searchsorted(
-    sorted_sequence: Tensor, input: Tensor | float, *, out_int32: bool = False, right: bool = False,
-    side: str | None = None, sorter: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    line = sorted_sequence if sorter is None else torch.gather(sorted_sequence, -1, sorter)
-    return _binary_search(line, input, right or side == "right").to(torch.int32 if out_int32 else torch.int64)
-
-
 @decomposes("torch._convert_indices_from_coo_to_csr")
 def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
     """Return at i how many rows in front of the first one at or above i, as ATen finds them for rows in any order."""
@@ -327,43 +280,6 @@ def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: boo
     if line.numel() > 0:
         found[int(line[-1]) + 1 :] = line.numel()
     return found.to(torch.int32 if out_int32 else torch.int64)
-
-
-@decomposes("torch.embedding_bag")
-def embedding_bag(
-    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
-    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """Return sums (mode 0), means (1) or maxima (2) over bags of rows that begin at offsets.
-
-    Returned too are the bag of each index, the number of rows in each bag, and the index of each maximum, each where eager
-    fills it."""
-    bags = offsets.size(0) - (1 if include_last_offset else 0)
-    bag = torch.sum(offsets[:bags] <= torch.arange(indices.size(0)).unsqueeze(1), 1) - 1
-    rows = torch.index_select(weight, 0, indices)
-    if padding_idx is None:
-        kept = torch.ones_like(bag, dtype=torch.bool)
-    else:
-        kept = indices != (padding_idx if padding_idx >= 0 else padding_idx + weight.size(0))
-    counts = torch.zeros(bags, dtype=torch.int64).scatter_add(0, bag, kept.to(torch.int64))
-    places = bag.unsqueeze(1).expand(rows.shape)
-    empty = torch.zeros(bags, weight.size(1), dtype=weight.dtype)
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.unsqueeze(1)
-    if mode == 2:
-        lowest = torch.where(kept.unsqueeze(1), rows, float("-inf"))
-        found = torch.scatter_reduce(empty, 0, places, lowest, "amax", include_self=False)
-        n = indices.size(0)
-        reaches = kept.unsqueeze(1) & (rows == torch.index_select(found, 0, bag))
-        at = torch.where(reaches, torch.arange(n).unsqueeze(1), n)
-        first = torch.full((bags, weight.size(1)), n, dtype=torch.int64).scatter_reduce(0, places, at, "amin")
-        chosen = torch.cat([indices, torch.zeros(1, dtype=indices.dtype)])[first]
-        return torch.where((counts > 0).unsqueeze(1), found, 0.0), bag, counts, chosen
-    result = torch.scatter_add(empty, 0, places, torch.where(kept.unsqueeze(1), rows, 0.0))
-    if mode == 1:
-        return result / torch.clamp(counts, min=1).unsqueeze(1), bag, counts, counts
-    none = torch.zeros_like(counts)
-    return result, bag[:0] if padding_idx is None else bag, none, none
 
 
 @decomposes("torch.embedding_renorm_")

@@ -66,19 +66,32 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) ->
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if index.dim() > 1:
         raise RuntimeError("Index is supposed to be a vector")
-    n = input.size(d) if input.dim() > 0 else 1
+    line = input.reshape(1) if input.dim() == 0 else input
+    n = line.size(d)
     wrapped = torch.where(index < 0, index + n, index)
-    if input.dim() == 0 and index.numel() == 0:
-        return input.clone()
-    _check_slices(input, d, wrapped)
-    places = _along(input, d, wrapped)
+    _check_slices(line, d, wrapped)
     if isinstance(value, Tensor):
         if value.dim() > 0:
             raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor")
         filled = torch.zeros(n, dtype=torch.bool).scatter(0, wrapped.reshape(-1), True)
-        shape = (n,) + (1,) * (input.dim() - 1 - d) if input.dim() > 0 else ()
-        return in_strides_of(input, torch.where(filled.reshape(shape), value.to(input.dtype), input))
-    return in_strides_of(input, torch.scatter(input, d, places, value))
+        shape = (n,) + (1,) * (line.dim() - 1 - d)
+        made = torch.where(filled.reshape(shape), value.to(input.dtype), line)
+    else:
+        made = torch.scatter(line, d, _along(line, d, wrapped), value)
+    return in_strides_of(input, made.reshape(input.shape))
+
+
+def check_scattered(input: Tensor, index: Tensor, src: Tensor) -> None:
+    """Raise the error of eager for tensors of several ranks, which it scatters only if the index has no elements."""
+    if index.numel() == 0:
+        return
+    if max(input.dim(), 1) != max(index.dim(), 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    if max(src.dim(), 1) < max(index.dim(), 1) and src.dim() > 0 and src.size(0) >= index.size(0):
+        dims = f"[{-src.dim()}, {src.dim() - 1}], but got {src.dim()}"
+        raise IndexError(f"Dimension out of range (expected to be in range of {dims})")
+    if max(src.dim(), 1) != max(index.dim(), 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
 
 
 def _dim_of(input: Tensor, dim: int) -> int:

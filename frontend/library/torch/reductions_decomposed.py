@@ -105,6 +105,22 @@ def sum_of_squares(input: Tensor, dim: int | tuple[int, ...] | None, keepdim: bo
     raise NotImplementedError  # an op
 
 
+def _check_reduced(x: Tensor, ord: float, dim: int | tuple[int, ...] | None) -> None:
+    """Raise the error of a norm without a value for no elements, if it is asked for."""
+    dims = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(dims) == 0:
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the operation does not have an "
+            "identity"
+        )
+    for d in dims:
+        if x.size(d) == 0:
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {ord:g} norm on the dimension {d}because this dimension is empty and "
+                "the operation does not have an identity"
+            )
+
+
 @decomposes("torch.linalg.vector_norm", widens=True)
 def vector_norm(
     x: Tensor, ord: float = 2, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, *,
@@ -113,6 +129,8 @@ def vector_norm(
     if not x.is_complex():
         are_floating(x, "linalg.vector_norm")
     values = x if dtype is None else x.to(dtype)
+    if (ord < 0 or ord == math.inf) and x.numel() == 0:
+        _check_reduced(x, ord, dim)
     if ord != 2 or values.is_complex():
         values = torch.abs(values)
     if values.dtype != torch.float64 and _LARGEST_FLOAT < abs(float(ord)) < math.inf:  # eager keeps the order in float32

@@ -8,7 +8,8 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.torch import shapes_decomposed as shapes
 from scriptc.frontend.library.torch.creation import as_dtype, size_items
 from scriptc.frontend.library.torch.memory import axis, needs_dims
-from scriptc.frontend.library.torch.shapes_decomposed import split_sections, squeeze_dim
+from scriptc.frontend.library.torch.shapes_decomposed import squeeze_dim
+from scriptc.frontend.library.torch.splits_decomposed import split_sections
 from scriptc.frontend.operations.complexes import is_conjugate
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import check_that
@@ -18,9 +19,10 @@ from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue
-from scriptc.frontend.values.predicates import is_known, is_sequence, tensor_type
+from scriptc.frontend.values.predicates import is_known, is_sequence, is_tensor, tensor_type
 from scriptc.frontend.values.structure import FEW_PARTS
 from scriptc.frontend.values.verbs import is_run_time, materialize
+from scriptc.ir.dtypes import INTEGRAL
 
 _NONE = Known(None)
 _ZERO = Known(0)
@@ -90,15 +92,16 @@ def t(r: Reader, input: AbstractValue) -> AbstractValue:
 
 @serves("torch.permute", "Tensor.permute")
 def permute(r: Reader, input: AbstractValue, *dims: AbstractValue, **named: AbstractValue) -> AbstractValue:
-    order = tuple(axis(r, input, d) for d in size_items(r, _given(r, "permute", dims, named, "dims")))
-    if len(order) == tensor_type(input).rank and len(set(order)) < len(order):
-        r.emit.raise_error("RuntimeError", "permute(): duplicate dims are not allowed.")
-    if len(order) != tensor_type(input).rank:
+    given = tuple(size_items(r, _given(r, "permute", dims, named, "dims")))
+    if len(given) != tensor_type(input).rank:
         r.emit.raise_error(
             "RuntimeError",
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {tensor_type(input).rank} is not equal to len(dims) = {len(order)}",
+            f"ordering of dimensions i.e. input.dim() = {tensor_type(input).rank} is not equal to len(dims) = {len(given)}",
         )
+    order = tuple(axis(r, input, d) for d in given)
+    if len(set(order)) < len(order):
+        r.emit.raise_error("RuntimeError", "permute(): duplicate dims are not allowed.")
     return apply_op(r, "permute", input, dims=order)
 
 
@@ -142,6 +145,8 @@ def select(r: Reader, input: AbstractValue, dim: AbstractValue, index: AbstractV
 def narrow(
     r: Reader, input: AbstractValue, dim: AbstractValue, start: AbstractValue, length: AbstractValue
 ) -> AbstractValue:
+    if is_tensor(start) and (tensor_type(start).rank or tensor_type(start).dtype not in INTEGRAL):
+        r.emit.raise_error("RuntimeError", "start must be an 0-dim integral Tensor.")
     d = axis(r, input, dim)
     needs_dims(r, input, "RuntimeError", "narrow() cannot be applied to a 0-dim tensor.")
     size = size_av(r, input, d)

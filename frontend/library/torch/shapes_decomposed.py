@@ -18,6 +18,14 @@ def unflatten(input: Tensor, dim: int, sizes: tuple[int, ...]) -> Tensor:
     return input.view(*input.shape[:at], *sizes, *input.shape[at + 1 :])
 
 
+def dim_of(dim: int, rank: int) -> int:
+    """Return a dim counted from the front. A tensor without dims takes the dims of a vector."""
+    n = max(rank, 1)
+    if dim < -n or dim >= n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return dim % n
+
+
 def _copy(name: str, view: str) -> None:
     function = getattr(torch, view, None) or getattr(Tensor, view)
 
@@ -26,9 +34,19 @@ def _copy(name: str, view: str) -> None:
         return function(input, *args, **kwargs).clone()
 
 
-for _view in ("expand", "permute", "transpose", "squeeze", "unsqueeze", "diagonal", "narrow", "as_strided", "view", "unfold",
+for _view in ("expand", "permute", "transpose", "squeeze", "unsqueeze", "diagonal", "as_strided", "view", "unfold",
               "t", "detach"):  # fmt: skip
     _copy(f"{_view}_copy", _view)
+
+
+@decomposes("torch.narrow_copy", "Tensor.narrow_copy")
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    if dim >= input.dim() > 0:
+        raise RuntimeError(
+            "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message be "
+            "improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+    return input.narrow(dim, start, length).clone()
 
 
 @decomposes("torch.alias_copy")
@@ -37,17 +55,27 @@ def alias_copy(input: Tensor) -> Tensor:
 
 
 @decomposes("torch.unbind_copy")
-def unbind_copy(input: Tensor, dim: int = 0) -> list[Tensor]:
-    return [t.clone() for t in torch.unbind(input, dim)]
+def unbind_copy(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    return tuple(t.clone() for t in torch.unbind(input, dim))
 
 
 @decomposes("torch.movedim", "Tensor.movedim", "torch.moveaxis", "Tensor.moveaxis")
 def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> Tensor:
     rank = input.dim()
+    given = (source,) if isinstance(source, int) else tuple(source)
+    wanted = (destination,) if isinstance(destination, int) else tuple(destination)
+    if len(given) != len(wanted):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(given)} dims) should contain the same number of dims "
+            f"as destination ({list(wanted)} dims)"
+        )
+    froms, tos = tuple(dim_of(d, rank) for d in given), tuple(dim_of(d, rank) for d in wanted)
+    if len(set(froms)) < len(froms):
+        raise RuntimeError(f"movedim: repeated dim in `source` ({list(given)})")
+    if len(set(tos)) < len(tos):
+        raise RuntimeError(f"movedim: repeated dim in `destination` ({list(wanted)})")
     if rank == 0:
         return input.view(())
-    froms = tuple(d % rank for d in ((source,) if isinstance(source, int) else source))
-    tos = tuple(d % rank for d in ((destination,) if isinstance(destination, int) else destination))
     rest = tuple(d for d in range(rank) if d not in froms)
     places = tuple(d for d in range(rank) if d not in tos)
     return input.permute(tuple(froms[tos.index(d)] if d in tos else rest[places.index(d)] for d in range(rank)))
@@ -69,10 +97,15 @@ def flipud(input: Tensor) -> Tensor:
 
 @decomposes("torch.roll", "Tensor.roll")
 def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ...] | None = None) -> Tensor:
-    if dims is None or (not isinstance(dims, int) and len(dims) == 0):
-        by = shifts if isinstance(shifts, int) else shifts[0]
-        return torch.roll(input.reshape(-1), by, 0).reshape(input.shape)
-    pairs = tuple(zip((shifts,) if isinstance(shifts, int) else shifts, (dims,) if isinstance(dims, int) else dims))  # noqa: B905
+    by = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    over = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
+    if len(by) == 0:
+        raise RuntimeError("`shifts` required")
+    if len(over) == 0 and len(by) == 1:
+        return torch.roll(input.reshape(-1), by[0], 0).reshape(input.shape)
+    if len(by) != len(over):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(over)}")
+    pairs = tuple(zip(by, over))  # noqa: B905
     if input.dim() == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if len(pairs) == 0 or input.numel() == 0:
@@ -87,11 +120,17 @@ def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ..
 
 @decomposes("torch.rot90", "Tensor.rot90")
 def rot90(input: Tensor, k: int = 1, dims: tuple[int, int] = (0, 1)) -> Tensor:
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     a, b = dims
-    if input.dim() < 2:
-        raise RuntimeError("expected total dims >= 2")
-    if a % input.dim() == b % input.dim():
-        raise RuntimeError("expected rotation dims to be different")
+    rank = input.dim()
+    if rank < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {rank}")
+    if a == b or abs(a - b) == rank:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}")
+    for i, d in enumerate((a, b)):
+        if d < -rank or d >= rank:
+            raise RuntimeError(f"Rotation dim{i} out of range, dim{i} = {d}")
     if k % 4 == 1:
         return torch.flip(input, (b,)).transpose(a, b)
     if k % 4 == 2:
@@ -135,110 +174,6 @@ def tile(input: Tensor, *args: int, dims: tuple[int, ...] | None = None) -> Tens
     given = args if dims is None else dims
     sizes = given if len(given) == 0 or isinstance(given[0], int) else given[0]
     return input.repeat((1,) * (input.dim() - len(sizes)) + tuple(sizes))
-
-
-def split_sections(x: Tensor, sizes: list[int], dim: int) -> tuple[Tensor, ...]:
-    """Return torch.split by a list of sizes whose length only run time knows."""
-    if sum(sizes) != x.size(dim):
-        raise RuntimeError("split_with_sizes expects split_sizes to sum exactly to the size of the dimension")
-    pieces = []
-    start = 0
-    for n in sizes:
-        pieces.append(x.narrow(dim, start, n))
-        start += n
-    return tuple(pieces)
-
-
-@decomposes("torch.split_with_sizes", "Tensor.split_with_sizes")
-def split_with_sizes(input: Tensor, split_sizes: list[int], dim: int = 0) -> tuple[Tensor, ...]:
-    return torch.split(input, list(split_sizes), dim)
-
-
-@decomposes("torch.split_with_sizes_copy")
-def split_with_sizes_copy(input: Tensor, split_sizes: list[int], dim: int = 0) -> list[Tensor]:
-    return [t.clone() for t in torch.split(input, list(split_sizes), dim)]
-
-
-@decomposes("torch.unsafe_split", "Tensor.unsafe_split")
-def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    return torch.split(tensor, split_size, dim)
-
-
-@decomposes("torch.unsafe_chunk", "Tensor.unsafe_chunk")
-def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    return torch.chunk(input, chunks, dim)
-
-
-@decomposes("torch.tensor_split", "Tensor.tensor_split")
-def tensor_split(
-    input: Tensor, indices_or_sections: int | list[int] | Tensor, dim: int = 0
-) -> tuple[Tensor, ...] | list[Tensor]:
-    if input.dim() == 0:
-        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor")
-    n = input.size(dim)
-    if isinstance(indices_or_sections, Tensor):
-        return _split_by_tensor(input, indices_or_sections, dim)
-    if isinstance(indices_or_sections, int):
-        count = indices_or_sections
-        short, longer = n // count, n % count
-        return tuple(
-            input.narrow(dim, i * short + min(i, longer), short + (1 if i < longer else 0)) for i in range(count)
-        )
-    d = dim % input.dim()
-    bounds = (0, *indices_or_sections)
-    ends = (*indices_or_sections, n)
-    return tuple(input.transpose(0, d)[a:b].transpose(0, d) for a, b in zip(bounds, ends))  # noqa: B905
-
-
-def _split_by_tensor(input: Tensor, splits: Tensor, dim: int) -> list[Tensor]:
-    """Return the parts of tensor_split by a tensor, whose number only run time knows."""
-    n = input.size(dim)
-    line = input.transpose(0, dim)
-    parts = []
-    start = 0
-    if splits.dim() == 0:
-        count = int(splits)
-        for i in range(count):
-            stop = start + n // count + (1 if i < n % count else 0)
-            parts.append(line[start:stop].transpose(0, dim))
-            start = stop
-        return parts
-    for i in range(splits.size(0)):
-        stop = int(splits[i])
-        parts.append(line[start:stop].transpose(0, dim))
-        start = stop
-    parts.append(line[start:].transpose(0, dim))
-    return parts
-
-
-@decomposes("torch.hsplit", "Tensor.hsplit")
-def hsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
-    if input.dim() < 1:
-        raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension")
-    return _split_evenly("hsplit", input, indices_or_sections, 0 if input.dim() == 1 else 1)
-
-
-@decomposes("torch.vsplit", "Tensor.vsplit")
-def vsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
-    if input.dim() < 2:
-        raise RuntimeError("torch.vsplit requires a tensor with at least 2 dimensions")
-    return _split_evenly("vsplit", input, indices_or_sections, 0)
-
-
-@decomposes("torch.dsplit", "Tensor.dsplit")
-def dsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
-    if input.dim() < 3:
-        raise RuntimeError("torch.dsplit requires a tensor with at least 3 dimensions")
-    return _split_evenly("dsplit", input, indices_or_sections, 2)
-
-
-def _split_evenly(name: str, input: Tensor, indices_or_sections: int | list[int], dim: int) -> tuple[Tensor, ...]:
-    if isinstance(indices_or_sections, int) and (indices_or_sections == 0 or input.size(dim) % indices_or_sections != 0):
-        raise RuntimeError(
-            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {input.size(dim)} is not "
-            f"divisible by the split_size {indices_or_sections}!"
-        )
-    return torch.tensor_split(input, indices_or_sections, dim)
 
 
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
@@ -407,7 +342,9 @@ def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     if repeats is None:  # the input holds the number of repeats of each index
-        return torch.repeat_interleave(torch.arange(input.size(0)), input, 0, output_size=output_size)
+        if input.dim() != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        return torch.repeat_interleave(torch.arange(input.size(0)).to(input.dtype), input, 0, output_size=output_size)
     if dim is None:
         return torch.repeat_interleave(input.reshape(-1), repeats, 0)
     if input.dim() == 0:
@@ -419,11 +356,15 @@ def repeat_interleave(
             raise RuntimeError("Repeats must be non-negative")
         places = torch.arange(n).unsqueeze(1).expand(n, repeats).reshape(-1)
     else:  # search each result's index among the ends of runs
+        if repeats.dim() > 1:
+            raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
         if repeats.numel() != 1 and repeats.numel() != n:
             raise RuntimeError(
                 "repeats must have the same size as input along dim, but got "
                 f"repeats.size(0) = {repeats.numel()} and input.size({d}) = {n}"
             )
+        if repeats.dtype != torch.int64 and repeats.dtype != torch.int32:
+            raise RuntimeError("repeats has to be Long or Int tensor")
         if bool(torch.any(repeats < 0)):
             raise RuntimeError("repeats can not be negative")
         ends = torch.cumsum(repeats.reshape(-1).expand(n), 0)
