@@ -11,16 +11,16 @@ from scriptc.frontend.library.registry import decomposes
 @decomposes("torch.broadcast_shapes")
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     rank = max([len(_shape(s)) for s in shapes], default=0)
-    common = [1] * rank
+    common = (1,) * rank
     for i, given in enumerate(shapes):
         shape = _shape(given)
-        for d in range(-1, -1 - len(shape), -1):
+        for d in tuple(range(-1, -1 - len(shape), -1)):
             if common[d] != 1 and shape[d] != 1 and shape[d] != common[d]:
                 raise RuntimeError(
                     f"Attempting to broadcast a dimension of length {shape[d]} at {d}! Mismatching argument at index {i} had "
-                    f"{shape}; but expected shape should be broadcastable to {common}"
+                    f"{shape}; but expected shape should be broadcastable to {list(common)}"
                 )
-            common[d] = shape[d] if common[d] == 1 else common[d]
+            common = (*common[: rank + d], shape[d] if common[d] == 1 else common[d], *common[rank + d + 1 :])
     return torch.Size(common)
 
 
