@@ -57,9 +57,14 @@ def broadcast_to(input: Tensor, *args: int, size: tuple[int, ...] | None = None)
 @decomposes("Tensor.sum_to_size")
 def sum_to_size(input: Tensor, *size: int) -> Tensor:
     wanted = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
+    lead = input.dim() - len(wanted)
+    fits = lead >= 0
+    for d, n in enumerate(wanted if fits else ()):
+        fits = fits and (n == 1 or n == input.size(lead + d))
+    if not fits:
+        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(input.shape)}}}.")
     if len(wanted) == 0:
         return torch.sum(input)
-    lead = input.dim() - len(wanted)
     result = torch.sum(input, tuple(range(lead))) if lead > 0 else input
     for d, n in enumerate(wanted):
         if n == 1:
