@@ -57,6 +57,14 @@ PLACED = """
     torch.index_put(x, (i,), x[None]) | torch.index_put(x, (i, k), x[:1]) | torch.index_put(x, (k, k), x[0, :1])
     torch.index_put(x, (m,), x[:2]) | torch.index_fill(s, 0, i[1:2], 3.0) | torch.index_fill(s, 0, torch.zeros_like(i), 3.0)
     torch.index_fill(s, 0, i[:0], d[1]) | torch.index_fill(x.t(), 1, i[:1], s)
+    torch.index_add(x, 2, i, x) | torch.index_add(x, 0, i[None], x) | torch.index_add(x, 0, d, x) | torch.index_add(x, 0, i, d)
+    torch.index_add(x, 1, i, x[0]) | torch.index_add(x, 0, i[:2], x) | torch.index_add(x, 0, i, b)
+    torch.index_copy(x, 0, i[None], x)
+    torch.index_add(x, 0, i, x[:, :2]) | torch.index_reduce(x, 0, i, x.double(), "amax") | torch.index_copy(x, 0, i, b)
+    torch.index_copy(x, 0, i, s) | torch.index_copy(x, 0, d, x) | torch.index_copy(x, 0, i, x.double())
+    torch.index_copy(x, 0, i[:2], x) | torch.index_fill(x, 0, i[None], 1.0) | torch.index_fill(x, 0, d, 1.0)
+    torch.index_fill(x, 0, i, d) | torch.masked_scatter(x, m, d) | torch.masked_scatter(x, x, x) | torch.masked_fill(x, x, 1.0)
+    torch.masked_scatter(x, x > 0, x[0, :1])
 """
 SLICES = """
     torch.select_scatter(x, x, 0, 1) | torch.select_scatter(x, x[0, :2], 0, 1) | torch.select_scatter(x, d, 1, 1)
@@ -70,6 +78,7 @@ SLICES = """
     torch.narrow(x, 0, s, 1) | torch.narrow(x, 0, k, 2) | torch.narrow_copy(x, 2, 0, 1) | torch.narrow_copy(x, -1, 1, 2)
     torch.permute(x, (0,)) | torch.permute(x, (0, 1, 2)) | torch.permute(x, (0, 0)) | torch.permute(x, (0, 2))
     torch.permute_copy(x, (1, 2, 0))
+    torch.narrow(x, 0, k > 0, 1)
 """
 SEARCHES = """
     torch.searchsorted(x, x[0]) | torch.searchsorted(b, x) | torch.searchsorted(x, s) | torch.searchsorted(x, 1.0)
@@ -90,6 +99,7 @@ PIECES = """
     torch.rot90(x, 1, (0,)) | torch.rot90(x[0]) | torch.rot90(x, 1, (0, -2)) | torch.rot90(x, 1, (0, 3))
     torch.rot90(x, 1, (-3, 0)) | x[0].H | b.H | s.H + 1 | x.H | x[0].mT | x[0].mH | s.mT + 1 | (s + 1j).mH | (s + 1j).H
     torch.arange(n, dtype=torch.bool) | torch.arange(0, 4, 2, dtype=torch.complex64)
+    torch.hsplit(s, 2) | torch.vsplit(d, 2) | torch.dsplit(x, [1]) | torch.hsplit(x, 2) | torch.diag(s) | torch.diag(b)
 """
 STATISTICS = """
     torch.cov(b) | torch.corrcoef(b) | torch.cov(x, fweights=i[None]) | torch.cov(x, fweights=x[0])

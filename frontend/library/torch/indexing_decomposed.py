@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
-from scriptc.frontend.library.torch.dtype_names import NAMES
+from scriptc.frontend.library.torch.dtype_names import C_NAMES, NAMES
 
 
 def row_numbers(
@@ -212,8 +212,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
         )
-    if mask.dtype == torch.uint8:
-        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+    if mask.dtype != torch.bool:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {C_NAMES[mask.dtype]}")
     return torch.where(mask, value, input).to(input.dtype)
 
 
@@ -226,10 +226,15 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    if input.dtype != source.dtype:
+        dtypes = f"{NAMES[input.dtype]} and {NAMES[source.dtype]}"
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{dtypes}")
     if mask.dtype != torch.bool:
-        raise RuntimeError("masked_scatter_ only supports boolean masks")
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {NAMES[mask.dtype]}")
     x, m = torch.broadcast_tensors(input, mask)
     places = torch.nonzero(m.reshape(-1)).reshape(-1)
+    if places.size(0) > source.numel():
+        raise RuntimeError("Number of elements of source < number of ones in mask")
     return torch.scatter(x.reshape(-1), 0, places, source.reshape(-1)[: places.size(0)]).reshape(x.shape)
 
 

@@ -6,13 +6,15 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch.dtype_names import NAMES
 from scriptc.frontend.library.torch.indexing_decomposed import in_strides_of
+from scriptc.frontend.library.torch.shapes_decomposed import dim_of
 
 
 @decomposes("torch.index_add", "Tensor.index_add")
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
-    d = _dim_of(input, dim)
-    _check_source(input, d, index, source)
+    d = dim_of(dim, input.dim())
+    _check_source("index_add_()", input, d, index, source)
     places = _along(input, d, index)
     if input.dim() < 2:
         _check_inside(input, d, index)
@@ -28,8 +30,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    d = _dim_of(input, dim)
-    _check_source(input, d, index, source)
+    d = dim_of(dim, input.dim())
+    _check_source("index_reduce_()", input, d, index, source)
     _check_inside(input, d, index)
     places = _along(input, d, index)
     return torch.scatter_reduce(input, d, places, source.reshape(places.shape), reduce, include_self=include_self)
@@ -37,21 +39,27 @@ def index_reduce(
 
 @decomposes("torch.index_copy", "Tensor.index_copy")
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    d = _dim_of(input, dim)
+    d = dim_of(dim, input.dim())
     if index.dim() > 1:
-        raise IndexError("index_copy_(): Index should have dimension 1 or 0")
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.dim()})")
     if source.dim() != input.dim() and source.dim() != 0 and input.dim() != 0:
-        raise IndexError("index_copy_(): When source and destination are not scalars, their dimensionality must match")
+        dims = f"Source dimensionality ({source.dim()}), destination dimensionality ({input.dim()})"
+        raise IndexError(
+            f"index_copy_(): When source and destination are not scalars, their dimensionality must match. {dims}"
+        )
     if source.dim() == 0 and index.numel() != 1:
-        raise IndexError("index_copy_(): When source is scalar, index should have one element")
+        found = f"(got {index.numel()})"
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element {found}")
     if index.dtype != torch.int64:
-        raise RuntimeError("index_copy_(): Expected a long tensor for index")
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {NAMES[index.dtype]}")
     if input.dtype != source.dtype:
-        raise RuntimeError("index_copy_(): self and source expected to have the same dtype")
+        dtypes = f"(self) {NAMES[input.dtype]} and (source) {NAMES[source.dtype]}"
+        raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got {dtypes}")
     if max(source.dim(), 1) != max(input.dim(), 1) or not _same_apart_from(d, input, source):
         raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes")
     if source.dim() > 0 and index.numel() != source.size(d):
-        raise IndexError("index_copy_(): Number of indices should be equal to source.size(dim)")
+        counts = f"({index.numel()}) should be equal to source.size(dim) ({source.size(d)})"
+        raise IndexError(f"index_copy_(): Number of indices {counts}")
     if input.dim() == 0 and index.numel() == 0:
         return input.clone()
     _check_slices(input, d, index)
@@ -61,18 +69,19 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 @decomposes("torch.index_fill", "Tensor.index_fill")
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Tensor:
-    d = _dim_of(input, dim)
+    d = dim_of(dim, input.dim())
+    if isinstance(value, Tensor) and value.dim() > 0:
+        found = f"got tensor with {value.dim()} dimension(s)."
+        raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but {found}")
     if index.dtype != torch.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if index.dim() > 1:
-        raise RuntimeError("Index is supposed to be a vector")
+        raise RuntimeError("Index has to be a vector/scalar")
     line = input.reshape(1) if input.dim() == 0 else input
     n = line.size(d)
     wrapped = torch.where(index < 0, index + n, index)
     _check_slices(line, d, wrapped)
     if isinstance(value, Tensor):
-        if value.dim() > 0:
-            raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor")
         filled = torch.zeros(n, dtype=torch.bool).scatter(0, wrapped.reshape(-1), True)
         shape = (n,) + (1,) * (line.dim() - 1 - d)
         made = torch.where(filled.reshape(shape), value.to(input.dtype), line)
@@ -94,13 +103,6 @@ def check_scattered(input: Tensor, index: Tensor, src: Tensor) -> None:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
 
 
-def _dim_of(input: Tensor, dim: int) -> int:
-    n = max(input.dim(), 1)
-    if dim < -n or dim >= n:
-        raise IndexError("Dimension out of range")
-    return dim % n
-
-
 def _along(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return a vector of indices into one dim, expanded over the other dims."""
     if input.dim() == 0:
@@ -116,22 +118,29 @@ def _same_apart_from(dim: int, input: Tensor, source: Tensor) -> bool:
     return same
 
 
-def _check_source(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
     if index.dim() > 1:
-        raise IndexError("Index is supposed to be a vector")
+        found = f"dim: {index.dim()} with type: {NAMES[index.dtype]} and size: {list(index.shape)}"
+        raise IndexError(f"{name}: Index is supposed to be a vector, but got {found}")
     if index.dtype != torch.int64 and index.dtype != torch.int32:
-        raise RuntimeError("Expected dtype int32/int64 for index")
+        raise RuntimeError(f"{name}: Expected dtype int32/int64 for index but got: {NAMES[index.dtype]}")
     if input.dtype != source.dtype:
-        raise RuntimeError("self and source must have the same scalar type")
+        dtypes = f"self ({NAMES[input.dtype]}) and source ({NAMES[source.dtype]})"
+        raise RuntimeError(f"{name}: {dtypes} must have the same scalar type")
     if dim > 0 and dim >= source.dim():
-        raise RuntimeError("Indexing dim is out of bounds of the source tensor")
+        found = f"Indexing dim {dim} is out of bounds of the source tensor with dim {source.dim()}"
+        raise RuntimeError(f"{name}: {found}")
     if source.dim() == 0:
         if index.numel() != 1:
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     elif index.numel() != source.size(dim):
-        raise RuntimeError("Number of indices should be equal to source.size(dim)")
+        counts = f"({index.numel()}) should be equal to source.size(dim): ({source.size(dim)}), for dim: {dim}"
+        raise RuntimeError(f"{name}: Number of indices {counts}")
     if input.dim() != source.dim() or not _same_apart_from(dim, input, source):
-        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension.")
+        shapes = f"Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
+        raise RuntimeError(
+            f"source tensor shape must match self tensor shape, excluding the specified dimension. {shapes}"
+        )
 
 
 def _check_inside(input: Tensor, dim: int, index: Tensor) -> None:

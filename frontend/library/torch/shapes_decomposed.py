@@ -210,7 +210,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if input.dim() == 1:
         return torch.diag_embed(input, diagonal)
     if input.dim() != 2:
-        raise RuntimeError("diag(): Supports 1D or 2D tensors.")
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.dim()}D")
     return torch.diagonal(input, diagonal).clone()
 
 

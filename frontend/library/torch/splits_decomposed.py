@@ -12,7 +12,8 @@ from scriptc.frontend.library.torch.dtype_names import NAMES
 def split_sections(x: Tensor, sizes: list[int], dim: int) -> tuple[Tensor, ...]:
     """Return torch.split by a list of sizes whose length only run time knows."""
     if sum(sizes) != x.size(dim):
-        raise RuntimeError("split_with_sizes expects split_sizes to sum exactly to the size of the dimension")
+        found = f"{x.size(dim)} (input tensor's size at dimension {dim}), but got split_sizes={list(sizes)}"
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {found}")
     pieces = []
     start = 0
     for n in sizes:
@@ -98,21 +99,23 @@ def _split_by_tensor(input: Tensor, splits: Tensor, dim: int) -> tuple[Tensor, .
 @decomposes("torch.hsplit", "Tensor.hsplit")
 def hsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
     if input.dim() < 1:
-        raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension")
+        raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension, but got a tensor with 0 dimensions!")
     return _split_evenly("hsplit", input, indices_or_sections, 0 if input.dim() == 1 else 1)
 
 
 @decomposes("torch.vsplit", "Tensor.vsplit")
 def vsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
     if input.dim() < 2:
-        raise RuntimeError("torch.vsplit requires a tensor with at least 2 dimensions")
+        found = f"got a tensor with {input.dim()} dimensions!"
+        raise RuntimeError(f"torch.vsplit requires a tensor with at least 2 dimension, but {found}")
     return _split_evenly("vsplit", input, indices_or_sections, 0)
 
 
 @decomposes("torch.dsplit", "Tensor.dsplit")
 def dsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
     if input.dim() < 3:
-        raise RuntimeError("torch.dsplit requires a tensor with at least 3 dimensions")
+        found = f"got a tensor with {input.dim()} dimensions!"
+        raise RuntimeError(f"torch.dsplit requires a tensor with at least 3 dimension, but {found}")
     return _split_evenly("dsplit", input, indices_or_sections, 2)
 
 
