@@ -70,7 +70,9 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     if vec1.dim() != 1 or vec2.dim() != 1:
         name, dims = ("vec1", vec1.dim()) if vec1.dim() != 1 else ("vec2", vec2.dim())
         raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {dims}-D")
-    return _added(input.expand(vec1.size(0), vec2.size(0)), vec1.unsqueeze(1) * vec2, beta, alpha)
+    kind = torch.promote_types(input.dtype, torch.promote_types(vec1.dtype, vec2.dtype))
+    product = vec1.to(kind).unsqueeze(1) * vec2.to(kind)
+    return _added(input.expand(vec1.size(0), vec2.size(0)), product, beta, alpha)
 
 
 @decomposes("torch.outer", "Tensor.outer", "torch.ger", "Tensor.ger")
