@@ -144,7 +144,15 @@ MASKED = """
     torch.masked.softmax(i, 0, mask=m) | torch.masked.softmin(x, 2) | torch.masked.log_softmax(x, 1, mask=x)
     torch.masked.normalize(x, 2.0, 0, mask=m[:2])
 """
+UNFLATTENED = """
+    torch.unflatten(b, 2, (2, 3)) | b[:, :, :0].unflatten(1, (2, 2)) | b.unflatten(1, (2, -1)) | b.unflatten(3, (2, 2))
+    b.unflatten(2, ()) | b.unflatten(-1, (2, -1)) | b.unflatten(2, (n - 1, 2)) | b.unflatten(2, (n, 2))
+    torch.diff(x, 0, prepend=x) | torch.diff(x, 0, 0, x[:1], x) | torch.diff(x, n - 3)
+"""
 BAGS = """
+    torch.nn.functional.embedding(i, x[0]) | torch.nn.functional.embedding(i, b) | torch.nn.functional.embedding(d, x)
+    torch.nn.functional.embedding(i.short(), x) | torch.nn.functional.embedding(i.int(), x)
+    torch.nn.functional.gelu(x, approximate="other")
     torch.embedding_bag(x, i, d.long())[0] | torch.embedding_bag(x, i[None, None], k[None] * 0)
     torch.embedding_bag(x, i, k * 0) | torch.embedding_bag(b, i, k[None] * 0) | torch.embedding_bag(i[None], i, k[None] * 0)
     torch.embedding_bag(x, d, k[None] * 0) | torch.embedding_bag(x, i, k[None] * 0, padding_idx=n)
@@ -163,6 +171,7 @@ TYPES = """
 TABLES = {
     "products": PRODUCTS, "crosses": CROSSES, "broadcasts": BROADCASTS, "placed": PLACED, "slices": SLICES,
     "searches": SEARCHES, "pieces": PIECES, "statistics": STATISTICS, "histograms": HISTOGRAMS, "masked": MASKED, "bags": BAGS,
+    "unflattened": UNFLATTENED,
     "types": TYPES,
 }  # fmt: skip
 

@@ -22,6 +22,8 @@ def silu_(input: Tensor) -> Tensor:
 
 @decomposes("torch._C._nn.gelu", widens=True)
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    if approximate != "none" and approximate != "tanh":
+        raise RuntimeError("approximate argument must be either none or tanh.")
     if approximate == "tanh":
         inner = math.sqrt(2 / math.pi) * (input + 0.044715 * input * input * input)
         return 0.5 * input * (1 + torch.tanh(inner))

@@ -87,6 +87,8 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return input.clone()
     for other in (prepend, append):
         if other is not None and other.dim() != input.dim():
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")

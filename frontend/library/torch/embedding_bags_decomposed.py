@@ -7,15 +7,12 @@ from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
 from scriptc.frontend.library.torch.dtype_names import NAMES
+from scriptc.frontend.library.torch.indexing_decomposed import check_rows
 
 
 def _check_types(weight: Tensor, index: torch.dtype, per_sample_weights: Tensor | None) -> None:
     where = "(while checking arguments for embedding_bag)"
-    if index != torch.int64 and index != torch.int32:
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"torch.{NAMES[index]}Tensor instead {where}"
-        )
+    check_rows(index, "embedding_bag")
     if not weight.is_floating_point():
         raise RuntimeError(
             "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, "

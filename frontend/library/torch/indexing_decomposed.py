@@ -243,10 +243,22 @@ def argwhere(input: Tensor) -> Tensor:
     return torch.nonzero(input)
 
 
+def check_rows(dtype: torch.dtype, function: str) -> None:
+    """Check the dtype of indices that choose rows of a weight."""
+    if dtype != torch.int64 and dtype != torch.int32:
+        found = f"torch.{NAMES[dtype]}Tensor instead (while checking arguments for {function})"
+        raise RuntimeError(
+            f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got {found}"
+        )
+
+
 @decomposes("torch.embedding")
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
+    if weight.dim() != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    check_rows(indices.dtype, "embedding")
     places = indices.reshape(-1)
     rows = torch.index_select(weight, 0, places)
     if padding_idx >= 0:  # no gradient reaches that row

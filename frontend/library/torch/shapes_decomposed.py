@@ -14,7 +14,18 @@ from scriptc.frontend.library.registry import decomposes
 def unflatten(input: Tensor, dim: int, sizes: tuple[int, ...]) -> Tensor:
     if input.dim() == 0:
         raise RuntimeError("unflatten got an unexpected error: Dimension specified as 0 but tensor has no dimensions")
-    at = dim % input.dim()
+    if len(sizes) == 0:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    at, product, inferred = dim_of(dim, input.dim()), 1, False
+    for n in sizes:
+        if n == -1:
+            inferred = True
+        else:
+            product = product * n
+    size = input.size(at)
+    if size != product if not inferred else product == 0 or size % product != 0:
+        sizes_text = f"{list(sizes)} don't multiply up to the size of dim {at} ({size}) in the input tensor"
+        raise RuntimeError(f"unflatten: Provided sizes {sizes_text}")
     return input.view(*input.shape[:at], *sizes, *input.shape[at + 1 :])
 
 
