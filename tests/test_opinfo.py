@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from measure import coreaten, modules, opinfo
+from measure import coreaten, modules, opinfo, wrong_arguments
 from measure.command import Measure
 from measure.outcome import Program, run_call, run_calls
 from measure.report import not_passing, reported
@@ -73,3 +73,14 @@ def test_modules(group: int, lasting_path: Path) -> None:
 def test_modules_that_keep_statistics(name: str, lasting_path: Path) -> None:
     outcome = modules.MEASURE.run(name, "train", 4, lasting_path)
     assert outcome.ok, outcome.reasons
+
+
+@pytest.mark.parametrize("group", sweep(range(4 * GROUPS), 5))
+def test_arguments_that_do_not_fit(group: int, lasting_path: Path) -> None:
+    """Compiled functions raise what eager raises."""
+    for variant in wrong_arguments.MEASURE.variants:
+        excepted = not_passing(wrong_arguments.MEASURE.title_of(variant))
+        for name in wrong_arguments.MEASURE.names(variant)[group :: 4 * GROUPS]:
+            if name not in excepted:
+                outcome = wrong_arguments.MEASURE.run(name, variant, 3, lasting_path)
+                assert not outcome.reasons, name

@@ -30,7 +30,7 @@ class Measure:
     package: what `python -m` runs. variants: what the entries are run under, such as a dtype; the first is the default.
     names(variant): the entries that count. calls(name, variant, count, directory): the first calls of one.
     title, intro: of the section in results.md, formatted with `variant`, `count`, and `passed` and `total`.
-    check: compares one call with eager at an opt level, as `run_call` does.
+    check: compares one call with eager at an opt level, as `run_call` does. runs: makes and checks the calls of an entry.
     """
 
     package: str
@@ -41,9 +41,10 @@ class Measure:
     title: str
     intro: str
     check: Callable[[Program, int], int | None] = run_call
+    runs: Callable[..., Outcome] = run_calls
 
     def run(self, name: str, variant: str, count: int, directory: Path, optimize: int = 0) -> Outcome:
-        return run_calls(name, lambda: self.calls(name, variant, count, directory), optimize, self.check)
+        return self.runs(name, lambda: self.calls(name, variant, count, directory), optimize, self.check)
 
     def title_of(self, variant: str) -> str:
         return self.title.format(variant=variant)
