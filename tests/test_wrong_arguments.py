@@ -148,6 +148,7 @@ UNFLATTENED = """
     torch.unflatten(b, 2, (2, 3)) | b[:, :, :0].unflatten(1, (2, 2)) | b.unflatten(1, (2, -1)) | b.unflatten(3, (2, 2))
     b.unflatten(2, ()) | b.unflatten(-1, (2, -1)) | b.unflatten(2, (n - 1, 2)) | b.unflatten(2, (n, 2))
     torch.diff(x, 0, prepend=x) | torch.diff(x, 0, 0, x[:1], x) | torch.diff(x, n - 3)
+    torch.diff(x, 0, prepend=x[0]) | torch.diff(x, 0, append=x[:, :2]) | torch.diff(x, 1, 0, x[:, :2]) | torch.diff(x, 1, 2)
 """
 BAGS = """
     torch.nn.functional.embedding(i, x[0]) | torch.nn.functional.embedding(i, b) | torch.nn.functional.embedding(d, x)

@@ -79,6 +79,18 @@ def gradient(
     return tuple(_slope(input, spacing[i], d % input.dim(), edge_order) for i, d in enumerate(dims))
 
 
+def _check_joined(input: Tensor, other: Tensor, dim: int) -> None:
+    if other.dim() != input.dim():
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    for d in range(input.dim()):
+        if d != dim and other.size(d) != input.size(d):
+            sizes = f"input.size({d}) = {input.size(d)}, but got tensor.size({d}) = {other.size(d)}"
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of input except along the differencing "
+                f"dimension; {sizes}"
+            )
+
+
 @decomposes("torch.diff", "Tensor.diff")
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
@@ -87,12 +99,13 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    d = dim_of(dim, input.dim())
+    if prepend is not None:
+        _check_joined(input, prepend, d)
+    if append is not None:
+        _check_joined(input, append, d)
     if n == 0:
         return input.clone()
-    for other in (prepend, append):
-        if other is not None and other.dim() != input.dim():
-            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-    d = dim % input.dim()
     result = input
     if prepend is not None:
         result = torch.cat([prepend, result], d)

@@ -5,6 +5,7 @@ Eager's pools of vectors are those of images of one row, which their messages sh
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from scriptc.frontend.library.torch.dtype_names import NAMES
@@ -162,7 +163,7 @@ def _refuse_size(function: str, found: int, count: int) -> None:
 
 def check_unpooled(input: Tensor, indices: Tensor, count: int) -> None:
     """Raise the error of eager's max_unpool2d or max_unpool3d for an input or indices that do not fit."""
-    if str(indices.dtype) != "torch.int64":
+    if indices.dtype != torch.int64:
         found = f" but got: {NAMES[indices.dtype]}" if count == 2 else ""
         raise RuntimeError(f"elements in indices should be type int64{found}")
     if input.dim() != count + 1 and input.dim() != count + 2:
