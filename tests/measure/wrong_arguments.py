@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 from compiled_together import run_together
+from torch.testing._internal.opinfo.core import OpInfo
 
 import scriptc
 
 from .command import Measure
-from .opinfo import OPS, call_text, listed, programs
-from .outcome import Differs, Outcome, Program, reason, run_call
+from .opinfo import OPS, call_text, listed, programs, samples
+from .outcome import Differs, Outcome, Program, leaves, reason, run_call
 from .source import functions
 
 DTYPES = (torch.float32, torch.int64, torch.bool, torch.float64, torch.complex64)
@@ -59,21 +61,36 @@ def changed_programs(name: str, count: int, directory: Path) -> list[Program]:
     ]
 
 
+def _tensors(sample: Any) -> list[torch.Tensor]:
+    return [t for t in leaves((sample.input, sample.args, sample.kwargs)) if isinstance(t, torch.Tensor)]
+
+
+def _error_samples(op: OpInfo) -> list[Any]:
+    """Return PyTorch's samples of errors that are on the CPU."""
+    given = [e.sample_input for e in op.error_inputs("cpu")] if op.error_inputs_func is not None else []
+    return [s for s in given if s is not None and all(t.device.type == "cpu" for t in _tensors(s))]
+
+
+@cache
+def _has_calls(name: str, variant: str) -> bool:
+    op = OPS[name]
+    return bool(_error_samples(op)) if variant == "errors" else any(map(_tensors, samples(op, torch.float32, 1)))
+
+
+def names(variant: str) -> list[str]:
+    """Return the ops that have a tensor to change, or samples of errors."""
+    return [name for name in listed("float32") if _has_calls(name, variant)]
+
+
 def error_programs(name: str, directory: Path) -> list[Program]:
     """Return the calls of an op that PyTorch's tests expect to raise."""
     op = OPS[name]
-    given = [e.sample_input for e in op.error_inputs("cpu")]
-    made = functions(f"errors_{name}", [lambda w, s=s: call_text(op, s, w) for s in given if s is not None], directory)
-    return [p for p in made if p.function is not None and all(t.device.type == "cpu" for t in p.args)]
+    made = functions(f"errors_{name}", [lambda w, s=s: call_text(op, s, w) for s in _error_samples(op)], directory)
+    return [p for p in made if p.function is not None]
 
 
 def _type_of(t: torch.Tensor) -> str:
     return f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}"
-
-
-def names(variant: str) -> list[str]:
-    found = listed("float32")
-    return found if variant == "changed" else [name for name in found if OPS[name].error_inputs_func is not None]
 
 
 def calls(name: str, variant: str, count: int, directory: Path) -> list[Program]:
