@@ -120,7 +120,7 @@ def filled(x, mask, value):
     return x.masked_fill(mask, value), torch.index_fill(x, 0, torch.tensor([1]), value), x * value
 
 
-@pytest.mark.parametrize("sizes", [(), (1,), (4,)])
+@pytest.mark.parametrize("sizes", [(), (1,), (4,), (1, 4)])
 def test_the_bias_of_a_linear_layer_is_broadcast(sizes):
     given = torch.randn(2, 3, requires_grad=True), torch.randn(4, 3, requires_grad=True), torch.randn(sizes, requires_grad=True)
     compiled = scriptc.compile(lambda x, w, b: F.linear(x, w, b), optimize=OPTIMIZE)

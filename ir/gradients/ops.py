@@ -33,8 +33,8 @@ def reverse_op(reversal: Reversal, level: Level, op: Op) -> None:
     if all(g is None for g in gradients):
         return
     for i, operand in enumerate(op.operands):
-        if operand in adjoints.active and (added := _operand_gradient(reversal, level, op, i, gradients)) is not None:
-            adjoints.accumulate(level, operand, added)
+        if operand in adjoints.active:
+            adjoints.accumulate(level, operand, _operand_gradient(reversal, level, op, i, gradients))
 
 
 # What an op of a container reads, and how the program is written instead.
@@ -49,8 +49,8 @@ _REWRITES = {
 
 def _operand_gradient(
     reversal: Reversal, level: Level, op: Op, index: int, gradients: list[Value | None]
-) -> Value | None:
-    """Return what the gradients of the results of an op add to that of an operand; None if the op always raises."""
+) -> Value:
+    """Return what the gradients of the results of an op add to that of an operand."""
     if any(a.is_list and a.type == "Value" for a in op.defn.operand_args):
         raise not_differentiable(op, f"`{op.name}`")
     name = op.defn.operand_args[index].name
@@ -64,8 +64,8 @@ def _operand_gradient(
     for key in wanted:
         arguments.add(key)
     func = reversal.derivative(op.name, name, arguments.given)
-    if func.body.ops[-1].name == "raise":  # as the op does for operands of such types, before a gradient is asked for
-        return None
+    if func.body.ops[-1].name == "raise":
+        raise not_differentiable(op, f"`{op.name}` of such operands")
     (gradient,) = inline(level.builder, func.body, arguments.values, op.loc, reversal.label)
     return fit(level, op, gradient, op.operands[index])
 

@@ -26,7 +26,8 @@ def linear_weight(grad: Tensor, input: Tensor) -> Tensor:
 
 @derives("linear", "bias")
 def linear_bias(grad: Tensor, bias_sizes: Sizes) -> Tensor:
-    return _rows(grad).sum(0).sum_to_size(bias_sizes)
+    total = _rows(grad).sum(0)
+    return total.reshape(bias_sizes) if len(bias_sizes) > 1 else total.sum_to_size(bias_sizes)
 
 
 @derives("matmul", "self")

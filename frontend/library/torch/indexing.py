@@ -46,7 +46,10 @@ def gather(
 
 @serves("torch.index_select", "Tensor.index_select")
 def index_select(r: Reader, input: AbstractValue, dim: AbstractValue, index: AbstractValue) -> AbstractValue:
-    return apply_op(r, "index_select", input, index, dim=axis(r, input, dim))
+    d = axis(r, input, dim)
+    if tensor_type(index).dtype not in ("i32", "i64"):
+        r.emit.raise_error("RuntimeError", "index_select(): Expected dtype int32 or int64 for index")
+    return apply_op(r, "index_select", input, index, dim=d)
 
 
 def scatter_into(
