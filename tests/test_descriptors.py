@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -116,6 +117,65 @@ def test_calls_do_as_eager(function: Callable[..., Any], cls: type) -> None:
         expected, found = function(eager, x), compiled(own, x)
         torch.testing.assert_close(found, expected, rtol=0, atol=0)
         assert _held(own) == _held(eager)
+
+
+class Layers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    @functools.cached_property
+    def scale(self) -> Tensor:
+        return torch.full((3,), 2.0)
+
+    def scaled(self, x: Tensor, k: float) -> Tensor:
+        return self.linear(x) * self.scale * k
+
+    doubled = functools.partialmethod(scaled, k=2.0)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.doubled(x)
+
+
+def test_methods_that_python_binds() -> None:
+    eager = Layers()
+    compiled = scriptc.compile(copy.deepcopy(eager), optimize=0)
+    for x in (torch.ones(2, 3), torch.zeros(1, 3)):
+        torch.testing.assert_close(compiled(x), eager(x))
+
+
+def test_a_getter_that_is_replaced() -> None:
+    class Changing:
+        def __get__(self, owner: Any, cls: type) -> float:
+            return 2.0
+
+    class Owner(nn.Module):
+        value = Changing()
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x * self.value
+
+    net = Owner()
+    compiled = scriptc.compile(net, optimize=0)
+    assert compiled(torch.ones(1)).item() == 2
+    Changing.__get__ = lambda self, owner, cls: 5.0  # type: ignore[method-assign, assignment]
+    assert compiled(torch.ones(1)).item() == net(torch.ones(1)).item() == 5
+
+
+@torch.no_grad()
+def test_packages_compute_what_is_not_cached_yet(tmp_path: Path) -> None:
+    class Halved(nn.Module):
+        @functools.cached_property
+        def half(self) -> Tensor:
+            return torch.full((2,), 0.5)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x * self.half
+
+    x = torch.ones(2)
+    loaded = scriptc.load(scriptc.build(Halved(), x, out=tmp_path / "net", optimize=0))
+    for _ in range(2):
+        assert loaded(x.numpy()).tolist() == [0.5, 0.5]
 
 
 def _held(net: Any) -> dict[str, Any]:

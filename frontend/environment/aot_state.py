@@ -28,6 +28,7 @@ from scriptc.frontend.environment.specs import (
 )
 from scriptc.frontend.environment.specs import describe as described
 from scriptc.frontend.environment.state import open_items, plain_slot_spec
+from scriptc.frontend.environment.watching import is_python_descriptor, static_attribute
 from scriptc.frontend.reader.assumptions import StateLocation
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.protocol import Reader
@@ -43,8 +44,9 @@ def kept_value(reader: Reader, at: Any, slot: Slot, signature: Signature) -> Abs
     """Return the value of a slot at entry, in a variant that serves all kinds of values of the slot."""
     name, key = f"state.{slot.name}", slot.location.key
     obj = ABSENT if slot.container is None else slot.container[key]
-    if slot.container is None and not slot.location.is_item and hasattr(type(slot.location.owner), key):
-        obj = getattr(type(slot.location.owner), key)
+    if slot.container is None and not slot.location.is_item:
+        found = static_attribute(type(slot.location.owner), key)
+        obj = ABSENT if is_python_descriptor(found) else getattr(type(slot.location.owner), key, ABSENT)
     if isinstance(obj, torch.Tensor) and any(_holds(other, obj) for other in reader.state.slots.values() if other is not slot):
         refuse_kept(slot, "written_tensor_of_no_attribute")  # two states would be one tensor at first
     first: Any = ABSENT if obj is ABSENT else slot_spec(reader, obj, slot.name, signature)

@@ -287,7 +287,8 @@ def class_attribute(reader: Reader, obj: Any, cls: type, found: Any, name: str) 
 
 def value_of_descriptor(reader: Reader, obj: Any, cls: type, raw: Any, name: str) -> AbstractValue:
     """Return what a descriptor written in Python computes for an object outside. A cached property is kept there."""
-    if not isinstance(raw, cached_property):
+    watch_class_attribute(reader, type(raw), "__get__")
+    if type(raw).__get__ is not cached_property.__get__:
         return reader.call(Known(type(raw).__get__), [Known(raw), Known(obj), Known(cls)], {})
     value = reader.call(Known(raw.func), [Known(obj)], {})
     store_plain(reader, obj, name, value)

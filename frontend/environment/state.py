@@ -143,6 +143,7 @@ def store_plain(reader: Reader, obj: Any, name: str, value: AbstractValue) -> No
         reader.emit.raise_error("AttributeError", f"property '{name}' of '{type(obj).__name__}' object has no setter")
     if isinstance(setter := getattr(type(raw), "__set__", None), FunctionType):
         reader.environment.guard("TYPE_ATTR_IS", type(obj), name, raw)
+        reader.environment.guard("TYPE_ATTR_IS", type(raw), "__set__", setter)
         reader.call(Known(setter), [Known(raw), Known(obj), value], {})
         return
     # The module would be made once, not in each call.

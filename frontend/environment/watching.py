@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+import functools
 import gc
 import inspect
 import operator
@@ -274,8 +275,10 @@ def is_data_descriptor(raw: Any) -> bool:
 
 
 def is_python_descriptor(raw: Any) -> bool:
-    """Return whether a class attribute computes a value by a `__get__` that is written in Python."""
-    return isinstance(getattr(type(raw), "__get__", None), types.FunctionType)
+    """Return whether a class attribute computes a value by a `__get__` in Python, of a user's class or of cached_property."""
+    getter = getattr(type(raw), "__get__", None)
+    of_library = is_library(type(raw).__module__) and type(raw) is not functools.cached_property
+    return isinstance(getter, types.FunctionType) and not of_library
 
 
 def is_of_c(raw: Any) -> bool:

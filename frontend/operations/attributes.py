@@ -30,7 +30,6 @@ from scriptc.frontend.environment.watching import (
     guard_item,
     is_data_descriptor,
     is_of_c,
-    is_python_descriptor,
     static_attribute,
     watch_bases,
     watch_class_attribute,
@@ -248,7 +247,7 @@ def python_module_attribute(reader: Reader, module: ModuleType, name: str) -> Ab
     if isinstance(raw, torch.backends.ContextProp) and is_setting(raw.getter):  # a flag of torch.backends
         watch_class_attribute(reader, type(module), name)
         return reader.call(Known(raw.getter), [], {})
-    if isinstance(raw, _FOLLOWED) or is_python_descriptor(raw):
+    if isinstance(raw, _FOLLOWED) or isinstance(getattr(type(raw), "__get__", None), FunctionType):
         watch_class_attribute(reader, type(module), name)
         return bound_to(reader, Known(module), type(module), name, raw)
     try:  # a property of a class that the module was given as `__class__`

@@ -15,7 +15,7 @@ import torch
 from scriptc.frontend.environment.host_objects import type_name, uncompiled
 from scriptc.frontend.environment.lookup import class_attribute, element
 from scriptc.frontend.environment.state import MODULE_TABLES
-from scriptc.frontend.environment.watching import call_in_python, is_python_descriptor, watch_class_attribute
+from scriptc.frontend.environment.watching import call_in_python, watch_class_attribute
 from scriptc.frontend.operations.containers import inherited_method
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import make_tuple
@@ -158,7 +158,7 @@ def bound_to(reader: Reader, owner: AbstractValue, cls: type, name: str, raw: An
         value = reader.call(Known(raw.func), [owner], {})
         reader.store_attribute(owner, name, value)
         return value
-    if is_python_descriptor(raw):
+    if isinstance(getattr(type(raw), "__get__", None), FunctionType):  # a descriptor written in Python
         return reader.call(Known(type(raw).__get__), [Known(raw), owner, Known(cls)], {})
     if callable(raw) and hasattr(type(raw), "__get__"):
         return Bound(owner, name, raw)
