@@ -99,54 +99,52 @@ LOSSES_OF_CLASSES = """
 """
 
 NORMS = """
-    F.batch_norm(x, r, r + 1) | F.batch_norm(x, x[:, 0], r) | F.batch_norm(x, r, x[:, 0])
-    F.batch_norm(x, r, r, x[:, 0]) | F.batch_norm(x, r, r, r, x[:, 0]) | F.batch_norm(x[:0], r, r, r, r)
-    F.batch_norm(x, None, r) | F.batch_norm(x, r, None) | F.batch_norm(x, None, None)
-    F.batch_norm(x, None, r, training=True) | F.batch_norm(x, r, None, training=True)
+    F.batch_norm(x, r, r + 1) | F.batch_norm(x[:0], r, r, r, r) | F.batch_norm(x, None, r) | F.batch_norm(x, r, None)
+    F.batch_norm(x, None, None) | F.batch_norm(x, None, r, training=True) | F.batch_norm(x, r, None, training=True)
     F.batch_norm(q[:, :0], r, r, training=True).shape | F.batch_norm(q[:, :0], None, None, training=True).shape
     F.batch_norm(x[:1], r, r, training=True) | F.batch_norm(x, r.double(), r.double())
     F.batch_norm(x, r, r, r.double()) | F.batch_norm(x, r, r, r, r.double()) | F.batch_norm(x, r.double(), r)
     F.batch_norm(x.double(), r, r) | F.batch_norm(i, r, r) | F.batch_norm(x, i[0], i[0]) | F.batch_norm(x, r[None], r)
     F.batch_norm(x, r, r[None]) | F.batch_norm(x, r, r, r[None]) | F.batch_norm(x, r, r, r, r[None])
-    F.batch_norm(x, r[None], r, training=True) | F.batch_norm(x, r, r, s) | F.batch_norm(x[:, :1], s, s, training=True)
+    F.batch_norm(x, r[None], r, training=True) | F.batch_norm(x[:, :1], s, s, training=True)
     F.batch_norm(x.half(), r, r, r, r) | F.batch_norm(x.half(), r.half(), r.half(), r, r)
     F.batch_norm(x.half(), r.half(), r.half(), r.half(), r) | F.batch_norm(x, r.half(), r.half())
-    F.batch_norm(x, b[0], b[0]) | F.batch_norm(b, r, r) | F.batch_norm(x, r[:2], r[:2], training=True)
-    F.batch_norm(q[..., :0], r, r, training=True).shape | F.batch_norm(q[..., :0], r, r, r, r)
-    F.batch_norm(q[..., :0], r, r).shape | torch.native_batch_norm(x, r, r, r, r, True, 0.1, 1e-5)
-    F.instance_norm(q, r, r + 1) | F.instance_norm(q, r[:3], r) | F.instance_norm(q, r, r[:3])
-    F.instance_norm(q, r, r, r[:3]) | F.instance_norm(q, r, r, r, r[:3]) | F.instance_norm(q, r[None], r)
-    F.instance_norm(q, r, r[None]) | F.instance_norm(q, s, s) | F.instance_norm(q, r, r, r[None])
-    F.instance_norm(q, r, r, s) | F.instance_norm(q[:0], r.clone(), r.clone(), r)
-    F.instance_norm(q[:0], r.clone(), r.clone()) | F.instance_norm(q[..., :0], r, r, r, r)
-    F.instance_norm(q, None, None, use_input_stats=False) | F.instance_norm(q, r, None)
-    F.instance_norm(q, r, r, use_input_stats=False) | F.instance_norm(q, r[:3], r, use_input_stats=False)
-    F.instance_norm(q[..., :1], r, r) | F.instance_norm(x, r, r) | F.instance_norm(r)
-    F.instance_norm(q, r.double(), r) | F.instance_norm(q, r, r, r.double()) | F.instance_norm(q[:, :0])
-    F.instance_norm(i[..., None] + q.long()) | F.instance_norm(q, r, r, b[0])
+    F.batch_norm(x, r[:2], r[:2], training=True) | F.batch_norm(q[..., :0], r, r, training=True).shape
+    F.batch_norm(q[..., :0], r, r, r, r) | F.batch_norm(q[..., :0], r, r).shape
+    torch.native_batch_norm(x, r, r, r, r, True, 0.1, 1e-5) | F.instance_norm(q, r, r + 1)
+    F.instance_norm(q, r[:3], r) | F.instance_norm(q, r, r[:3]) | F.instance_norm(q, r, r, r[:3])
+    F.instance_norm(q, r, r, r, r[:3]) | F.instance_norm(q, r[None], r) | F.instance_norm(q, r, r[None])
+    F.instance_norm(q, s, s) | F.instance_norm(q, r, r, r[None]) | F.instance_norm(q, r, r, s)
+    F.instance_norm(q[:0], r.clone(), r.clone(), r) | F.instance_norm(q[:0], r.clone(), r.clone())
+    F.instance_norm(q[..., :0], r, r, r, r) | F.instance_norm(q, None, None, use_input_stats=False)
+    F.instance_norm(q, r, None) | F.instance_norm(q, r, r, use_input_stats=False)
+    F.instance_norm(q, r[:3], r, use_input_stats=False) | F.instance_norm(q[..., :1], r, r) | F.instance_norm(x, r, r)
+    F.instance_norm(r) | F.instance_norm(q, r.double(), r) | F.instance_norm(q, r, r, r.double())
+    F.instance_norm(q[:, :0]) | F.instance_norm(i[..., None] + q.long()) | F.instance_norm(q, r, r, b[0])
     F.instance_norm(q[:0], r.clone(), r.clone(), use_input_stats=False)
     F.instance_norm(q[:0], r.clone(), r.clone(), None, r) | F.rms_norm(x, (4,)) | F.rms_norm(x, (3,))
     F.rms_norm(x, (3, 4), x) | F.rms_norm(x, (4,), x) | F.rms_norm(x, (4,), r[:3]) | F.rms_norm(r, (3, 4), x)
     F.rms_norm(s, (4,), r) | F.rms_norm(x, ()) | F.rms_norm(i, (4,)) | F.rms_norm(b, (4,))
     F.rms_norm(x, (4,), r.double()) | F.rms_norm(x, (4,), i[0]) | F.rms_norm(x.double(), (4,), r)
     F.rms_norm(x, (4,), s) | F.rms_norm(x, (1,)) | F.rms_norm(x[:, :1], (1,)) | F.rms_norm(x[:0], (4,))
-    F.rms_norm(x[:, :0], (0,)) | F.rms_norm(x, (4,), b[0]) | F.rms_norm(x.half(), (4,), r) | F.rms_norm(i, (4,), r, 0.5)
-    torch.native_layer_norm(x, (4,), r, r, 0.5) | torch.native_layer_norm(r, (3, 4), x, x, 0.5)
-    torch.native_layer_norm(x, (3,), r, r, 0.5) | torch.native_layer_norm(i, (4,), None, None, 0.5)
-    torch.native_layer_norm(x, (4,), x, r, 0.5) | torch.native_layer_norm(x, (4,), r, x, 0.5)
-    torch.native_layer_norm(i, (4,), r, r, 0.5) | F.layer_norm(i, (4,), r, r) | F.layer_norm(x, (4,), r.double())
-    F.layer_norm(x, (4,), i[0]) | F.layer_norm(i, (4,)) | F.layer_norm(x.half(), (4,), r)
-    F.layer_norm(x.half(), (4,), r, r.half()) | F.layer_norm(x, (4,), r, r.double())
-    F.layer_norm(x.double(), (4,), r, r) | F.layer_norm(x, ()) | F.layer_norm(b, (4,), b[0], b[0])
-    F.layer_norm(i, (4,), i[0], i[0]) | torch.native_group_norm(q, r, r, 3, 4, 2, 2, 0.5)
-    torch.native_group_norm(q[0], r, r, 1, 4, 2, 2, 0.5) | torch.native_group_norm(q, r, r, 3, 4, 3, 2, 0.5)
-    torch.native_group_norm(q, r, r, 3, 4, 2, 3, 0.5) | torch.native_group_norm(q, r, r, 3, 4, 2, 0, 0.5)
-    torch.native_group_norm(q, r[:3], r, 3, 4, 2, 2, 0.5) | torch.native_group_norm(q[None], r, r, 3, 4, 2, 2, 0.5)
-    torch.native_group_norm(s, r, r, 3, 4, 2, 2, 0.5) | torch.native_group_norm(q.long(), r, r, 3, 4, 2, 2, 0.5)
-    torch.native_group_norm(q, r[None], r, 3, 4, 2, 2, 0.5) | torch.native_group_norm(q, r.double(), r, 3, 4, 2, 2, 0.5)
-    F.group_norm(q, 2, r.double(), r) | F.group_norm(q, 3) | F.group_norm(r, 2) | F.group_norm(s, 1)
-    F.group_norm(q, 2, r[None]) | F.group_norm(q.long(), 2) | F.group_norm(q[:0], 2, r) | F.group_norm(q[..., :0], 2)
-    F.group_norm(q[:, :0], 2) | F.group_norm(q, 0) | F.group_norm(q, -1) | F.group_norm(q.half(), 2, r)
+    F.rms_norm(x[:, :0], (0,)) | F.rms_norm(x, (4,), b[0]) | F.rms_norm(x.half(), (4,), r)
+    F.rms_norm(i, (4,), r, 0.5) | torch.native_layer_norm(x, (4,), r, r, 0.5)
+    torch.native_layer_norm(r, (3, 4), x, x, 0.5) | torch.native_layer_norm(x, (3,), r, r, 0.5)
+    torch.native_layer_norm(i, (4,), None, None, 0.5) | torch.native_layer_norm(x, (4,), x, r, 0.5)
+    torch.native_layer_norm(x, (4,), r, x, 0.5) | torch.native_layer_norm(i, (4,), r, r, 0.5)
+    F.layer_norm(i, (4,), r, r) | F.layer_norm(x, (4,), r.double()) | F.layer_norm(x, (4,), i[0])
+    F.layer_norm(i, (4,)) | F.layer_norm(x.half(), (4,), r) | F.layer_norm(x.half(), (4,), r, r.half())
+    F.layer_norm(x, (4,), r, r.double()) | F.layer_norm(x.double(), (4,), r, r) | F.layer_norm(x, ())
+    F.layer_norm(b, (4,), b[0], b[0]) | F.layer_norm(i, (4,), i[0], i[0])
+    torch.native_group_norm(q, r, r, 3, 4, 2, 2, 0.5) | torch.native_group_norm(q[0], r, r, 1, 4, 2, 2, 0.5)
+    torch.native_group_norm(q, r, r, 3, 4, 3, 2, 0.5) | torch.native_group_norm(q, r, r, 3, 4, 2, 3, 0.5)
+    torch.native_group_norm(q, r, r, 3, 4, 2, 0, 0.5) | torch.native_group_norm(q, r[:3], r, 3, 4, 2, 2, 0.5)
+    torch.native_group_norm(q[None], r, r, 3, 4, 2, 2, 0.5) | torch.native_group_norm(s, r, r, 3, 4, 2, 2, 0.5)
+    torch.native_group_norm(q.long(), r, r, 3, 4, 2, 2, 0.5) | torch.native_group_norm(q, r[None], r, 3, 4, 2, 2, 0.5)
+    torch.native_group_norm(q, r.double(), r, 3, 4, 2, 2, 0.5) | F.group_norm(q, 2, r.double(), r)
+    F.group_norm(q, 3) | F.group_norm(r, 2) | F.group_norm(s, 1) | F.group_norm(q, 2, r[None])
+    F.group_norm(q.long(), 2) | F.group_norm(q[:0], 2, r) | F.group_norm(q[..., :0], 2) | F.group_norm(q[:, :0], 2)
+    F.group_norm(q, 0) | F.group_norm(q, -1) | F.group_norm(q.half(), 2, r)
 """
 
 POOLS = """
@@ -206,14 +204,14 @@ POOLS = """
     F.adaptive_max_pool2d(q > 1, 2) | F.adaptive_max_pool3d(q, 2) | F.adaptive_max_pool3d(z[None, None], 2)
     F.adaptive_max_pool3d(z[:0], 2) | F.adaptive_max_pool3d(z[None, :0], 2) | F.adaptive_max_pool3d(z, -1)
     F.max_unpool1d(x, i[:2], 2) | F.max_unpool1d(x, i.int(), 2) | F.max_unpool1d(x, b, 2) | F.max_unpool1d(r, i[0], 2)
-    F.max_unpool1d(x, i[:, :2], 2) | F.max_unpool1d(x, i[None], 2) | F.max_unpool2d(q, q.long(), 2)
+    F.max_unpool1d(x, i[:, :2], 2) | F.max_unpool1d(x, i[None], 2) | F.max_unpool2d(q, of_q, 2)
     F.max_unpool2d(q, q.long()[:2], 2) | F.max_unpool2d(x, i, 2) | F.max_unpool2d(q, q.int(), 2)
     F.max_unpool2d(z[None], z[None].long(), 2) | F.max_unpool2d(q[:, :0], q.long()[:, :0], 2)
     F.max_unpool2d(q[:0], q.long()[:0], 2) | F.max_unpool2d(q[:0, None], q[:0, None].long(), 2)
-    F.max_unpool2d(z, z.long(), 2) | F.max_unpool3d(z, z.long(), 2) | F.max_unpool3d(z, z.long()[:2], 2)
-    F.max_unpool3d(z[None], z.long()[None], 2) | F.max_unpool3d(z[:0], z[:0].long(), 2)
+    F.max_unpool2d(z, of_z % 20, 2) | F.max_unpool3d(z, of_z, 2) | F.max_unpool3d(z, z.long()[:2], 2)
+    F.max_unpool3d(z[None], of_z[None], 2) | F.max_unpool3d(z[:0], z[:0].long(), 2)
     F.max_unpool3d(z[:, :0], z[:, :0].long(), 2) | F.max_unpool3d(z[None, None], z[None, None].long(), 2)
-    F.max_unpool3d(q, q.long(), 2) | F.max_unpool3d(z, z.int(), 2) | F.max_unpool3d(z, z.long(), 2, padding=1)
+    F.max_unpool3d(q, q.long(), 2) | F.max_unpool3d(z, z.int(), 2) | F.max_unpool3d(z, of_z, 2, padding=1)
 """
 
 IMAGES = """
@@ -283,6 +281,8 @@ IMAGES = """
 
 # Errors whose type is eager's, and whose message is not.
 OTHER_MESSAGES = """
+    F.batch_norm(x, x[:, 0], r) | F.batch_norm(x, r, x[:, 0]) | F.batch_norm(x, r, r, x[:, 0])
+    F.batch_norm(x, r, r, r, x[:, 0]) | F.batch_norm(x, r, r, s) | F.batch_norm(b, r, r) | F.batch_norm(x, b[0], b[0])
     F.conv1d(q, c, r) | F.conv1d(q, c[0]) | F.conv1d(q, c[None]) | F.conv1d(q, c[:, :2]) | F.conv1d(q, c[..., :0])
     F.conv1d(q[..., :0], c) | F.conv1d(q[:, :0], c) | F.conv1d(q, c, groups=3) | F.conv1d(q, c, dilation=4)
     F.conv1d(q, c[:0]) | F.conv1d(x, c, padding=1) | F.conv2d(z, w[0]) | F.conv2d(z, w[None]) | F.conv2d(z, w[..., :0])
@@ -302,6 +302,7 @@ def given() -> dict[str, torch.Tensor]:
     return {
         "x": torch.rand(3, 4), "y": torch.rand(2, 5), "r": torch.rand(4), "s": torch.tensor(0.7), "i": i, "b": i > 1,
         "t": torch.tensor([0, 2, 1]), "q": torch.rand(3, 4, 2), "z": torch.rand(2, 3, 4, 5), "c": torch.rand(3, 4, 2),
+        "of_q": torch.arange(8).repeat(3).reshape(3, 4, 2), "of_z": torch.arange(60).repeat(2).reshape(2, 3, 4, 5),
         "w": torch.rand(2, 3, 2, 2), "v": torch.rand(3, 2, 2, 2, 2), "m": torch.rand(2, 4, 4),
         "g": torch.rand(2, 3, 3, 2), "g3": torch.rand(2, 2, 2, 2, 3),
     }  # fmt: skip

@@ -33,8 +33,7 @@ def batch_norm(
     """
     if input.dim() < 2:
         return _empty_batch(input, weight, bias)
-    if input.numel() > 0:
-        _check_batch_norm(input, weight, bias, running_mean, running_var, training)
+    _check_batch_norm(input, weight, bias, running_mean, running_var, training)
     shape = (1, input.size(1)) + (1,) * (input.dim() - 2)
     x = _wide(input)
     if training or running_mean is None:
@@ -62,17 +61,22 @@ def _check_batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
     training: bool,
 ) -> None:  # fmt: skip
-    """Raise the error of eager for statistics or weights that do not fit the channels."""
+    """Raise the error of eager for statistics or weights that do not fit the channels.
+
+    Out of training, the reshapes that follow raise: more checks of each norm would take a net of hundreds a second to compile.
+    """
     for name, given in (("running_mean", running_mean), ("running_var", running_var)):
-        if given is None and not training:
+        if given is None and not training and input.numel() > 0:
             raise RuntimeError(f"{name} must be defined in evaluation mode")
-        _check_count(name, given, input.size(1), 0 if given is None else given.numel())
-    for name, given in (("weight", weight), ("bias", bias)):
-        _check_count(name, given, input.size(1), 0 if given is None else given.numel())
-    if (running_mean is None) != (running_var is None):
-        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    if training and input.numel() > 0:
+        for name, given in (
+            ("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)
+        ):  # fmt: skip
+            _check_count(name, given, input.size(1), 0 if given is None else given.numel())
+        if (running_mean is None) != (running_var is None):
+            raise ValueError("running_mean and running_var must either both be None or neither be None")
     for given in (running_mean, running_var):
-        if given is not None and given.dim() != 1:
+        if given is not None and given.dim() != 1 and input.numel() > 0:
             raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {given.dim()}")
 
 
