@@ -88,8 +88,8 @@ static int conv_check_groups(sc_ctx *cx, const sc_tensor *w, int64_t groups) {
                         (long long)groups, (long long)groups, weight.s);
     if (w->size[0] % groups == 0) return 0;
     return sc_raise(cx, "RuntimeError",
-                    "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size [%s] instead",
-                    (long long)groups, (long long)groups, weight.s);
+                    "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size [%s] "
+                    "instead", (long long)groups, (long long)groups, weight.s);
 }
 
 /* Check that an image has no empty dims beside the batch and the channels. x is batched. */

@@ -140,7 +140,8 @@ static int norm_not_implemented(sc_ctx *cx, const sc_tensor *x, const char *kern
 }
 
 /* Check that eager's kernel takes the dtype of x, and that both parameters have that dtype, or float if x has a half type. */
-static int check_norm_dtypes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *weight, const sc_tensor *bias, const char *kernel) {
+static int check_norm_dtypes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *weight, const sc_tensor *bias,
+                             const char *kernel) {
     const sc_tensor *first = weight ? weight : bias, *other = weight ? bias : NULL;
     bool mixed = first && first->dtype != x->dtype;
     if (mixed && (first->dtype != SC_F32 || (other && other->dtype != SC_F32)))
