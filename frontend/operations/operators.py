@@ -154,6 +154,7 @@ def both_present(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) ->
 
 
 def is_list_outside(av: AbstractValue) -> bool:
+    """Return whether a value is a list that exists while the function is compiled."""
     return is_known(av) and isinstance(av.obj, list)
 
 

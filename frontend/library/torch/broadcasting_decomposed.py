@@ -28,7 +28,7 @@ def _shape(shape: tuple[int, ...] | int) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else shape
 
 
-def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shape of two tensors that are broadcast."""
     rank = max(len(a), len(b))
     wide = [(1,) * (rank - len(s)) + tuple(s) for s in (a, b)]
@@ -45,7 +45,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     each = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     shape = tuple(each[0].shape)
     for t in each[1:]:
-        shape = _broadcast(shape, tuple(t.shape))
+        shape = broadcast(shape, tuple(t.shape))
     return tuple(t.expand(shape) for t in each)
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library.registry import decomposes
+from scriptc.frontend.library.torch.broadcasting_decomposed import broadcast
 from scriptc.frontend.library.torch.dtype_names import NAMES
 from scriptc.frontend.library.torch.pointwise_decomposed import root
 
@@ -24,16 +25,8 @@ def enumerated(reduction: str) -> int:
 
 def _check_in_place(output: Tensor, other: Tensor) -> None:
     """Raise the error of eager where it writes the product of two tensors into the first one."""
-    rank = max(output.dim(), other.dim())
-    own, given = ((1,) * (rank - t.dim()) + tuple(t.shape) for t in (output, other))
-    grows = other.dim() > output.dim()
-    for d in range(rank - 1, -1, -1):
-        if own[d] != given[d] and own[d] != 1 and given[d] != 1:
-            sizes = f"The size of tensor a ({own[d]}) must match the size of tensor b ({given[d]})"
-            raise RuntimeError(f"{sizes} at non-singleton dimension {d}")
-        grows = grows or (own[d] == 1 and given[d] != 1)
-    if grows:
-        wide = [given[d] if own[d] == 1 else own[d] for d in range(rank)]
+    wide = list(broadcast(tuple(output.shape), tuple(other.shape)))
+    if wide != list(output.shape):
         raise RuntimeError(f"output with shape {list(output.shape)} doesn't match the broadcast shape {wide}")
 
 
