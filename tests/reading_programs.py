@@ -118,6 +118,14 @@ def changed_by_another_name(rows):
     return mine[0]
 
 
+@again("mutate", given=(3,))
+def changed_and_grown_behind_their_use(n):
+    xs = [1, n]
+    ys = sorted(xs)
+    xs.append(ys[0])
+    return sorted(xs)
+
+
 @again("settle_element_types", given=(X, 3))
 def united_behind_their_use(x, n):
     past = [None, None]

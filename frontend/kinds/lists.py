@@ -198,8 +198,7 @@ def store_known_length_item(
 @verbs.delete_item.of(ListValue)
 def delete_list_item(reader: Reader, owner: ListValue, index: AbstractValue) -> None:
     if not is_slice(index):
-        target = reader.speculation.mutate(owner)
-        note_new_length(target)
+        target = reader.speculation.mutate(owner, resizes=True)
         reader.emit.effect("list.delete", [target, integer(reader, index)])
     elif has_step(index):
         reader.call(Known(lists.delete_slice), [owner, *slice_parts(index)], {})

@@ -259,7 +259,6 @@ def append_item(reader: Reader, target: ListValue, item: AbstractValue) -> None:
         return
     keep_list_of(reader, target, item)
     value = stored(reader, target, item)
-    list_value = reader.speculation.mutate(target)
+    list_value = reader.speculation.mutate(target, resizes=True)
     reader.speculation.widen(list_value.type, 0, value.type)
-    note_new_length(list_value)
     reader.emit.effect("list.append", [list_value, item_for(reader, list_value, value)])

@@ -8,6 +8,10 @@ container then gets another length or another kind of items.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+from scriptc.frontend.reader.assumptions import TableSite
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import AbstractValue, ListValue
 from scriptc.frontend.values.element_types import kinds_of
@@ -32,6 +36,11 @@ def note_new_length(value: Value) -> None:
     if variable is not None:
         variable.outgrown |= variable.counted
         variable.length = None
+
+
+def sites_of_new_lengths(made: Iterable[tuple[Any, TypeVariable]]) -> set[Any]:
+    """Return the sites whose lists have no longer the length that they were made with. made: by site."""
+    return {site for site, variable in made if not isinstance(site, TableSite) and variable.find().length is None}
 
 
 def all_items(reader: Reader, av: AbstractValue) -> list[AbstractValue] | None:

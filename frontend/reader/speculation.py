@@ -21,6 +21,7 @@ from scriptc.frontend.reader.assumptions import ArgumentPart, Assumptions, Reaso
 from scriptc.frontend.reader.diagnostics import Diagnostics
 from scriptc.frontend.reader.errors import Restart, UserError
 from scriptc.frontend.reader.position import Position
+from scriptc.frontend.reader.refinements import note_new_length, sites_of_new_lengths
 from scriptc.frontend.values.abstract import (
     AbstractValue,
     Content,
@@ -85,6 +86,7 @@ class Speculation:
     def _outdate(self, name: str, why: str) -> None:
         """Note a reason to read again. name: the method that gives the reason. why: a clause for people."""
         self.assumptions.reasons.append(Reason(name, why, self.position.loc if self.position.frames else None))
+        self.assumptions.outgrown |= sites_of_new_lengths(self.type_variables)
         self.outdated = True
 
     def _read_again(self, name: str, why: str) -> NoReturn:
@@ -103,10 +105,6 @@ class Speculation:
 
     def settle_element_types(self) -> None:
         """Read again if containers turned out to be one, after code was built for their element types or lengths.
-
-        A list keeps the length that it was made with, and a dict has items of the same kinds under a known key, until
-        code was built for these and another length or kind comes. Then lists made at these sites have any length, and
-        keys of dicts items of all these kinds, or of any kind if there is a key that is not known.
 
         Assumed: two containers are apart, so that each has an element type, a length and kinds of items of its own.
         Refuted: the containers turned out to be one, or others came, after code was built for what one of them held.
@@ -224,8 +222,8 @@ class Speculation:
 
     # ---- lists ----
 
-    def mutate(self, av: ListValue) -> Value:
-        """Return the run-time list that is about to change.
+    def mutate(self, av: ListValue, *, resizes: bool = False) -> Value:
+        """Return the run-time list that is about to change. resizes: its length may change.
 
         Assumed: the items of the list are those that it was made with.
         Refuted: the list changes after the reading used an item.
@@ -234,6 +232,8 @@ class Speculation:
         assert not av.is_tuple
         if av.value is None:
             keep_length(self, av, self.diagnostics.error("list_changes_without_type"))
+        if resizes:
+            note_new_length(av.value)
         if av.items is not None or av.observed:
             if av.site is not None and (av.observed or av.site not in self.assumptions.mutated):
                 self.assumptions.mutated.add(av.site)

@@ -16,7 +16,6 @@ from scriptc.frontend.reader.constant_demand import is_known_throughout, knowabl
 from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.reader.refinements import note_new_length
 from scriptc.frontend.values import verbs
 from scriptc.frontend.values.abstract import (
     AbstractValue,
@@ -190,10 +189,9 @@ def splice_list(reader: Reader, owner: ListValue, start: Any, stop: Any, value: 
     other = value if is_made_list(value) else reader.call(Known(list), [value], {})
     added = materialize(reader, other)
     assert isinstance(added.type, ListType)
-    target = reader.speculation.mutate(owner)
+    target = reader.speculation.mutate(owner, resizes=True)
     reader.speculation.widen(target.type, 0, added.type.elem)
     assert isinstance(target.type, ListType)
     if is_laid_out_anew(added.type.elem, target.type.elem):  # the op copies items without a conversion
         reader.speculation.widen(added.type, 0, target.type.elem)
-    note_new_length(target)
     reader.emit.effect("list.splice", [target, start, stop, added])

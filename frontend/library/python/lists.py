@@ -11,7 +11,6 @@ from scriptc.frontend.operations.operators import append_item
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.reader.refinements import note_new_length
 from scriptc.frontend.reader.subscripts import splice_list
 from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue
 from scriptc.frontend.values.predicates import has_known_length, is_known
@@ -42,9 +41,8 @@ def list_insert(r: Reader, target: ListValue, index: AbstractValue, item: Abstra
         edit(r, target, lambda items: items.insert(place, item))
         return Known(None)
     value = stored(r, target, item)
-    list_value = r.speculation.mutate(target)
+    list_value = r.speculation.mutate(target, resizes=True)
     r.speculation.widen(list_value.type, 0, value.type)
-    note_new_length(list_value)
     r.emit.effect("list.insert", [list_value, integer(r, index), item_for(r, list_value, value)])
     return Known(None)
 
@@ -58,7 +56,7 @@ def list_pop(r: Reader, target: ListValue, index: AbstractValue = Known(-1)) -> 
         return found
     if not (is_known(index) and isinstance(index.obj, int)):
         index = RuntimeValue(integer(r, index))
-    list_value = r.speculation.mutate(target)
+    list_value = r.speculation.mutate(target, resizes=True)
     length = r.call(Known(len), [target], {})
     check_that(r, r.compare("Gt", length, Known(0)), "IndexError", "pop from empty list")
     if not (is_known(index) and index.obj in (0, -1)):
@@ -66,6 +64,5 @@ def list_pop(r: Reader, target: ListValue, index: AbstractValue = Known(-1)) -> 
         inside = logical_and(r, r.compare("LtE", least, index), r.compare("Lt", index, length))
         check_that(r, inside, "IndexError", "pop index out of range")
     item = r.subscript(target, index)
-    note_new_length(list_value)
     r.emit.effect("list.delete", [list_value, integer(r, index)])
     return item
