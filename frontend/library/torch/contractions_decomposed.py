@@ -83,29 +83,6 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return input.unsqueeze(1) * vec2
 
 
-@decomposes("torch.mm", "Tensor.mm")
-def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    if input.dim() != 2 or mat2.dim() != 2:
-        raise RuntimeError("self must be a matrix" if input.dim() != 2 else "mat2 must be a matrix")
-    return torch.matmul(input, mat2)
-
-
-@decomposes("torch.mv", "Tensor.mv")
-def mv(input: Tensor, vec: Tensor) -> Tensor:
-    if input.dim() == 0:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    if input.dim() != 2 or vec.dim() != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.dim()}, {vec.dim()}")
-    return torch.matmul(input, vec)
-
-
-@decomposes("torch.dot", "Tensor.dot")
-def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    if input.dim() != 1 or tensor.dim() != 1:
-        raise RuntimeError(f"1D tensors expected, but got {input.dim()}D and {tensor.dim()}D tensors")
-    return torch.matmul(input, tensor)
-
-
 @decomposes("torch.bmm", "Tensor.bmm")
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     if input.dim() != 3 or mat2.dim() != 3:
