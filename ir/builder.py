@@ -6,8 +6,7 @@ prove that it holds, so that the op itself is pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from scriptc.ir.core import Attr, Block, Op, Value
 from scriptc.ir.loc import Loc
@@ -17,6 +16,26 @@ from scriptc.ir.types import BOOL, FLOAT, INT, NONE, STR, Type
 
 _LEAVING = ("raise", "reraise", "return", "unreachable")
 _CONST_TYPES: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT, str: STR, type(None): NONE}
+
+
+class _Elsewhere:
+    """The context in which a builder builds at the end of another block."""
+
+    def __init__(self, builder: Builder, block: Block, goes_on: bool):
+        self.builder, self.block, self.goes_on = builder, block, goes_on
+
+    def __enter__(self) -> Block:
+        self.saved = self.builder.block, self.builder.index, self.builder.no_grad
+        self.builder.block, self.builder.index = self.block, None
+        return self.block
+
+    def __exit__(self, *_: object) -> None:
+        builder, block = self.builder, self.block
+        builder.block, builder.index, no_grad = self.saved
+        if not self.goes_on:
+            leaves = bool(block.ops) and block.ops[-1].name in _LEAVING
+            builder.grad_mode_depends |= builder.no_grad != no_grad and not leaves
+            builder.no_grad = no_grad
 
 
 class Builder:
@@ -48,20 +67,9 @@ class Builder:
         self.index += 1
         return op
 
-    @contextmanager
-    def at(self, block: Block, *, goes_on: bool = False) -> Iterator[Block]:
+    def at(self, block: Block, *, goes_on: bool = False) -> _Elsewhere:
         """Build at the end of `block` within the context. goes_on: what follows the context runs behind the block."""
-        saved = self.block, self.index
-        no_grad = self.no_grad
-        self.block, self.index = block, None
-        try:
-            yield block
-        finally:
-            self.block, self.index = saved
-            if not goes_on:
-                leaves = bool(block.ops) and block.ops[-1].name in _LEAVING
-                self.grad_mode_depends |= self.no_grad != no_grad and not leaves
-                self.no_grad = no_grad
+        return _Elsewhere(self, block, goes_on)
 
     def build(self, name: str, operands: Sequence[Value], loc: Loc, /, *, hint: str = "", **attrs: Attr) -> Value:
         """Build an op with one result, after its check if it can fail."""

@@ -81,9 +81,13 @@ class Op:
         self.loc = loc
         self.no_grad = no_grad
         self.parent: Block | None = None
-        self.operands: tuple[Value, ...] = ()
-        self.set_operands(operands)
-        self.results = [Value(t, self, names[i] if i < len(names) else "") for i, t in enumerate(result_types)]
+        self.operands = tuple(operands)
+        number = id(self)
+        for i, value in enumerate(self.operands):
+            value.uses[number, i] = self
+        self.results = [Value(t, self) for t in result_types]
+        for result, name in zip(self.results, names, strict=False):
+            result.name = name
         self.regions = list(regions)
         for region in self.regions:
             region.parent = self
@@ -194,10 +198,15 @@ class Block:
         return self.ops[-1] if self.ops and self.ops[-1].has("TERMINATOR") else None
 
     def walk(self) -> Iterator[Op]:
-        for op in list(self.ops):
-            yield op
-            for region in op.regions:
-                yield from region.walk()
+        """Yield the ops of the block and those nested in them, in program order."""
+        todo: list[Op | Block] = [self]
+        while todo:
+            item = todo.pop()
+            if isinstance(item, Block):
+                todo += reversed(item.ops)
+            else:
+                yield item
+                todo += reversed(item.regions)
 
     def encloses(self, other: Block) -> bool:
         """Return whether `other` is this block or nested in it."""
