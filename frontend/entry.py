@@ -196,6 +196,15 @@ def _outside_of_library(loc: Loc) -> Loc:
     return inner or loc
 
 
+def _move_outside_of_library(module: Module) -> None:
+    """Locate ops at the user's lines. Most ops share their location with others."""
+    ops = [*module.walk()]
+    locs = {id(op.loc): op.loc for op in ops}
+    outside = {key: _outside_of_library(loc) for key, loc in locs.items()}
+    for op in ops:
+        op.loc = outside[id(op.loc)]
+
+
 def _loc_of(func: FunctionType) -> Loc:
     return Loc(func.__code__.co_filename, func.__code__.co_firstlineno)
 
@@ -261,8 +270,7 @@ def _read_once(
     reader.emit.module.entries.append(entry.name)
     read_backward_functions(reader)
     check_other_names(reader.emit.module, entry)
-    for op in reader.emit.module.walk():
-        op.loc = _outside_of_library(op.loc)
+    _move_outside_of_library(reader.emit.module)
     refuse_writes_to_conjugates(reader.emit.module)
     refuse_leaves_that_leave(reader.emit.module, entry, reader.state.accumulating)
     if reader.state.ahead:

@@ -41,8 +41,10 @@ class Environment:
         """Add a guard, unless compiled code made the container."""
         if id(container) in self.made:
             return
-        self.guards.setdefault((kind, id(container), key), Guard(kind, container, key, expected))
-        self.keep.append(container)
+        place = kind, id(container), key
+        if place not in self.guards:
+            self.guards[place] = Guard(kind, container, key, expected)
+            self.keep.append(container)
 
     @property
     def default_dtype(self) -> str:

@@ -166,10 +166,11 @@ def refuse_leaves_that_leave(module: Module, func: Func, accumulating: Collectio
 
     accumulating: the leaves to whose `.grad` backward() adds, which compiled code does not keep.
     """
-    leaves = [op for op in module.walk() if op.name == "leaf"]
-    replaced = [op for op in module.walk() if op.name == "with_data" and param_behind(RuntimeValue(op.result)) is not None]
+    candidates = [op for op in module.walk() if op.name in ("leaf", "with_data")]
+    leaves = [op for op in candidates if op.name == "leaf"]
+    replaced = [op for op in candidates if op.name == "with_data" and param_behind(RuntimeValue(op.result)) is not None]
     leaving = [v for op in func.body.walk() if op.name in _LEAVING for v in op.operands] if leaves else []
-    flow = Flow([func.body])
+    flow = Flow([func.body] if leaves else [])
     found = [Diagnostic(op.loc, *rejection("data_of_result")) for op in replaced if _leaves_as_other(op, func, itself=True)]
     for op in leaves:
         dependents = flow.dependents([op.result]) - {op.result} if is_leaf(op.result) and op.result in leaving else ()

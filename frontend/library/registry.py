@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -168,6 +169,6 @@ def library_name(obj: Any) -> str:
     short = getattr(obj, "__name__", "")
     name = getattr(obj, "__qualname__", None) or short or repr(obj)
     for home in ("torch.nn.functional", "torch"):
-        if short and vars(importlib.import_module(home)).get(short) is obj:
+        if short and vars(sys.modules[home]).get(short) is obj:
             return f"{home}.{short}"
     return f"{module}.{name}" if module and module != "builtins" else str(name)

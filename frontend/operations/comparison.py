@@ -146,13 +146,12 @@ def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> Abst
     function, name = COMPARE[op]
     if isinstance(a, ClassOf) and op in ("Eq", "NotEq"):
         return identity(reader, a, b, negate=op == "NotEq")
-    names = ("eq", name, MIRRORED.get(name, name))
-    if any(is_known(av) and defines(av, f"__{n}__") for av in (a, b) for n in names):
+    asked = (f"__{name}__", f"__{MIRRORED.get(name, name)}__")
+    if any(is_known(av) and (defines(av, "__eq__") or any(defines(av, n) for n in asked)) for av in (a, b)):
         return compare_objects(reader, op, a, b)
     if is_known(a) and is_known(b):
         return call_in_python(reader, function, a.obj, b.obj)
-    asked = (name, MIRRORED.get(name, name))
-    named = any(is_made_tuple(av) and defines(av, f"__{n}__") for av in (a, b) for n in asked)
+    named = any(is_made_tuple(av) and any(defines(av, n) for n in asked) for av in (a, b))
     if named or is_object(a) or is_object(b):
         return compare_objects(reader, op, a, b)
     if op in ("Eq", "NotEq") and any(is_text(av) or is_none(av) for av in (a, b)):

@@ -591,5 +591,6 @@ def own_tuple_key(
 
 def refuse_item_sets(reader: Reader, *avs: AbstractValue) -> None:
     """Reject sets of items of which some may be equal at run time."""
-    if any(is_made_tuple(av) and av.cls is set for av in avs):
-        reader.reject("set_of_items")
+    for av in avs:
+        if is_made_tuple(av) and av.cls is set:
+            reader.reject("set_of_items")

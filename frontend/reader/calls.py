@@ -6,6 +6,7 @@ import ast
 import contextlib
 import functools
 import inspect
+import sys
 import weakref
 from collections.abc import Iterator, Sequence
 from types import FunctionType, MethodType
@@ -107,6 +108,18 @@ _CONTEXT_MANAGER = _manager.__code__  # the code of each function that `contextm
 
 
 _signature = functools.lru_cache(maxsize=1 << 12)(inspect.signature)  # for functions of the op library
+
+
+@functools.cache
+def _counts(handler: Any) -> range:
+    """Return the numbers of arguments that a handler takes by position alone, the reader included."""
+    parameters = _signature(handler).parameters.values()
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    least = sum(p.default is p.empty for p in named)
+    if any(p.kind == p.KEYWORD_ONLY and p.default is p.empty for p in parameters):
+        return range(0)
+    any_number = any(p.kind == p.VAR_POSITIONAL for p in parameters)
+    return range(least, sys.maxsize if any_number else len(named) + 1)
 
 
 @functools.cache
@@ -311,7 +324,7 @@ def handle(
     reader: Reader, handler: Any, name: str, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     """Call a handler of the library: Python code over abstract values."""
-    if name != "isinstance" and any(has_alternatives(a) for a in (*args, *kwargs.values())):
+    if name != "isinstance" and any(map(has_alternatives, (*args, *kwargs.values()))):
         n, names = len(args), [*kwargs]
         return split_all(
             reader,
@@ -319,12 +332,13 @@ def handle(
             lambda avs: handle(reader, handler, name, avs[:n], dict(zip(names, avs[n:], strict=True))),
         )
     args, kwargs = with_numbers(reader, name.rpartition(".")[2], args, own_names(handler, kwargs))
+    if kwargs or len(args) + 1 not in _counts(handler):
+        try:
+            _signature(handler).bind(reader, *args, **kwargs)
+        except TypeError as e:
+            reader.reject("form_of_call", name=name, why=e)
     try:
-        bound = _signature(handler).bind(reader, *args, **kwargs)
-    except TypeError as e:
-        reader.reject("form_of_call", name=name, why=e)
-    try:
-        result: AbstractValue = handler(*bound.args, **bound.kwargs)
+        result: AbstractValue = handler(reader, *args, **kwargs)
     except NoTensor as e:
         reader.emit.raise_error("TypeError", f"{name}(): a Tensor is needed, not {class_name_of(reader, e.av)}")
     return result

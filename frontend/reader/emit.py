@@ -67,16 +67,16 @@ class Emitter:
 
     def build_op(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Op:
         """Build an op of any number of results, as `build` does."""
-        dtypes = [v.type.dtype for v in operands if isinstance(v.type, TensorType)]
-        if not OPS[name].takes_complex and any(dtype in COMPLEX for dtype in dtypes):
+        types = [v.type for v in operands]
+        if any(isinstance(t, TensorType) and t.dtype in COMPLEX for t in types) and not OPS[name].takes_complex:
             self.diagnostics.reject("complex_kernel", name=name)
-        if "ELEMENTWISE" not in OPS[name].traits and any(v.type == COMPLEX_NUMBER for v in operands):
+        if COMPLEX_NUMBER in types and "ELEMENTWISE" not in OPS[name].traits:
             self.diagnostics.reject("complex_number")
         try:
             return self.builder.op(name, operands, self.position.loc, names=[hint] if hint else [], **attrs)
         except TypeRuleError as e:
-            types = [t for v in operands for t in (v.type, *(c.find().type for c in type_variables(v.type)))]
-            if any(is_union(t) or isinstance(t, OptionalType) for t in types):
+            parts = [part for t in types for part in (t, *(c.find().type for c in type_variables(t)))]
+            if any(is_union(part) or isinstance(part, OptionalType) for part in parts):
                 self.diagnostics.reject("container_of_several_used", why=e)
             self.raise_error("RuntimeError", str(e))
 

@@ -35,17 +35,17 @@ from scriptc.frontend.values.verbs import class_name_of, dict_behind
 def evaluate(reader: Reader, node: ast.expr) -> AbstractValue:
     saved, reader.position.node = reader.position.node, node
     try:
-        handler = EXPRESSIONS.get(type(node))
-        if handler is None:
-            reader.reject(STATEMENTS_AND_EXPRESSIONS[type(node)])
-        av = handler(reader, node)
+        kind = type(node)
+        if kind not in EXPRESSIONS:
+            reader.reject(STATEMENTS_AND_EXPRESSIONS[kind])
+        av = EXPRESSIONS[kind](reader, node)
     finally:
         reader.position.node = saved
     if isinstance(av, Poison):
         raise Poisoned
-    if is_known(av) and type(av.obj) is deque:
-        open_queue(reader, av.obj)
-    if is_known(av) and isinstance(av.obj, deque):
+    if isinstance(av, Known) and isinstance(av.obj, deque):
+        if type(av.obj) is deque:
+            open_queue(reader, av.obj)
         reader.reject("content_unguarded", kind=type(av.obj).__name__)
     return av
 

@@ -355,7 +355,8 @@ def known_rows(reader: Reader, columns: Sequence[Iterator[AbstractValue]]) -> It
 
 def check_equal(reader: Reader, lengths: Sequence[AbstractValue]) -> None:
     """Check the lengths for zip(strict=True) when one of its sequences has ended."""
-    if lengths:
+    known = [length.obj for length in lengths if is_known(length)]
+    if len(known) < len(lengths) or len({*known}) > 1:
         reader.call(Known(check_lengths), [TupleValue(lengths)], {})
 
 

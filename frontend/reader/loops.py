@@ -179,7 +179,8 @@ def run_over(reader: Reader, node: ast.For, sequence: AbstractValue) -> bool:
         assert plan.count is not None
         before = len(reader.emit.builder.block.ops)
         falls = dynamic_loop(reader, node, names, plan.count, body, breaks, site, sequence)
-        if any(_changes_length(op, plan.lists) for op in reader.emit.builder.block.ops[before:]):
+        made = reader.emit.builder.block.ops[before:]
+        if plan.lists and any(_changes_length(inner, plan.lists) for op in made for inner in op.walk()):
             reader.speculation.walk_growing(site)
         return falls
 
@@ -521,10 +522,8 @@ set.drop set.flip""".split()
 
 
 def _changes_length(op: Op, lists: Sequence[Value]) -> bool:
-    """Return whether an op, or one inside it, may change the length of one of the lists, dicts or sets."""
-    if op.name in _LENGTHS and any(_may_be_one(op.operands[0], value) for value in lists):
-        return True
-    return any(_changes_length(inner, lists) for region in op.regions for inner in region.ops)
+    """Return whether an op may change the length of one of the lists, dicts or sets."""
+    return op.name in _LENGTHS and any(_may_be_one(op.operands[0], value) for value in lists)
 
 
 def _may_be_one(a: Value, b: Value) -> bool:

@@ -19,8 +19,8 @@ _COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)  # so that names of t
 
 def load(reader: Reader, name: str) -> AbstractValue:
     """Return the value of a name: local, of an enclosing function, captured, global or builtin."""
-    frame: Frame | None = reader.position.frame
     own = reader.position.frame
+    frame: Frame | None = own
     if name not in own.locals and name not in own.cells and name in local_names(own.source.node):
         unbound(reader, name, free=in_function_of_comprehension(own))  # no path so far assigns the name
     while frame is not None:

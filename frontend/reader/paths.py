@@ -38,7 +38,7 @@ from scriptc.frontend.values.predicates import (
     is_on_heap,
     without_flag,
 )
-from scriptc.frontend.values.structure import identity_of, parts_of, replaced
+from scriptc.frontend.values.structure import identity_of, is_atom, parts_of, replaced
 from scriptc.frontend.values.verbs import describe, materialize, with_content
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Loc, Op, Value
@@ -55,8 +55,11 @@ def snapshot(reader: Reader) -> Env:
 
 
 def restore(reader: Reader, env: Env) -> None:
-    reader.position.frame.locals = {k: v for k, v in env.items() if isinstance(k, str)}
-    reader.heap.contents = {k: v for k, v in env.items() if isinstance(k, Ident)}
+    names: dict[str, AbstractValue] = {}
+    contents: dict[Ident, AbstractValue] = {}
+    for key, av in env.items():
+        (names if isinstance(key, str) else contents)[key] = av
+    reader.position.frame.locals, reader.heap.contents = names, contents
 
 
 # ---- branches ----
@@ -178,6 +181,8 @@ def joinable(reader: Reader, keys: Iterable[Hashable]) -> set[Hashable]:
 
 def settle(reader: Reader, av: AbstractValue, env: Env) -> AbstractValue:
     """Return the value with the content of its objects in `env`."""
+    if is_atom(av):
+        return av
 
     def swap(part: AbstractValue) -> AbstractValue:
         if not is_on_heap(part):
@@ -435,6 +440,8 @@ def identities(av: AbstractValue) -> Iterator[Ident]:
 
 def objects_within(av: AbstractValue) -> Iterator[HeapValue]:
     """Yield the objects in a value, except arguments."""
+    if is_atom(av):
+        return
     home = home_of(av)
     if home is not None and home.place is not None:
         return

@@ -49,7 +49,7 @@ from scriptc.frontend.values.predicates import (
     place_of_caller,
     tensor_type,
 )
-from scriptc.frontend.values.structure import identity_of, parts_of, replaced, shared_key
+from scriptc.frontend.values.structure import identity_of, is_atom, parts_of, replaced, shared_key
 from scriptc.frontend.values.union_kinds import NUMBERS
 from scriptc.frontend.values.verbs import describe, leaf_kinds, structure_of
 from scriptc.ir.core import Block, Func, Value
@@ -93,11 +93,15 @@ class RecursiveFunctions:
 
 def kinds_of_arguments(reader: Reader, avs: Sequence[AbstractValue]) -> _Signature:
     """Return the leaves of arguments, each by its known value or its kind."""
-    return tuple(leaf for av in avs for leaf in kinds_of_leaves(settle(reader, av, {**reader.heap.contents})))
+    heap: Env = {**reader.heap.contents}
+    return tuple(leaf for av in avs for leaf in kinds_of_leaves(settle(reader, av, heap)))
 
 
 def kinds_of_leaves(av: AbstractValue) -> Iterator[Hashable]:
     """Yield the known value or the kind of each leaf of an argument."""
+    if is_atom(av):
+        yield from leaf_kinds(av)
+        return
     place = place_of_caller(av)
     if place is not None:  # the kind of a caller's object includes the object's identity
         yield "known", place

@@ -33,11 +33,11 @@ class AbstractValue:
     """Base of abstract values. `frontend.values.verbs` lists the operations on them."""
 
     __slots__ = ()
+    category: object  # the kind of the value as a key: equal keys mean the same kind
 
-    @property
-    def category(self) -> object:
-        """Return the kind of the value as a key. Equal keys mean the same kind."""
-        return type(self)
+    def __init_subclass__(cls) -> None:
+        if not isinstance(getattr(cls, "category", None), property):
+            cls.category = cls
 
     def kinds(self) -> tuple[object, ...]:
         """Return the kinds of the value, the most special first."""
@@ -54,21 +54,26 @@ class Structure:
     make: Callable[[list[AbstractValue]], AbstractValue]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, init=False)
 class Known(AbstractValue):
     """A Python object known at compile time."""
 
     obj: Any
 
-    def __post_init__(self) -> None:
-        record_dependency(self.obj)
+    def __init__(self, obj: Any) -> None:
+        self.obj = obj
+        record_dependency(obj)
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, init=False)
 class KnownSet(Known):
     """A set of known items that compiled code made and has not changed."""
 
-    sites: tuple[Any, ...] = ()
+    sites: tuple[Any, ...]
+
+    def __init__(self, obj: Any, sites: tuple[Any, ...] = ()) -> None:
+        Known.__init__(self, obj)
+        self.sites = sites
 
 
 @dataclass(eq=False, slots=True)
@@ -82,9 +87,9 @@ class RuntimeValue(AbstractValue):
         return self.value.type
 
     @property
-    def category(self) -> object:
+    def category(self) -> object:  # type: ignore[override]  # the other kinds are each a class
         t = self.value.type
-        return type(self), t if isinstance(t, (ScalarType, OpaqueType)) else type(t)
+        return type(self), t.name if isinstance(t, (ScalarType, OpaqueType)) else type(t)
 
     def kinds(self) -> tuple[object, ...]:
         """Return the scalar type, or the class of any other type, and then the classes of the value."""

@@ -303,6 +303,32 @@ def unify(
         inner = [a.av if isinstance(a, MaybeUnbound) else a for a in avs if not isinstance(a, Unbound)]
         placed = all(a.placed for a in avs if isinstance(a, MaybeUnbound))
         return MaybePlan(unify(inner, kinds, force=force, fresh=True, mark=mark), placed)
+    if not all(isinstance(a, RuntimeValue) for a in avs):
+        plan = _known_or_of_parts(avs, kinds, force=force, fresh=fresh, mark=mark)
+        if plan is not None:
+            return plan
+    if not (force and is_number(first)):
+        is_run_time = isinstance(first, (RuntimeValue, OneOf, *RECORDS)) or (
+            isinstance(first, ListValue) and first.value is not None
+        )
+        if all(a is first for a in avs) and not (fresh and is_run_time):
+            return Same(first)
+        if all(is_run_time_value(a) and is_run_time_value(first) and a.value is first.value for a in avs) and not (
+            force or fresh
+        ):
+            return Same(first)
+    if all(map(is_text, avs)) and (any(map(is_run_time_text, avs)) or len(_kinds(avs, kinds)) > _MOST):
+        return Leaf(STR)
+    if not any(has_alternatives(a) for a in avs) and len({kind_of(a) for a in avs}) == 1:
+        return Leaf(_join_types(avs, kinds))
+    return _alternatives(avs, kinds, force=force, mark=mark)
+
+
+def _known_or_of_parts(
+    avs: Sequence[AbstractValue], kinds: Kinds, *, force: bool, fresh: bool, mark: float
+) -> Plan | None:
+    """Return the plan for one known value, for one object, or for values with the same parts; None for other values."""
+    first = avs[0]
     # A loop gives a number that it may change a type at once. A number that its body has left as it was stays known.
     begins = force and len(avs) == 1
     if all(is_known(a) and is_known(first) and _are_same(a.obj, first.obj) for a in avs) and not (
@@ -323,21 +349,7 @@ def unify(
     if structures[0] is not None and all(s is not None and s.key == structures[0].key for s in structures):
         rows = zip(*(s.parts for s in structures if s is not None), strict=True)
         return PartsPlan(structures[0], tuple(unify(r, kinds, force=force, fresh=fresh, mark=mark) for r in rows))
-    if not (force and is_number(first)):
-        is_run_time = isinstance(first, (RuntimeValue, OneOf, *RECORDS)) or (
-            isinstance(first, ListValue) and first.value is not None
-        )
-        if all(a is first for a in avs) and not (fresh and is_run_time):
-            return Same(first)
-        if all(is_run_time_value(a) and is_run_time_value(first) and a.value is first.value for a in avs) and not (
-            force or fresh
-        ):
-            return Same(first)
-    if all(map(is_text, avs)) and (any(map(is_run_time_text, avs)) or len(_kinds(avs, kinds)) > _MOST):
-        return Leaf(STR)
-    if not any(has_alternatives(a) for a in avs) and len({kind_of(a) for a in avs}) == 1:
-        return Leaf(_join_types(avs, kinds))
-    return _alternatives(avs, kinds, force=force, mark=mark)
+    return None
 
 
 def _are_same(a: Any, b: Any) -> bool:

@@ -62,8 +62,15 @@ def location_key(home: CallerLocation | None) -> Hashable:
 # ---- what values consist of ----
 
 
+def is_atom(av: AbstractValue) -> bool:
+    """Return whether a value has no parts: a run-time value, or a known object without a structure."""
+    return isinstance(av, RuntimeValue) or isinstance(av, Known) and not isinstance(av.obj, _KNOWN_OF_PARTS)
+
+
 def parts_of(av: AbstractValue) -> Sequence[AbstractValue]:
     """Return the parts or the alternatives of a value."""
+    if is_atom(av):
+        return ()
     if has_alternatives(av):
         return list(av.alternatives.values())
     if isinstance(av, MaybeUnbound):
@@ -110,7 +117,7 @@ def shared_key(av: AbstractValue) -> Hashable:
 def replaced(av: AbstractValue, swap: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
     """Return `swap(value)`; if this is the value itself, apply `swap` to the parts."""
     new = swap(av)
-    if new is not av or isinstance(av, RuntimeValue) or isinstance(av, Known) and not isinstance(av.obj, _KNOWN_OF_PARTS):
+    if new is not av or is_atom(av):
         return new
     if has_alternatives(av):
         held = {tag: replaced(a, swap) for tag, a in av.alternatives.items()}

@@ -55,7 +55,11 @@ class Verb(_Answers[_R], Generic[_P, _R]):
         super().__init__(default)
 
     def __call__(self, reader: Reader, value: AbstractValue, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return (self._found.get(value.category) or self._search(value))(reader, value, *args, **kwargs)
+        try:
+            answer = self._found[value.category]
+        except KeyError:
+            answer = self._search(value)
+        return answer(reader, value, *args, **kwargs)
 
 
 class Question(_Answers[_R], Generic[_P, _R]):
@@ -65,4 +69,8 @@ class Question(_Answers[_R], Generic[_P, _R]):
         super().__init__(default)
 
     def __call__(self, value: AbstractValue, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return (self._found.get(value.category) or self._search(value))(value, *args, **kwargs)
+        try:
+            answer = self._found[value.category]
+        except KeyError:
+            answer = self._search(value)
+        return answer(value, *args, **kwargs)
