@@ -46,6 +46,34 @@ def left_by_return(x: Tensor, w: Tensor, n: int) -> Tensor:
     return h
 
 
+def added_in_place_until_returned(x: Tensor, w: Tensor, n: int) -> Tensor:
+    total = torch.zeros_like(x)
+    for i in range(n):
+        total += torch.tanh(x * w) * i
+        if total.sum() > 0.5:
+            return total
+    total += w
+    return total
+
+
+def returned_in_front_of_a_write(x: Tensor, w: Tensor, n: int) -> Tensor:
+    total = x * w
+    if n > 2:
+        return total
+    total *= w + n
+    if n > 1:
+        return total
+    total[0] = w.sum()
+    return total
+
+
+def halted_in_turns(x: Tensor, w: Tensor, n: int) -> Tensor:
+    outputs = []
+    for i in range(n):
+        outputs.append(added_in_place_until_returned(x * (i + 1), w, n))
+    return torch.stack(outputs) if n > 0 else x * w
+
+
 def skips(x: Tensor, w: Tensor, n: int) -> Tensor:
     total = x * 0
     for i in range(n):
@@ -383,7 +411,8 @@ FUNCTIONS = [
     *CHANGES_OF_LISTS, *CARRIED_LISTS, *PASSED_LISTS, *TABLES, *TRIES, reads_for_a_branch_before_a_write,
     reads_for_a_branch_before_a_list_changes, starts_in_a_branch, reads_tuples, reads_items_of_several_kinds,
     grows_by_broadcasting, slices_what_a_loop_carries, returns_a_list_twice,
-    straight, counted, left_by_break, left_by_return, skips, nested, down_a_range, starts_as_none, writes_rows, writes_by_masks,
+    straight, counted, left_by_break, left_by_return, added_in_place_until_returned, returned_in_front_of_a_write,
+    halted_in_turns, skips, nested, down_a_range, starts_as_none, writes_rows, writes_by_masks,
     writes_behind_views_that_are_dead, adds_to_slices, adds_in_place, writes_in_a_branch, scales_parts_in_place,
     writes_by_tensors_of_indices, reads_rows, list_of_steps, returns_a_list, returns_a_dict, stops_gradients,
     writes_without_gradients, keeps_without_gradients, carries_without_gradients,

@@ -17,6 +17,7 @@ from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.gradients import chunks, detached, exceptions
 from scriptc.ir.gradients.activity import Flow, carries
 from scriptc.ir.gradients.adjoints import Adjoints, narrowed
+from scriptc.ir.gradients.exits import give_one_exit
 from scriptc.ir.gradients.keeping import KeptInPlace
 from scriptc.ir.gradients.levels import Level
 from scriptc.ir.gradients.list_aliases import refuse_aliases
@@ -24,7 +25,6 @@ from scriptc.ir.gradients.reversal import Reversal, fresh_labels
 from scriptc.ir.gradients.reverse import Blocks, hoist_params
 from scriptc.ir.gradients.rules import Derivatives, not_differentiable
 from scriptc.ir.ops import OPS
-from scriptc.ir.passes import single_exit
 from scriptc.ir.regions import defined_by
 
 ASKS = "autograd.grad"
@@ -50,7 +50,7 @@ def run(module: Module, derivatives: Derivatives, *, cuts_loops: bool = False) -
         for op in other.body.walk():
             if op.name == ASKS and other is not func:
                 raise not_differentiable(op, "a function that calls itself", "call it outside of the recursion")
-    single_exit.run(module, {})
+    give_one_exit(module)
     exceptions.forward_cells(func)
     freed: set[Value] = set()
     asking = [op for op in func.body.walk() if op.name == ASKS]

@@ -35,6 +35,7 @@ from scriptc.ir.gradients import (
 from scriptc.ir.gradients.activity import Flow, root_of, viewed
 from scriptc.ir.gradients.adjoints import Adjoints, around
 from scriptc.ir.gradients.branches import find_exclusive
+from scriptc.ir.gradients.exits import give_one_exit
 from scriptc.ir.gradients.fetched import Fetched, is_nested
 from scriptc.ir.gradients.given import GivenFlags
 from scriptc.ir.gradients.joined_types import join_types
@@ -46,7 +47,6 @@ from scriptc.ir.gradients.reached import Reached
 from scriptc.ir.gradients.reversal import REVERSES, Reversal, fresh_labels
 from scriptc.ir.gradients.rules import Derivatives, not_differentiable
 from scriptc.ir.gradients.trip_counts import range_length
-from scriptc.ir.passes import single_exit
 from scriptc.ir.regions import counter, defined_by, is_loop
 from scriptc.ir.types import INT, ListType, OptionalType, TensorType, Type, join
 
@@ -95,7 +95,7 @@ def differentiate(
     Raises CompileError where the gradient of an op is needed and not supported.
     """
     func = module.funcs[name]
-    single_exit.run(module, {})
+    give_one_exit(module)
     exceptions.forward_cells(func)
     hoisted = hoist_params(func, params)
     inputs = [*(func.body.args[i] for i in arguments), *(hoisted.get(p) for p in params)]
