@@ -96,6 +96,21 @@ def test_a_write_by_another_name_behind_a_branch_is_refused():
         result.sum().backward()
 
 
+def test_sizes_decide_the_rank_of_items():
+    def stacked(x, w):
+        rows = []
+        for i in range(3):
+            rows.append((x * w * i).squeeze())
+        return torch.stack(rows)
+
+    given = torch.randn(4, 1), torch.randn(4, 1, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="tensors of one rank(.|\n)*dynamic=False"):
+        scriptc.compile(stacked, optimize=OPTIMIZE)(*given).sum().backward()
+    known = scriptc.compile(stacked, optimize=OPTIMIZE, dynamic=False)
+    wanted, found = (torch.autograd.grad(f(*given).square().sum(), given[1]) for f in (stacked, known))
+    torch.testing.assert_close(found, wanted)
+
+
 def test_a_norm_of_an_empty_batch():
     """The gradients of its weight and bias are zero, though the statistics are not defined."""
 

@@ -101,7 +101,8 @@ def zeros_of(reversal: Reversal, level: Level, value: Value) -> Value:
     elem = item_type(value)
     items = elem.elem if value in reversal.adjoints.tables and isinstance(elem, ListType) else elem
     if not isinstance(items, TensorType) or items.dims is None:
-        raise not_differentiable(value.op or level.forward.ops[0], "a list of other items than tensors of one rank")
+        hint = "put in tensors of one rank; sizes decide the rank of `squeeze()`, which dynamic=False lets the compiler know"
+        raise not_differentiable(value.op or level.forward.ops[0], "a list of other items than tensors of one rank", hint)
     return _zeros_of_items(reversal, level.builder, level.get(value), loc_of(value))
 
 
