@@ -241,10 +241,47 @@ def writes_to_a_part_in_a_list(x: Tensor, w: Tensor, n: int) -> Tensor:
     return whole
 
 
+def fills_a_list_of_none(x: Tensor, w: Tensor, n: int) -> Tensor:
+    steps: list[Tensor | None] = [None] * (n + 1)
+    for i in range(n + 1):
+        steps[i] = torch.tanh(x[i % 4] * w)
+        steps[i] = steps[i] * 2 + w  # type: ignore[operator]
+    return torch.stack(steps)  # type: ignore[arg-type]
+
+
+def remembers_results(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    known: list[Tensor | None] = [None] * (n + 2)
+    known[0] = x[0] * w
+    total = w
+    for i in range(2 * n + 1):
+        before, found = known[i % 2], known[i % (n + 2)]
+        if found is None:
+            found = torch.sigmoid(w * i) if before is None else torch.tanh(before * w)
+            known[i % (n + 2)] = found
+        total = total + found * i
+    last = known[n]
+    return total, w if last is None else last
+
+
+def changes_a_list_with_none(x: Tensor, w: Tensor, n: int) -> Tensor:
+    steps = [None if i % 3 == 1 else x[i % 4] * w for i in range(n + 3)]
+    steps.insert(1, torch.tanh(w))
+    steps.append(None)
+    removed = steps.pop(0)
+    steps[1:2] = [None, x[1] * w, None]
+    steps = steps[::-1] + steps[:2]
+    del steps[n]
+    total = w if removed is None else removed
+    for i, step in enumerate(steps):
+        if step is not None:
+            total = total + step * step * i
+    return total
+
+
 CHANGES_OF_LISTS = [
     slices_lists, joins_lists, joins_tuples, inserts_items, removes_items, replaces_items, splices_lists,
     changes_items_of_several_sizes, changes_lists_in_a_loop, keeps_a_window, lists_views,
-    writes_before_a_list_holds,
+    writes_before_a_list_holds, fills_a_list_of_none, remembers_results, changes_a_list_with_none,
 ]  # fmt: skip
 
 # programs that are refused, with a part of the line and of the reason

@@ -22,7 +22,7 @@ from scriptc.ir.gradients.lists import (
 )
 from scriptc.ir.gradients.reversal import Reversal, reverses
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import TensorType, list_of
+from scriptc.ir.types import OptionalType, TensorType, list_of
 
 
 def _length(builder: Builder, items: Value, more: int, loc: Loc) -> Value:
@@ -97,6 +97,8 @@ def _zeros_of_removed(level: Level, op: Op) -> Value:
     """Return zeros of the sizes of the item that an op removes from a list, or replaces."""
     (source, index), loc = op.operands[:2], op.loc
     t = item_type(source)
+    if isinstance(t, OptionalType):
+        return level.builder.const(None, loc)
     assert isinstance(t, TensorType) and t.dims is not None and op.parent is not None
     if all(isinstance(n, int) for n in t.dims):
         return zeros(level.builder, t, [level.builder.const(n, loc) for n in t.dims], loc)

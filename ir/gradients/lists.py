@@ -4,6 +4,8 @@ The shadow is made where backward code first meets the list, with an item for ea
 code then undoes what forward code did to the list, in the opposite order (list_changes.py). So the shadow always has an item
 for each item that the list had there in forward code, of the same sizes.
 
+If items of a list may be None, those of its shadow are None until a gradient reaches them, so sizes of items are not needed.
+
 A list of the views that an op made together, such as `unbind`, has the same views of the buffer of the tensor in its place.
 """
 
@@ -15,14 +17,15 @@ from scriptc.ir.analysis import may_be_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.gradients.activity import viewed
-from scriptc.ir.gradients.levels import Level, loc_of, size_of
+from scriptc.ir.gradients.adjoints import added
+from scriptc.ir.gradients.levels import Level, insert_at_end, loc_of, size_of
 from scriptc.ir.gradients.reversal import Reversal, reverses
 from scriptc.ir.gradients.rules import not_differentiable
 from scriptc.ir.gradients.tables import is_row
 from scriptc.ir.loc import Loc
 from scriptc.ir.ranges import constant_int
 from scriptc.ir.regions import region_argument_of
-from scriptc.ir.types import INT, ListType, TensorType, Type, list_of
+from scriptc.ir.types import INT, ListType, OptionalType, TensorType, Type, list_of
 
 _MAKERS = frozenset({"list.new", "tuple.new", "list.slice", "list.repeat", "tuple.of", "tuple.join", "tuple.append"})
 
@@ -100,10 +103,21 @@ def zeros_of(reversal: Reversal, level: Level, value: Value) -> Value:
     """Return a list of zeros, each with the memory of one element, with the sizes of the items of a forward list."""
     elem = item_type(value)
     items = elem.elem if value in reversal.adjoints.tables and isinstance(elem, ListType) else elem
+    is_argument = value.op is None and value.block.parent is None
+    if isinstance(elem, OptionalType) and isinstance(elem.item, TensorType) and elem.item.dims is not None and not is_argument:
+        return _nones(level, value)
     if not isinstance(items, TensorType) or items.dims is None:
         hint = "put in tensors of one rank; sizes decide the rank of `squeeze()`, which dynamic=False lets the compiler know"
         raise not_differentiable(value.op or level.forward.ops[0], "a list of other items than tensors of one rank", hint)
     return _zeros_of_items(reversal, level.builder, level.get(value), loc_of(value))
+
+
+def _nones(level: Level, value: Value) -> Value:
+    """Return a list of as many times None as a forward list has items at its end."""
+    builder, loc = level.builder, loc_of(value)
+    length = level.get(insert_at_end(value.block).build("list.len", [value], loc))
+    one = builder.op("list.new", [builder.const(None, loc)], loc, types=[list_of(item_type(value))]).result
+    return builder.op("list.repeat", [one, length], loc, types=[list_of(item_type(value))]).result
 
 
 def _zeros_of_items(reversal: Reversal, builder: Builder, given: Value, loc: Loc) -> Value:
@@ -141,7 +155,8 @@ def add_to_item(builder: Builder, items: Value, index: Value, gradient: Value, l
     """Add to an item of a list of gradients, whose index is in bounds."""
     t = item_type(items)
     have = builder.op("list.at", [items, index], loc, types=[t]).result
-    total = builder.op("add", [have, gradient], loc, types=[t]).result
+    is_optional = isinstance(t, OptionalType)
+    total = added(builder, have, gradient, loc) if is_optional else builder.op("add", [have, gradient], loc, types=[t]).result
     if items.op is not None and items.op.has("VIEW"):  # views of a buffer
         builder.op("copy_", [have, total], loc)
     else:
@@ -150,7 +165,7 @@ def add_to_item(builder: Builder, items: Value, index: Value, gradient: Value, l
 
 def take_item(reversal: Reversal, level: Level, value: Value, items: Value, index: Value, loc: Loc) -> None:
     """Add an item of a list of gradients to the gradient of a value; to the shadow of a row of a table."""
-    if value not in reversal.adjoints.active or not isinstance(value.type, (TensorType, ListType)):
+    if value not in reversal.adjoints.active or not isinstance(value.type, (TensorType, OptionalType, ListType)):
         return
     item = level.builder.op("list.at", [items, index], loc, types=[item_type(items)]).result
     if isinstance(value.type, ListType):
@@ -224,13 +239,15 @@ def reverse_get(reversal: Reversal, level: Level, op: Op) -> None:
     value, (source, index) = op.result, op.operands
     if viewed(value) is not None or isinstance(value.type, ListType):
         return  # a part of a tensor that was taken apart, or a row whose shadow is that of the table
-    gradient = reversal.adjoints.take_defined(level, value)
+    is_optional = isinstance(value.type, OptionalType)
+    gradient = reversal.adjoints.take(level, value) if is_optional else reversal.adjoints.take_defined(level, value)
     if gradient is None or source not in reversal.adjoints.active:
         return
     items, builder, loc = shadow(reversal, level, source), level.builder, op.loc
     t, at = item_type(items), level.get(index)
     have = builder.op("list.get", [items, at], loc, types=[t]).result
-    builder.op("list.set", [items, at, builder.op("add", [have, gradient], loc, types=[t]).result], loc)
+    total = added(builder, have, gradient, loc) if is_optional else builder.op("add", [have, gradient], loc, types=[t]).result
+    builder.op("list.set", [items, at, total], loc)
 
 
 @reverses("list.slice", "list.repeat", "tuple.of")
