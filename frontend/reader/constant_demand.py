@@ -103,21 +103,29 @@ def demand_constant(reader: Reader, value: Value, why: str) -> None:
     source = knowable(reader, value)
     if source is None and (sites := sites_behind(reader, value)):
         reader.speculation.keep_items(sites, why)
-    if source in reader.speculation.counters:
-        reader.speculation.unroll(reader.speculation.counters[source], why)
-    elif source in reader.speculation.number_args:
-        reader.speculation.bake_in(reader.speculation.number_args[source], why)
-    elif source is not None:
-        reader.speculation.specialize({reader.speculation.arg_places[source]}, why)
+    if source is not None:
+        _assume_known(reader, source, why)
     elif sites := _sites_of_tensors_behind(reader, value):
         reader.speculation.keep_items(sites, why)
     elif sites := _sites_of_walks_behind(reader, value):
         reader.speculation.keep_items(sites, why)
+    elif bound := knowable(reader, value, by_bounds=True):
+        _assume_known(reader, bound, why)
     elif sizes := _sizes_behind(reader, value):
         reader.speculation.specialize(sizes, why)
     calls = [frame.inlined_at for frame in reader.position.frames if frame.has_ranks]
     if source is None and calls:
         reader.speculation.split(calls[-1], f"a function needs the rank of an argument: {why}")
+
+
+def _assume_known(reader: Reader, source: Value, why: str) -> None:
+    """Know a number that `knowable` has found in the next reading."""
+    if source in reader.speculation.counters:
+        reader.speculation.unroll(reader.speculation.counters[source], why)
+    elif source in reader.speculation.number_args:
+        reader.speculation.bake_in(reader.speculation.number_args[source], why)
+    else:
+        reader.speculation.specialize({reader.speculation.arg_places[source]}, why)
 
 
 def demand_sizes(reader: Reader, value: Value, why: str) -> None:
@@ -133,8 +141,11 @@ def demand_where_items_are_kept(reader: Reader, av: AbstractValue, why: str) -> 
         demand_constant(reader, value, why)
 
 
-def knowable(reader: Reader, value: Value) -> Value | None:
-    """Return the loop counter or the argument that a number is computed from, and that another reading may know."""
+def knowable(reader: Reader, value: Value, *, by_bounds: bool = False) -> Value | None:
+    """Return the loop counter or the argument that a number is computed from, and that another reading may know.
+
+    by_bounds: take the counter of any loop as computed from the loop's bounds.
+    """
     todo, seen = [value], set()
     while todo:
         v = todo.pop()
@@ -147,6 +158,7 @@ def knowable(reader: Reader, value: Value) -> Value | None:
             or v in reader.speculation.arg_places
         ):
             return v
+        todo += reader.speculation.bounds.get(v, ()) if by_bounds else ()
         argument = region_argument_of(v) if v.op is not None else None
         if argument is not None:
             todo += [op.operands[i] for op, i in argument.into_result if i < len(op.operands)]
@@ -192,6 +204,7 @@ def _sources_of_sizes(reader: Reader, value: Value) -> Iterator[Value]:
             continue
         seen.add(v)
         yield v
+        todo += reader.speculation.bounds.get(v, ())
         if v.op is None:
             continue
         argument = region_argument_of(v)

@@ -352,6 +352,32 @@ def recursion_over_a_tree(root):
     return depth_first(root)
 
 
+class Branch:
+    def __init__(self, *children):
+        self.count, self.children, self.state = len(children), [*children], None
+
+
+def states_of_children(tree, x):
+    for i in range(tree.count):
+        states_of_children(tree.children[i], x)
+    tree.state = x * tree.count + sum(child.state for child in tree.children)
+    return tree.state
+
+
+@cases((Branch(Branch(), Branch(Branch())), X), (Branch(), X))
+def recursion_over_numbered_children(tree, x):
+    return states_of_children(tree, x)
+
+
+@cases(([torch.tanh, torch.sin, torch.cos], X, 2), ([torch.sin, torch.cos], X, 1))
+def items_by_counters_of_unknown_loops(functions, x, n):
+    for i in range(x.size(0) - 1):
+        x = functions[i](x)
+    for i in range(n):
+        x = functions[n - i](x)
+    return x
+
+
 @cases(({"a": X, "b": X + 1}, ["b", "a", "b"]), ({"a": X}, []), ({}, []), ({"a": X}, ["c"]))
 def tensors_by_name(weights, names):
     total = 0
