@@ -30,6 +30,21 @@ def of_items(x, numbers):
     return w, v, x.new([1, 2, 3]), torch.Tensor(numbers), x.new(numbers), torch.BoolTensor([True, False])
 
 
+@cases((torch.ones(2, 3), 3), (torch.ones(1), 0))
+def of_ranges(x, n):
+    y = torch.LongTensor(range(x.size(0))) * 2
+    return y, torch.FloatTensor(range(1, n)), x.new(range(n - 1, -1, -1)), torch.tensor([range(2), range(x.dim() + 1)][:1])
+
+
+@cases({1}, {1: 2}, [1])
+def of_what_is_no_sequence(xs):
+    try:
+        torch.LongTensor(set(xs))
+    except TypeError as error:
+        print(error)
+    return torch.tensor({x: x for x in xs} if len(xs) > 1 else set(xs))
+
+
 @cases((torch.ones(2, 3),), (torch.arange(3),), (torch.tensor(2),))
 def of_a_tensor(x):
     y = torch.Tensor(x)

@@ -291,6 +291,7 @@ ACCEPTED: dict[str, str] = {
         "arguments.one_object_twice arguments.one_of_two_arguments arguments.new_object_stored "
         "arguments.containers_stored arguments.value_of_several_kinds arguments.enum_argument "
         "arguments.objects_in_containers arguments.nested_results arguments.recursion_over_a_tree "
+        "arguments.recursion_over_numbered_children arguments.items_by_counters_of_unknown_loops "
         "arguments.tensors_by_name arguments.large_vocabulary"
     ),
     "lists, tuples, dicts, `nn.ModuleList` and `nn.ModuleDict` from outside at a run-time index or key": (
@@ -402,6 +403,7 @@ ACCEPTED: dict[str, str] = {
     ),
     "`torch.Tensor(2, 3)`, `torch.LongTensor([1, 2])`, `t.new(2, 3)`, `t.type()`": (
         "constructors.of_sizes constructors.of_items constructors.of_a_tensor constructors.types "
+        "constructors.of_ranges constructors.of_what_is_no_sequence "
         "constructors.unknown_type"
     ),
     "`torch.autograd.Variable(t)`": "constructors.variables constructors.variable_of_a_number",

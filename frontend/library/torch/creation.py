@@ -19,7 +19,7 @@ from scriptc.frontend.operations.scalars import filling, new_filled
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AbstractValue, Known
+from scriptc.frontend.values.abstract import AbstractValue, Known, TupleValue
 from scriptc.frontend.values.predicates import (
     is_array,
     is_complex_number,
@@ -32,7 +32,7 @@ from scriptc.frontend.values.predicates import (
     is_text,
     tensor_type,
 )
-from scriptc.frontend.values.verbs import is_run_time, materialize, type_of
+from scriptc.frontend.values.verbs import class_name_of, is_run_time, materialize, type_of
 from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import FLOAT, INT, NONE, STR, OptionalType
@@ -40,6 +40,7 @@ from scriptc.ir.types import FLOAT, INT, NONE, STR, OptionalType
 _NONE = Known(None)
 _OF_TEXT = "new(): invalid data type 'str'"
 _OF_NONE = "Could not infer dtype of NoneType"
+NO_DATA = frozenset({"set", "frozenset", "dict", "OrderedDict", "defaultdict", "Counter"})  # classes of no tensor's data
 _OF_CLASSES = {float: "f64", int: "i64", bool: "bool", complex: "c128"}
 _SURELY_HELD = 65504.0  # all floating dtypes hold numbers up to this
 
@@ -228,9 +229,22 @@ def _holds_run_time(r: Reader, data: AbstractValue) -> bool:
     return any(is_made_list(i) and is_run_time(r, i) for i in items)
 
 
+def with_lists(r: Reader, data: AbstractValue) -> AbstractValue:
+    """Return data with lists in place of ranges."""
+    if class_name_of(r, data) == "range":
+        return as_list(r, data)
+    items = data.items if is_made_list(data) or is_made_tuple(data) else None
+    if not any(class_name_of(r, item) == "range" for item in items or ()):
+        return data
+    return TupleValue([with_lists(r, item) for item in items or ()])
+
+
 def _of_numbers(r: Reader, data: AbstractValue, dtype: AbstractValue) -> AbstractValue:
     if is_text(data):
         r.emit.raise_error("TypeError", _OF_TEXT)
+    if (name := class_name_of(r, data)) in NO_DATA:
+        r.emit.raise_error("RuntimeError", f"Could not infer dtype of {name}")
+    data = with_lists(r, data)
     if is_run_time(r, data) or _holds_run_time(r, data):
         name = as_dtype(r, dtype, "")
         wanted = torch_dtype(name) if name else None
