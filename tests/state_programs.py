@@ -34,6 +34,23 @@ class Box:
     n: int = 0
 
 
+@sequence(("eval", X), ("train", X), ("both", X), ("layer", X), ("layer", X[:1]), ("neither", X))
+class SwitchesRecurrentLayers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(3, 2, num_layers=2, dropout=1.0)
+
+    def forward(self, how, x):
+        if how == "layer":
+            self.rnn.train(not self.rnn.training)
+        elif how != "neither":
+            self.train(how == "train")
+        y = self.rnn(x)[0]
+        if how == "both":
+            self.train()
+        return y, self.rnn(x)[0], self.rnn.training
+
+
 @sequence(X, X + 1, X[:1], X)
 class BeginsAsNone(nn.Module):
     def __init__(self):

@@ -125,12 +125,19 @@ def has_slot(reader: Reader, slot: Slot) -> AbstractValue:
 def store_outside(reader: Reader, obj: Any, name: str, value: AbstractValue) -> None:
     """Execute `obj.name = value` for an object outside."""
     setter = own_setter(obj)
-    if setter is None:
+    if setter is None or setter is torch.nn.RNNBase.__setattr__ and not _is_weight(reader, obj, name):
         store_plain(reader, obj, name, value)
     elif is_library(setter.__module__):
         reader.reject("own_setattr", class_name=type(obj).__name__, method="__setattr__")
     else:
         reader.call(Known(setter), [Known(obj), Known(name), value], {})
+
+
+def _is_weight(reader: Reader, layer: torch.nn.RNNBase, name: str) -> bool:
+    """Return whether a recurrent layer has a weight of a name. It sets all other attributes as nn.Module does."""
+    names = layer._flat_weights_names
+    reader.environment.guard("LIST_ITEMS_ARE", names, None, tuple(names))
+    return name in names
 
 
 def store_plain(reader: Reader, obj: Any, name: str, value: AbstractValue) -> None:

@@ -481,7 +481,7 @@ REFUSED: dict[str, str] = {
     "`import` of a module that is not imported yet": "imports_what_is_not_imported",
     "assignment to a global, or to a variable of a function outside the compiled code": "global_assigned",
     "assignment to attributes of classes and Python modules": "",
-    "assignment to attributes of torch's modules with a `__setattr__` (`nn.LSTM`)": "",
+    "assignment to weights of `nn.LSTM`, and to attributes of torch's other modules with a `__setattr__`": "",
     "functions, modules or objects of the caller in lists that grow in a loop of unknown length": (
         "functions_in_a_list_that_grows"
     ),
