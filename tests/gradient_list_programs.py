@@ -278,10 +278,47 @@ def changes_a_list_with_none(x: Tensor, w: Tensor, n: int) -> Tensor:
     return total
 
 
+def replaces_pairs(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    """Keep the states of two layers in a list of pairs, as a stack of LSTM cells does."""
+    states = [(x[layer] * w, x[layer]) for layer in range(2)]
+    for t in range(n):
+        y = x[t % 4]
+        for layer in range(2):
+            h, c = states[layer]
+            states[layer] = (torch.tanh(h * w + y), c * w + h)
+            y = states[layer][0]
+    return states[-1][0] + states[0][1], states[1][1]
+
+
+def returns_pairs(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+    states = [(x[0], x[1] * w)]
+    for i in range(n):
+        states.append((torch.tanh(states[-1][0] * w), states[0][1] * i))
+        if n > 3 and i == 2:
+            return states[1][1], states
+    return states[n][0] * w, states
+
+
+def reads_pairs(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    found = [(x[0] * w, (w, n))]
+    for i in range(n):
+        found.append((torch.tanh(found[-1][0] * w), (found[-1][0] + x[i % 4], i)))
+        found.insert(0, (w * i, found[len(found) // 2][1]))
+    found[1:2] = [*found[:2], (x[1] * w, (w * 2, 7))]
+    removed = found.pop(0)
+    found = found[::-1] + found * 2
+    del found[n]
+    total = removed[0] * removed[1][1]
+    for y, (z, i) in found:
+        total = total + y * z * (i + 1)
+    return total, found[n][1][0]
+
+
 CHANGES_OF_LISTS = [
     slices_lists, joins_lists, joins_tuples, inserts_items, removes_items, replaces_items, splices_lists,
     changes_items_of_several_sizes, changes_lists_in_a_loop, keeps_a_window, lists_views,
     writes_before_a_list_holds, fills_a_list_of_none, remembers_results, changes_a_list_with_none,
+    replaces_pairs, reads_pairs, returns_pairs,
 ]  # fmt: skip
 
 # programs that are refused, with a part of the line and of the reason

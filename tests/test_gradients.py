@@ -405,12 +405,11 @@ def values_beside_objects(x, n=3):
     return values[boxes[n - 1].value] + x
 
 
-def pairs(x, n=3):
-    held = [(x, x)]
+def carried_pairs(x, n=3):
+    held = [(x, x * n)]
     for i in range(n):
-        h, c = held[-1]
-        held.append((h * c, c * i))
-    return held[-1][0]
+        held = held[:1] + [(held[-1][0] * i, x)] * i
+    return held[0][1] * held[-1][0]
 
 
 def a_carried_list_of_lists(x, n=3):
@@ -456,7 +455,7 @@ def whole_steps(x):
         (whole_steps, (4,), "`floor_divide`"),
         (a_dict, (4,), "hint: keep the tensors in a list, and in the dict their places"),
         (objects, (4,), "hint: keep the tensors of all objects in a list beside it"),
-        (pairs, (4,), "hint: keep the first items of the tuples in one list, the second ones in another"),
+        (carried_pairs, (4,), "hint: keep the first items of the tuples in one list, the second ones in another"),
         (a_carried_list_of_lists, (4,), "hint: put its items into one tensor, by `torch.stack`"),
         (a_variable_of_a_try, (4,), "a variable that a `try` sets before it may raise"),
         (an_older_view, (4,), "a write to a tensor of which `unfold` made a view"),

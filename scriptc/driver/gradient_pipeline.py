@@ -17,7 +17,7 @@ from scriptc.frontend.environment.results import spec_of_type
 from scriptc.frontend.environment.specs import Spec
 from scriptc.ir.core import Module
 from scriptc.ir.errors import bugs_at
-from scriptc.ir.gradients import checkpoints, detached, inside
+from scriptc.ir.gradients import checkpoints, detached, inside, tuple_lists
 from scriptc.ir.gradients.activity import Flow
 from scriptc.ir.gradients.reached import numbers_for
 from scriptc.ir.gradients.replaced_data import refuse_changed_arguments, refuse_older_data
@@ -108,6 +108,8 @@ def differentiated(module: Module, options: Options, arguments: Sequence[int], p
     inside.refuse_freed(module.funcs[name], Flow([body]).sources(body.ops[-1].operands), freed)
     detached.run(module)
     run_pipeline(module, "clean,split_lists,clean")
+    if tuple_lists.run(module):
+        run_pipeline(module, "clean")
     names = list(module.params)
     made = differentiate(module, name, arguments, [names[i] for i in params], LibraryDerivatives(),
                          cuts_loops=options.cuts_loops)  # fmt: skip
