@@ -314,6 +314,15 @@ def reads_pairs(x: Tensor, w: Tensor, n: int) -> tuple[Tensor, Tensor]:
     return total, found[n][1][0]
 
 
+def writes_to_an_item_beside_none(x: Tensor, w: Tensor, n: int) -> Tensor:
+    steps: list[Tensor | None] = [None] * (n + 1)
+    steps[0] = x[0] * w
+    item = steps[n - n]
+    assert item is not None
+    item.mul_(w)
+    return steps[0] * 1  # type: ignore[operator]
+
+
 CHANGES_OF_LISTS = [
     slices_lists, joins_lists, joins_tuples, inserts_items, removes_items, replaces_items, splices_lists,
     changes_items_of_several_sizes, changes_lists_in_a_loop, keeps_a_window, lists_views,
@@ -328,6 +337,7 @@ REFUSED = [
     (changes_a_list_in_lists, r"lists\[n\].append", "a list that may be one of several"),
     (changes_one_of_several_constants, "chosen.0. =", "a list that may be one of several"),
     (changes_a_constant_in_a_dict, r"lists\[n\].append", "a list that may be one of several"),
+    (writes_to_an_item_beside_none, "item.mul_", "a write to a tensor from outside of the function"),
     (writes_to_one_of_several_constants, "chosen.add_", "a write to a tensor that may be one of several"),
     (writes_to_a_part_in_a_list, "rows.n - 1..copy_", "a write to a tensor"),
     (writes_to_an_item, "step.mul_", "a write to a tensor that a list holds"),

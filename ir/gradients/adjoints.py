@@ -21,7 +21,7 @@ from scriptc.ir.gradients.tiles import dim_of_tiles, find_stacked, find_tiles
 from scriptc.ir.gradients.unread import Unread
 from scriptc.ir.loc import Loc
 from scriptc.ir.regions import ancestor_in, fed_arguments, region_argument_of
-from scriptc.ir.types import ListType, OptionalType, ScalarType, TensorType, Type, join, list_of
+from scriptc.ir.types import Container, ListType, OptionalType, ScalarType, TensorType, Type, join, list_of
 
 
 class Adjoints:
@@ -219,7 +219,8 @@ def _refuse_aliases(op: Op, dst: Value, active: set[Value]) -> None:
         followed.append(made)
         root = root_of(source)
         made = root.op
-    if made is None and root.block.parent is None or made is not None and made.has("FETCHES"):
+    fetched = made is not None and made.has("FETCHES") or any(isinstance(r.type, Container) for r in roots(root))
+    if made is None and root.block.parent is None or fetched:
         raise not_differentiable(op, "a write to a tensor from outside of the function", "write to a clone of it")
     _refuse_older_views(op, root, followed)
     passed_on = (user for (_, i), user in root.uses.items() if user.has("TERMINATOR") and fed_arguments(user, i))
