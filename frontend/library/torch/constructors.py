@@ -9,7 +9,7 @@ import torch
 
 from scriptc.frontend.environment.host_objects import dtype_name, type_name
 from scriptc.frontend.library.registry import resolve, serves
-from scriptc.frontend.library.torch.creation import NO_DATA, full, size_items, tensor, with_lists
+from scriptc.frontend.library.torch.creation import full, name_without_data, size_items, tensor, with_lists
 from scriptc.frontend.operations.autograd_flags import known_flag, new_parameter
 from scriptc.frontend.operations.casts import cast_to
 from scriptc.frontend.operations.materialize import apply_op
@@ -36,7 +36,7 @@ def made(r: Reader, args: tuple[AbstractValue, ...], dtype: str, constructor: Ca
             except TypeError as e:
                 r.emit.raise_error("TypeError", str(e))
             return apply_op(r, "alias", only)
-        if (name := class_name_of(r, only)) in NO_DATA:
+        if (name := name_without_data(r, only)) is not None:
             r.emit.raise_error("TypeError", f"new(): data must be a sequence (got {name})")
         only = with_lists(r, only)
         is_size = is_made_tuple(only) and only.cls is torch.Size or is_known(only) and isinstance(only.obj, torch.Size)

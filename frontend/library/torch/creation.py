@@ -40,7 +40,6 @@ from scriptc.ir.types import FLOAT, INT, NONE, STR, OptionalType
 _NONE = Known(None)
 _OF_TEXT = "new(): invalid data type 'str'"
 _OF_NONE = "Could not infer dtype of NoneType"
-NO_DATA = frozenset({"set", "frozenset", "dict", "OrderedDict", "defaultdict", "Counter"})  # classes of no tensor's data
 _OF_CLASSES = {float: "f64", int: "i64", bool: "bool", complex: "c128"}
 _SURELY_HELD = 65504.0  # all floating dtypes hold numbers up to this
 
@@ -233,23 +232,41 @@ def with_lists(r: Reader, data: AbstractValue) -> AbstractValue:
     """Return data with lists in place of ranges."""
     if class_name_of(r, data) == "range":
         return as_list(r, data)
-    items = data.items if is_made_list(data) or is_made_tuple(data) else None
-    if not any(class_name_of(r, item) == "range" for item in items or ()):
-        return data
-    return TupleValue([with_lists(r, item) for item in items or ()])
+    items = (data.items if is_made_list(data) or is_made_tuple(data) else None) or ()
+    found = [with_lists(r, item) for item in items]
+    return TupleValue(found) if any(new is not old for new, old in zip(found, items, strict=True)) else data
+
+
+def _refuse_no_data(r: Reader, data: AbstractValue, dtype: str) -> None:
+    """Raise what torch.tensor raises for a set or dict. dtype: the one that is asked for, or ""."""
+    if (name := name_without_data(r, data)) is None:
+        return
+    if not dtype:
+        r.emit.raise_error("RuntimeError", f"Could not infer dtype of {name}")
+    if dtype in FLOATING:
+        r.emit.raise_error("TypeError", f"must be real number, not {name}")
+    if dtype not in ("bool", *COMPLEX):
+        r.emit.raise_error("TypeError", f"'{name}' object cannot be interpreted as an integer")
+
+
+def name_without_data(r: Reader, data: AbstractValue) -> str | None:
+    """Return the name by which torch refuses the class of a set or dict; None for other values."""
+    name = class_name_of(r, data)
+    if name in ("OrderedDict", "defaultdict"):
+        return f"collections.{name}"
+    return name if name in ("set", "frozenset", "dict", "Counter") else None
 
 
 def _of_numbers(r: Reader, data: AbstractValue, dtype: AbstractValue) -> AbstractValue:
     if is_text(data):
         r.emit.raise_error("TypeError", _OF_TEXT)
-    if (name := class_name_of(r, data)) in NO_DATA:
-        r.emit.raise_error("RuntimeError", f"Could not infer dtype of {name}")
+    asked = as_dtype(r, dtype, "")
+    _refuse_no_data(r, data, asked)
     data = with_lists(r, data)
     if is_run_time(r, data) or _holds_run_time(r, data):
-        name = as_dtype(r, dtype, "")
-        wanted = torch_dtype(name) if name else None
+        wanted = torch_dtype(asked) if asked else None
         return r.call(Known(lists.tensor_of), [as_list(r, data), Known(wanted)], {})
-    shape, items = _flatten(r, data)
+    shape, items = _flatten(r, data, asked)
     default = _default(r, items)
     name = as_dtype(r, dtype, default)
     if any(map(is_complex_number, items)) and name not in ("bool", *COMPLEX):
@@ -284,7 +301,7 @@ def numbers_of(r: Reader, xs: AbstractValue) -> AbstractValue:
     return apply_op(r, "list.tensor", xs)
 
 
-def _flatten(r: Reader, data: AbstractValue) -> tuple[list[int], list[AbstractValue]]:
+def _flatten(r: Reader, data: AbstractValue, dtype: str) -> tuple[list[int], list[AbstractValue]]:
     if is_tensor(data):
         return [], [r.call(r.attribute(data, "item"), [], {})]
     if is_none(data):
@@ -292,11 +309,12 @@ def _flatten(r: Reader, data: AbstractValue) -> tuple[list[int], list[AbstractVa
     if is_text(data):
         r.emit.raise_error("TypeError", _OF_TEXT)
     if not is_sequence(data):
+        _refuse_no_data(r, data, dtype)
         return [], [data]
     items = r.iterate(data)
     if items and is_text(items[0]):  # torch takes a string for one more list
         r.emit.raise_error("ValueError", "too many dimensions 'str'")
-    parts = [_flatten(r, item) for item in items]
+    parts = [_flatten(r, item, dtype) for item in items]
     if any(p[0] != parts[0][0] for p in parts):
         r.emit.raise_error("ValueError", "expected sequence of equal length")
     return [len(parts), *(parts[0][0] if parts else [])], [i for p in parts for i in p[1]]
