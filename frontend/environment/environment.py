@@ -41,9 +41,9 @@ class Environment:
         """Add a guard, unless compiled code made the container."""
         if id(container) in self.made:
             return
-        place = kind, id(container), key
-        if place not in self.guards:
-            self.guards[place] = Guard(kind, container, key, expected)
+        at = kind, id(container), key
+        if at not in self.guards:
+            self.guards[at] = Guard(kind, container, key, expected)
             self.keep.append(container)
 
     @property

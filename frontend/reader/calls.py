@@ -111,7 +111,7 @@ _signature = functools.lru_cache(maxsize=1 << 12)(inspect.signature)  # for func
 
 
 @functools.cache
-def _counts(handler: Any) -> range:
+def _positional_counts(handler: Any) -> range:
     """Return the numbers of arguments that a handler takes by position alone, the reader included."""
     parameters = _signature(handler).parameters.values()
     named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -332,7 +332,7 @@ def handle(
             lambda avs: handle(reader, handler, name, avs[:n], dict(zip(names, avs[n:], strict=True))),
         )
     args, kwargs = with_numbers(reader, name.rpartition(".")[2], args, own_names(handler, kwargs))
-    if kwargs or len(args) + 1 not in _counts(handler):
+    if kwargs or len(args) + 1 not in _positional_counts(handler):
         try:
             _signature(handler).bind(reader, *args, **kwargs)
         except TypeError as e:

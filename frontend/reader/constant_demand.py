@@ -119,7 +119,7 @@ def demand_constant(reader: Reader, value: Value, why: str) -> None:
 
 
 def _assume_known(reader: Reader, source: Value, why: str) -> None:
-    """Know a number that `knowable` has found in the next reading."""
+    """Let the next reading know a number that `knowable` has found."""
     if source in reader.speculation.counters:
         reader.speculation.unroll(reader.speculation.counters[source], why)
     elif source in reader.speculation.number_args:

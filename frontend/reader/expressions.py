@@ -35,10 +35,10 @@ from scriptc.frontend.values.verbs import class_name_of, dict_behind
 def evaluate(reader: Reader, node: ast.expr) -> AbstractValue:
     saved, reader.position.node = reader.position.node, node
     try:
-        kind = type(node)
-        if kind not in EXPRESSIONS:
-            reader.reject(STATEMENTS_AND_EXPRESSIONS[kind])
-        av = EXPRESSIONS[kind](reader, node)
+        cls = type(node)
+        if cls not in EXPRESSIONS:
+            reader.reject(STATEMENTS_AND_EXPRESSIONS[cls])
+        av = EXPRESSIONS[cls](reader, node)
     finally:
         reader.position.node = saved
     if isinstance(av, Poison):

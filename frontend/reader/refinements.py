@@ -39,7 +39,7 @@ def note_new_length(value: Value) -> None:
 
 
 def sites_of_new_lengths(made: Iterable[tuple[Any, TypeVariable]]) -> set[Any]:
-    """Return the sites whose lists have no longer the length that they were made with. made: by site."""
+    """Return the sites whose lists no longer have the length that they were made with. made: pairs of a site and its lists."""
     return {site for site, variable in made if not isinstance(site, TableSite) and variable.find().length is None}
 
 

@@ -9,10 +9,10 @@ from scriptc.ir.rewrite import fits
 
 
 def give_one_exit(module: Module) -> None:
-    """Give every region one exit.
+    """Give every region one exit, and drop the second names that values get by it.
 
-    A value of the block around a region is then used by its own name where all exits pass it on, or leave it undefined because
-    they were not taken: `y` in `if p: return y`, with `y += 1; return y` behind it, may be written to.
+    In `if p: return y`, with `y += 1` and `return y` behind it, the one exit passes on `y` from either path. It then passes on
+    `y` by its own name, so that gradients flow through the write.
     """
     single_exit.run(module, {})
     while any([_drop_second_names(op) for op in module.walk() if op.has("CONTROL")]):
@@ -20,6 +20,7 @@ def give_one_exit(module: Module) -> None:
 
 
 def _drop_second_names(op: Op) -> bool:
+    """Use a value from outside of a region where all exits pass on this value, or were not taken. Return whether one was."""
     changed = False
     for argument in region_arguments(op):
         for name, sources in ((argument.inner, argument.into_inner), (argument.result, argument.into_result)):

@@ -4,7 +4,7 @@ The shadow is made where backward code first meets the list, with an item for ea
 code then undoes what forward code did to the list, in the opposite order (list_changes.py). So the shadow always has an item
 for each item that the list had there in forward code, of the same sizes.
 
-If items of a list may be None, those of its shadow are None until a gradient reaches them, so sizes of items are not needed.
+If items of a list may be None, the items of its shadow are None until a gradient reaches them. No sizes are needed then.
 
 A list of the views that an op made together, such as `unbind`, has the same views of the buffer of the tensor in its place.
 """
@@ -113,7 +113,7 @@ def zeros_of(reversal: Reversal, level: Level, value: Value) -> Value:
 
 
 def _nones(level: Level, value: Value) -> Value:
-    """Return a list of as many times None as a forward list has items at its end."""
+    """Return a list of None, as long as a forward list is at the end of its block."""
     builder, loc = level.builder, loc_of(value)
     length = level.get(insert_at_end(value.block).build("list.len", [value], loc))
     one = builder.op("list.new", [builder.const(None, loc)], loc, types=[list_of(item_type(value))]).result
