@@ -174,3 +174,15 @@ def test_recurrent_layers_are_refused(cls: type[nn.RNNBase]) -> None:
     with torch.autocast("cpu"), pytest.raises(scriptc.CompileError, match="under autocast is not supported"):
         compiled(torch.randn(5, 2, 3))
     compiled(torch.randn(5, 2, 3))
+
+
+def test_a_call_that_raises_without_autocast():
+    def product(x, w):
+        return F.linear(x, w)
+
+    compiled, given = scriptc.compile(product, optimize=OPTIMIZE), (torch.rand(2, 3).half(), torch.rand(4, 3))
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="same dtype"):
+            compiled(*given)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            torch.testing.assert_close(compiled(*given), product(*given))

@@ -196,13 +196,13 @@ def call_bound(
     if cls_name == "Tensor":
         args, kwargs = as_arguments(reader, args, kwargs)
         method = getattr(torch.Tensor, func.name, None)
-        check_parsed(reader, method, [func.owner, *args], kwargs)
         cast = call_with_casts(
             reader, method, [func.owner, *args], kwargs,
             lambda args, kwargs: call_bound(reader, Bound(args[0], func.name), args[1:], kwargs),
         )  # fmt: skip
         if cast is not None:
             return cast
+        check_parsed(reader, method, [func.owner, *args], kwargs)
     if cls_name == "Tensor" and func.name.startswith("new_") and asks_for_leaf(kwargs):
         return new_leaf(reader, call_bound(reader, func, args, {**kwargs, "requires_grad": Known(False)}))
     handler = METHODS.get((cls_name, func.name))
@@ -270,10 +270,10 @@ def call_known(
         refuse_unsigned(reader, obj, *args, *kwargs.values())
         if takes_numbers(obj):
             args, kwargs = as_arguments(reader, args, kwargs)
-        check_parsed(reader, obj, args, kwargs)
         cast = call_with_casts(reader, obj, args, kwargs, lambda args, kwargs: call_known(reader, obj, args, kwargs))
         if cast is not None:
             return cast
+        check_parsed(reader, obj, args, kwargs)
     if "out" in kwargs and (handler or decomposition):
         if is_array(kwargs["out"]):
             reader.reject("form_of_call", name=library_name(obj), why="the argument out is not supported")

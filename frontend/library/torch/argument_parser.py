@@ -277,7 +277,8 @@ def _refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exceptio
     key = (function, torch.get_default_dtype(), _key(args), tuple((name, _key(part)) for name, part in kwargs.items()))
     try:
         if key not in _refusals:
-            _refusals[key] = _asked(function, args, kwargs)
+            with torch.autocast("cpu", enabled=False):  # the reader has cast the arguments where autocast is on
+                _refusals[key] = _asked(function, args, kwargs)
         return _refusals[key]
     except TypeError:  # unhashable
         return _asked(function, args, kwargs)
