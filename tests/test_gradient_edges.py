@@ -149,3 +149,21 @@ def test_a_value_of_a_wider_dtype_has_a_gradient():
     results = filled(x, mask, value), scriptc.compile(filled, optimize=OPTIMIZE)(x, mask, value)
     wanted, found = (torch.autograd.grad(sum(t.square().sum() * (i + 1) for i, t in enumerate(r)), (x, value)) for r in results)
     torch.testing.assert_close(found, wanted)
+
+
+def test_lists_of_pairs_in_code_that_asks_for_gradients():
+    def loss_and_gradient(x, w, n):
+        w = w.detach().requires_grad_()
+        states = [(x * w, x), (x, w)]
+        for _ in range(n):
+            for layer in range(2):
+                h, c = states[layer]
+                states[layer] = (torch.tanh(h * w + c), c * w)
+        loss = (states[0][0] * states[1][1]).sum()
+        return loss, torch.autograd.grad(loss, w)[0]
+
+    given = torch.rand(4), torch.rand(4)
+    for n in (0, 3):
+        torch.testing.assert_close(
+            scriptc.compile(loss_and_gradient, optimize=OPTIMIZE)(*given, n), loss_and_gradient(*given, n)
+        )

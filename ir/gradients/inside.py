@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
-from scriptc.ir.gradients import chunks, detached, exceptions
+from scriptc.ir.gradients import chunks, detached, exceptions, tuple_lists
 from scriptc.ir.gradients.activity import Flow, carries
 from scriptc.ir.gradients.adjoints import Adjoints, narrowed
 from scriptc.ir.gradients.exits import give_one_exit
@@ -25,6 +25,7 @@ from scriptc.ir.gradients.reversal import Reversal, fresh_labels
 from scriptc.ir.gradients.reverse import Blocks, hoist_params
 from scriptc.ir.gradients.rules import Derivatives, not_differentiable
 from scriptc.ir.ops import OPS
+from scriptc.ir.passes import fold
 from scriptc.ir.regions import defined_by
 
 ASKS = "autograd.grad"
@@ -50,6 +51,8 @@ def run(module: Module, derivatives: Derivatives, *, cuts_loops: bool = False) -
         for op in other.body.walk():
             if op.name == ASKS and other is not func:
                 raise not_differentiable(op, "a function that calls itself", "call it outside of the recursion")
+    if tuple_lists.run(module):
+        fold.run(module, {})  # the parts of tuples that are made and taken apart at once
     give_one_exit(module)
     exceptions.forward_cells(func)
     freed: set[Value] = set()
