@@ -51,7 +51,7 @@ def run(module: Module, derivatives: Derivatives, *, cuts_loops: bool = False) -
         for op in other.body.walk():
             if op.name == ASKS and other is not func:
                 raise not_differentiable(op, "a function that calls itself", "call it outside of the recursion")
-    if tuple_lists.run(module):
+    if tuple_lists.run(module, fresh_labels("T")):
         fold.run(module, {})  # the parts of tuples that are made and taken apart at once
     give_one_exit(module)
     exceptions.forward_cells(func)

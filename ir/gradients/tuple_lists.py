@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from scriptc.ir.analysis import may_be_undefined, roots
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Block, Module, Op, Value
-from scriptc.ir.gradients.lists import item_type
-from scriptc.ir.gradients.reversal import fresh_labels
+from scriptc.ir.core import Module, Op, Value
+from scriptc.ir.gradients.lists import for_each, item_type
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import INT, ListType, TupleType, Type, list_of
+from scriptc.ir.types import ListType, TupleType, Type, list_of
 
 # The ops that are split into one for each part, by the numbers of their operands that are lists, and that are items.
 _SPLIT: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
@@ -30,11 +29,11 @@ _SPLIT: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 _MAKERS = ("list.new", "list.slice", "list.repeat")
 
 
-def run(module: Module) -> bool:
-    """Split all lists of tuples that are not passed on. Lists of tuples in tuples are split again."""
-    changed, label, returned = False, fresh_labels("T"), set[Value]()
-    while lists := _find([op for op in module.walk() if not returned.intersection(op.results)]):
-        returned |= _split(lists, label)
+def run(module: Module, label: Callable[[], str]) -> bool:
+    """Split all lists of tuples that are not passed on, those with tuples in tuples again. label: gives fresh labels."""
+    changed = False
+    while lists := _find(module.walk()):
+        _split(lists, label)
         changed = True
     return changed
 
@@ -77,24 +76,21 @@ def _is_defined(item: Value, found: dict[Value, TupleType]) -> bool:
     return is_made and not any(may_be_undefined(part, ()) for part in parts) and all(_is_defined(v, found) for v in nested)
 
 
-def _whole(before: Builder, parts: list[Value], t: Type, label: str, loc: Loc) -> Value:
+def _whole(before: Builder, parts: list[Value], t: Type, label: Callable[[], str], loc: Loc) -> Value:
     """Return the list of tuples that lists of their parts are."""
     assert isinstance(t, ListType)
-    made = before.op("list.new", [], loc, types=[t]).result
-    body = Block([(INT, "k")])
-    inner = Builder(body)
-    items = [inner.op("list.at", [part, body.args[0]], loc, types=[item_type(part)]).result for part in parts]
-    inner.op("list.append", [made, inner.op("tuple", items, loc, types=[t.elem]).result], loc)
-    inner.op("yield", [], loc)
-    bounds = [before.const(0, loc), before.build("list.len", parts[:1], loc), before.const(1, loc)]
-    before.op("loop", bounds, loc, regions=[body], types=[], label=label, counted=True)
+    elem, made = t.elem, before.op("list.new", [], loc, types=[t]).result
+
+    def add_item(inner: Builder, k: Value) -> None:
+        items = [inner.op("list.at", [part, k], loc, types=[item_type(part)]).result for part in parts]
+        inner.op("list.append", [made, inner.op("tuple", items, loc, types=[elem]).result], loc)
+
+    for_each(label, before, parts[0], loc, add_item)
     return made
 
 
-def _split(lists: dict[Value, TupleType], label: Callable[[], str]) -> set[Value]:
-    """Split lists. Return the lists of tuples that are made to be returned."""
+def _split(lists: dict[Value, TupleType], label: Callable[[], str]) -> None:
     parts: dict[Value, list[Value]] = {}
-    returned: set[Value] = set()
     ops = dict.fromkeys(op for value in lists for op in (value.op, *value.users()) if op is not None)
     for op in sorted(ops, key=lambda op: op.name not in _MAKERS):  # `lists` are in the order of the program
         before = Builder.before(op)
@@ -102,9 +98,8 @@ def _split(lists: dict[Value, TupleType], label: Callable[[], str]) -> set[Value
             op.set_operands(parts[op.operands[0]][:1])
             continue
         if op.name == "return":
-            whole = {v: _whole(before, parts[v], v.type, label(), op.loc) for v in op.operands if v in parts}
+            whole = {v: _whole(before, parts[v], v.type, label, op.loc) for v in op.operands if v in parts}
             op.set_operands([whole.get(v, v) for v in op.operands])
-            returned |= {*whole.values()}
             continue
         t = lists[op.result if op.name in _MAKERS else op.operands[0]]
         items = range(len(op.operands)) if op.name == "list.new" else _SPLIT[op.name][1]
@@ -128,4 +123,3 @@ def _split(lists: dict[Value, TupleType], label: Callable[[], str]) -> set[Value
         op.drop()
     for op in split:
         op.erase()
-    return returned

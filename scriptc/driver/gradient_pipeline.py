@@ -21,6 +21,7 @@ from scriptc.ir.gradients import checkpoints, detached, inside, tuple_lists
 from scriptc.ir.gradients.activity import Flow
 from scriptc.ir.gradients.reached import numbers_for
 from scriptc.ir.gradients.replaced_data import refuse_changed_arguments, refuse_older_data
+from scriptc.ir.gradients.reversal import fresh_labels
 from scriptc.ir.gradients.reverse import differentiate
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.phases import OPTIMIZED
@@ -108,7 +109,7 @@ def differentiated(module: Module, options: Options, arguments: Sequence[int], p
     inside.refuse_freed(module.funcs[name], Flow([body]).sources(body.ops[-1].operands), freed)
     detached.run(module)
     run_pipeline(module, "clean,split_lists,clean")
-    if tuple_lists.run(module):
+    if tuple_lists.run(module, fresh_labels("U")):  # `inside` has made labels with a T
         run_pipeline(module, "clean")
     names = list(module.params)
     made = differentiate(module, name, arguments, [names[i] for i in params], LibraryDerivatives(),
