@@ -42,6 +42,11 @@ def of_what_is_no_sequence(xs):
         torch.LongTensor(set(xs))
     except TypeError as error:
         print(error)
+    for dtype in (torch.bool, torch.int32, torch.float16, torch.complex64):
+        try:
+            torch.tensor(set(xs), dtype=dtype)
+        except TypeError as error:
+            print(error)
     return torch.tensor({x: x for x in xs} if len(xs) > 1 else set(xs))
 
 

@@ -243,10 +243,9 @@ def _refuse_no_data(r: Reader, data: AbstractValue, dtype: str) -> None:
         return
     if not dtype:
         r.emit.raise_error("RuntimeError", f"Could not infer dtype of {name}")
-    if dtype in FLOATING:
+    if dtype in INEXACT:
         r.emit.raise_error("TypeError", f"must be real number, not {name}")
-    if dtype not in ("bool", *COMPLEX):
-        r.emit.raise_error("TypeError", f"'{name}' object cannot be interpreted as an integer")
+    r.emit.raise_error("TypeError", f"'{name}' object cannot be interpreted as an integer")
 
 
 def name_without_data(r: Reader, data: AbstractValue) -> str | None:
