@@ -28,7 +28,7 @@ from scriptc.frontend.operations.operators import truth_of_object
 from scriptc.frontend.reader.contents import content_items
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.exceptions import classes_of, may_be_cause, raise_made
-from scriptc.frontend.reader.iteration import asked_items, iterated, iterated_object, walk_queue
+from scriptc.frontend.reader.iteration import asked_items, iterated, iterated_object, walk_queue, walk_rest
 from scriptc.frontend.reader.managers import is_manager, managed, run_within, suppressing
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
@@ -270,7 +270,7 @@ def walk_object(reader: Reader, owner: ObjectValue, site: Any) -> Walk:
         length = reader.call(Known(len), [owner], {})
         return Walk(count=(Known(0), length, Known(1)), item=lambda i: reader.subscript(owner, i))
     if cls is SequenceIterator:
-        return reader.iteration(iterated_object(reader, owner), site)
+        return walk_rest(reader, owner, site)
     return reader.iteration(iterated(reader, owner), site)
 
 

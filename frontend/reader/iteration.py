@@ -213,9 +213,7 @@ def walked_by_index(reader: Reader, av: AbstractValue) -> AbstractValue:
 
 def rest_of(reader: Reader, av: ObjectValue) -> AbstractValue:
     """Return the remaining items of an iterator. The walk may stop early, so the iterator cannot be used again."""
-    items = reader.items_of(av)
-    if isinstance(items["at"], Moved):
-        reader.reject("iterator_walked_again")
+    items = _unspent(reader, av)
     sequence, at = items["sequence"], items["at"]
     if is_object(sequence) and sequence.cls in ENDLESS:
         start = reader.call(reader.attribute(sequence, "behind"), [at], {})
@@ -224,6 +222,30 @@ def rest_of(reader: Reader, av: ObjectValue) -> AbstractValue:
         rest = reader.subscript(sequence, TupleValue([at, Known(None), Known(None)], slice))
     set_items(reader, av, {**items, "at": Moved()})
     return rest
+
+
+def _unspent(reader: Reader, av: ObjectValue) -> dict[Any, AbstractValue]:
+    """Return the sequence and the position of an iterator that no walk has taken."""
+    items = reader.items_of(av)
+    if isinstance(items["at"], Moved):
+        reader.reject("iterator_walked_again")
+    return items
+
+
+def walk_rest(reader: Reader, av: ObjectValue, site: Any) -> Walk:
+    """Return the walk over the remaining items of an iterator, of a list itself, whose length may change meanwhile."""
+    items = _unspent(reader, av)
+    sequence, at = items["sequence"], items["at"]
+    if not is_made_list(sequence):
+        return reader.iteration(rest_of(reader, av), site)
+    walk = reader.iteration(sequence, site)
+    item, length = walk.item, walk.length
+    if item is None or length is None:
+        return reader.iteration(rest_of(reader, av), site)
+    set_items(reader, av, {**items, "at": Moved()})
+    rest = lambda: reader.call(Known(max), [Known(0), reader.binary("Sub", length(), at)], {})  # noqa: E731
+    behind = lambda i: item(reader.binary("Add", at, i))  # noqa: E731
+    return Walk(count=(Known(0), rest(), Known(1)), item=behind, length=rest, lists=walk.lists)
 
 
 def asked_items(reader: Reader, av: ObjectValue) -> Iterator[AbstractValue]:

@@ -48,6 +48,23 @@ def walked_with_else(n: int, xs: list[int]) -> object:
     return total
 
 
+@cases((3, [1, 2, 3, 4]), (0, [1]), (2, [5, 6, 7]))
+def list_changes_length_meanwhile(n: int, xs: list[int]) -> object:
+    seen = []
+    it = iter(xs)
+    next(it)
+    for i, q in enumerate(it):
+        seen.append((i, q))
+        if len(seen) < n:
+            del xs[-1]
+    for q in (q + 1 for q in iter(xs)):
+        if len(xs) < 2 * n:
+            xs.append(q)
+    for q in map(abs, iter(xs)):
+        seen.append((q, xs.pop()))
+    return seen, xs
+
+
 @cases((torch.ones(3, 2), 1), (torch.ones(0, 2), 4), (torch.ones(2, 2), 4))
 def rows(m: Tensor, n: int) -> object:
     it = iter(m)
