@@ -106,12 +106,14 @@ def loop_over(
     """Read a `for` loop over a generator; `take` reads the body of the loop for an item.
 
     Meanwhile the heap holds the variables that the loop's body assigns, since loops and branches of the generator join
-    them.
+    them. Other variables that the body assigns are unbound before each item: what the last reading of the body left there
+    may be of another path.
     """
     if yields_within_try(generator.node):
         reader.reject("yield_within_try", name=generator.frame.qualified_name)
     caller = reader.position.frame
-    shared = assigned([node.target, *node.body]) & caller.live.header[node]
+    names = assigned([node.target, *node.body])
+    shared = names & caller.live.header[node]
 
     def whole(label: str, exits: list[Exit]) -> bool:
         def on_yield(value: AbstractValue) -> AbstractValue:
@@ -122,6 +124,8 @@ def loop_over(
                 finally:
                     caller.loops.pop()
 
+            for name in names - shared:
+                caller.locals.pop(name, None)
             with outside_generator(reader), back_in(reader, caller, node):
                 falls = scoped(reader, frozenset(), once) if skips else once(label, [])
             if not falls:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -337,12 +338,33 @@ def sequence_of_the_library(x: Tensor) -> tuple[Any, ...]:
     return total, [i for i, _ in zip([1, 2, 3], held)], len(held)  # noqa: B905
 
 
+@contextlib.contextmanager
+def noted(log: list[int], k: int) -> Iterator[int]:
+    log.append(k)
+    try:
+        yield k + 1
+    finally:
+        log.append(-k)
+
+
+@cases((3,), (1,), (0,))
+def variables_of_one_item(n: int) -> list[int]:
+    log = [7]
+    for k in CountsDown(n):
+        with noted(log, k) as more:
+            pass
+    for k in squares(n):
+        with noted(log, k) as more, noted(log, more) as most:
+            log.append(most)
+    return log
+
+
 construct(
     "Iterators", "generators: functions with `yield`, `yield from`",
     "read where a loop walks them; not as results or arguments, and no `yield` inside `try` or `with` under a loop",
     added, left_by_break_and_continue, left_by_return, taken_at_once, within_comprehensions, beside_other_sequences,
     taken_by_names, asked_for_an_item, no_iterators, runs_in_step, delegates, nested_in_itself, raises_within, stops_itself,
-    stops_the_loop, zipped_with_lists_that_grow,
+    stops_the_loop, zipped_with_lists_that_grow, variables_of_one_item,
 )  # fmt: skip
 construct(
     "Iterators", "objects with `__iter__`, `__next__` or `__getitem__` of their own", "", objects_walked,
