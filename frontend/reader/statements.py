@@ -219,7 +219,7 @@ def run_import(reader: Reader, node: ast.Import) -> bool:
         if module is None:
             reader.reject("import_of_new", name=alias.name)
         name = alias.asname or alias.name.split(".")[0]
-        reader.position.frame.locals[name] = Known(module if alias.asname else sys.modules[name])
+        bind_name(reader, name, Known(module if alias.asname else sys.modules[name]))
     return True
 
 
@@ -231,7 +231,7 @@ def run_import_from(reader: Reader, node: ast.ImportFrom) -> bool:
     for alias in node.names:
         if module is None or node.level or not hasattr(module, alias.name):
             reader.reject("import_unfollowed")
-        reader.position.frame.locals[alias.asname or alias.name] = Known(getattr(module, alias.name))
+        bind_name(reader, alias.asname or alias.name, Known(getattr(module, alias.name)))
     return True
 
 
@@ -243,7 +243,7 @@ def run_function_def(reader: Reader, node: ast.FunctionDef) -> bool:
         if is_known(decorator) and hasattr(decorator.obj, "__enter__"):
             reader.reject("decorator_inside")
         made = reader.call(decorator, [made], {})
-    reader.position.frame.locals[node.name] = made
+    bind_name(reader, node.name, made)
     return True
 
 

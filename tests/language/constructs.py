@@ -34,7 +34,7 @@ ACCEPTED: dict[str, str] = {
         "statements.made_in_comprehensions statements.made_on_one_path statements.functions_that_functions_return "
         "statements.functions_that_objects_keep statements.functions_of_one_source_call_each_other "
         "statements.functions_by_keys_of_run_time statements.nonlocal_counter statements.nonlocal_behind_joins "
-        "statements.nonlocal_tensor statements.closures_see_later_values"
+        "statements.nonlocal_tensor statements.closures_see_later_values statements.functions_made_before_an_error"
     ),
     "`__code__.co_argcount`, `__defaults__` and `__name__` of nested functions": "statements.parameters_that_functions_have",
     "decorators of nested functions, `functools.wraps`": (

@@ -359,12 +359,25 @@ def variables_of_one_item(n: int) -> list[int]:
     return log
 
 
+@cases((3,), (0,))
+def bound_in_loops_over_generators(n: int) -> object:
+    made = abs
+    for k in squares(n):
+        from math import floor
+
+        def made(a: int) -> int:  # noqa: F811
+            return a + k  # noqa: B023
+
+        n = made(n) + floor(0.5)
+    return made(n)
+
+
 construct(
     "Iterators", "generators: functions with `yield`, `yield from`",
     "read where a loop walks them; not as results or arguments, and no `yield` inside `try` or `with` under a loop",
     added, left_by_break_and_continue, left_by_return, taken_at_once, within_comprehensions, beside_other_sequences,
     taken_by_names, asked_for_an_item, no_iterators, runs_in_step, delegates, nested_in_itself, raises_within, stops_itself,
-    stops_the_loop, zipped_with_lists_that_grow, variables_of_one_item,
+    stops_the_loop, zipped_with_lists_that_grow, variables_of_one_item, bound_in_loops_over_generators,
 )  # fmt: skip
 construct(
     "Iterators", "objects with `__iter__`, `__next__` or `__getitem__` of their own", "", objects_walked,

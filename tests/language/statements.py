@@ -360,6 +360,21 @@ def nonlocal_behind_joins(n):
     return step(n) + step(n + 1), count
 
 
+@cases(0, 2, 5)
+def functions_made_before_an_error(n):
+    try:
+        for i in range(n):
+
+            def plus(k):
+                return k + i  # noqa: B023
+
+            if i == 2:
+                raise ValueError
+    except ValueError:
+        return plus(n)
+    return -n
+
+
 # Functions made in comprehensions see what their variables were bound to last.
 @cases(3, 0)
 def made_in_comprehensions(n):
