@@ -106,16 +106,17 @@ def loop_over(
     """Read a `for` loop over a generator; `take` reads the body of the loop for an item.
 
     Meanwhile the heap holds the variables that the loop's body assigns, since loops and branches of the generator join
-    them. Other variables that the body assigns are unbound before each item: what the last reading of the body left there
-    may be of another path.
+    them. Its other variables are before each item what they were before the loop: what the last reading of the body left
+    there may be of another path.
     """
     if yields_within_try(generator.node):
         reader.reject("yield_within_try", name=generator.frame.qualified_name)
     caller = reader.position.frame
-    names = assigned([node.target, *node.body])
-    shared = names & caller.live.header[node]
+    shared = assigned([node.target, *node.body]) & caller.live.header[node]
 
     def whole(label: str, exits: list[Exit]) -> bool:
+        before = caller.locals
+
         def on_yield(value: AbstractValue) -> AbstractValue:
             def once(next_label: str, continues: list[Exit]) -> bool:
                 caller.loops.append(LoopTarget(label, next_label, "break", exits, continues))
@@ -124,8 +125,7 @@ def loop_over(
                 finally:
                     caller.loops.pop()
 
-            for name in names - shared:
-                caller.locals.pop(name, None)
+            caller.locals = dict(before)
             with outside_generator(reader), back_in(reader, caller, node):
                 falls = scoped(reader, frozenset(), once) if skips else once(label, [])
             if not falls:
@@ -133,6 +133,7 @@ def loop_over(
             return Known(None)
 
         run_generator(reader, generator, on_yield)
+        caller.locals = dict(before)
         return reader.run(node.orelse)
 
     skips = has_leave(node.body, ast.Continue)

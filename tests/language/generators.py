@@ -356,6 +356,10 @@ def variables_of_one_item(n: int) -> list[int]:
     for k in squares(n):
         with noted(log, k) as more, noted(log, more) as most:
             log.append(most)
+    for k in squares(n):
+        match [k, n, 3]:
+            case [1, *rest] | [_, _, *rest]:
+                log += rest
     return log
 
 
