@@ -51,39 +51,34 @@ Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 # ---- displays ----
 
 
-def display(reader: Reader, nodes: Sequence[ast.expr]) -> list[tuple[bool, AbstractValue]]:
-    """Return the values in a list, tuple or set display, each with whether it is starred."""
-    parts = [(isinstance(n, ast.Starred), n.value if isinstance(n, ast.Starred) else n) for n in nodes]
-    return [(starred, reader.evaluate(n)) for starred, n in parts]
+LIST_METHODS, SET_METHODS = ("append", "extend"), ("add", "update")  # to add one value, and all of a sequence
 
 
-def elements(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]]) -> list[AbstractValue]:
-    return [item for starred, av in parts for item in (reader.iterate(av) if starred else [av])]
+def display(
+    reader: Reader, nodes: Sequence[ast.expr], empty: Callable[[], AbstractValue], methods: tuple[str, str] = LIST_METHODS
+) -> tuple[list[AbstractValue], AbstractValue | None]:
+    """Return the items in a list, tuple or set display, or a container with the items if a starred value has a length that
+    is known only at run time; `empty` makes it. A starred value gives its items before the next value is read."""
+    items: list[AbstractValue] = []
+    grown: AbstractValue | None = None
+    one, several = methods
+    for node in nodes:
+        is_starred = isinstance(node, ast.Starred)
+        av = reader.evaluate(node.value if isinstance(node, ast.Starred) else node)
+        if is_starred and grown is None and _is_grown_by(reader, av):
+            grown = empty()
+            for item in items:
+                reader.call(reader.attribute(grown, one), [item], {})
+        if grown is not None:
+            reader.call(reader.attribute(grown, several if is_starred else one), [av], {})
+        else:
+            items += reader.iterate(av) if is_starred else [av]
+    return items, grown
 
 
-def is_grown(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]]) -> bool:
+def _is_grown_by(reader: Reader, av: AbstractValue) -> bool:
     """Return whether a starred value has a length that is known only at run time."""
-    several = [has_alternatives(av) and is_plain_tuple(av) for _, av in parts]  # the tuples differ in length
-    return any(
-        starred and (many or is_run_time(reader, av)) for (starred, av), many in zip(parts, several, strict=True)
-    )
-
-
-def grown_list(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]], site: Any) -> AbstractValue:
-    return _grown(reader, parts, new_list(reader, [], site), "append", "extend")
-
-
-def grown_set(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]], site: Any) -> AbstractValue:
-    return _grown(reader, parts, new_set(reader, [], site), "add", "update")
-
-
-def _grown(
-    reader: Reader, parts: Sequence[tuple[bool, AbstractValue]], made: AbstractValue, one: str, several: str
-) -> AbstractValue:
-    """Add values to an empty container by its methods, and return it."""
-    for starred, av in parts:
-        reader.call(reader.attribute(made, several if starred else one), [av], {})
-    return made
+    return has_alternatives(av) and is_plain_tuple(av) or is_run_time(reader, av)  # the tuples differ in length
 
 
 # ---- comprehensions ----

@@ -5,21 +5,15 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 
 from scriptc.frontend.environment.state import open_queue
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.operations.logic import negated
-from scriptc.frontend.operations.materialize import (
-    make_tuple,
-    new_list,
-)
-from scriptc.frontend.operations.runtime_dicts import (
-    is_dict_like,
-    new_dict,
-    new_set,
-)
+from scriptc.frontend.operations.materialize import make_tuple, new_list
+from scriptc.frontend.operations.runtime_dicts import is_dict_like, new_dict, new_set
 from scriptc.frontend.operations.tuples import tuple_of_items
-from scriptc.frontend.reader.comprehensions import display, elements, grown_list, grown_set, is_grown
+from scriptc.frontend.reader.comprehensions import SET_METHODS, display
 from scriptc.frontend.reader.dispatch import EXPRESSIONS, reads
 from scriptc.frontend.reader.errors import Poisoned
 from scriptc.frontend.reader.names import load
@@ -137,42 +131,39 @@ def read_if_exp(reader: Reader, node: ast.IfExp) -> AbstractValue:
 
 @reads(ast.Tuple)
 def read_tuple(reader: Reader, node: ast.Tuple) -> AbstractValue:
-    parts = display(reader, node.elts)
-    if is_grown(reader, parts):
-        return tuple_of_items(reader, grown_list(reader, parts, (reader.position.loc, "tuple")))
-    return make_tuple(elements(reader, parts))
+    items, grown = display(reader, node.elts, lambda: new_list(reader, [], (reader.position.loc, "tuple")))
+    return make_tuple(items) if grown is None else tuple_of_items(reader, grown)
 
 
 @reads(ast.List)
 def read_list(reader: Reader, node: ast.List) -> AbstractValue:
-    parts, site = display(reader, node.elts), (reader.position.loc, "list")
-    return (
-        grown_list(reader, parts, site) if is_grown(reader, parts) else new_list(reader, elements(reader, parts), site)
-    )
+    site = (reader.position.loc, "list")
+    items, grown = display(reader, node.elts, lambda: new_list(reader, [], site))
+    return new_list(reader, items, site) if grown is None else grown
 
 
 @reads(ast.Dict)
 def read_dict(reader: Reader, node: ast.Dict) -> AbstractValue:
     site = (reader.position.loc, "dict")
     pairs: list[tuple[AbstractValue, AbstractValue]] = []
-    updates: list[tuple[AbstractValue | None, AbstractValue]] = []
-    for key, value in zip(node.keys, node.values, strict=True):
-        updates.append((None if key is None else reader.evaluate(key), reader.evaluate(value)))
-    while updates and updates[0][0] is not None:
-        first, item = updates.pop(0)
-        assert first is not None
-        pairs.append((first, item))
-    made = new_dict(reader, pairs, site)
-    for key_av, item in updates:
-        if key_av is None:
-            split_all(reader, [item], lambda avs: merge_dict(reader, made, avs[0]))
+    made: AbstractValue | None = None
+    for key_node, value_node in zip(node.keys, node.values, strict=True):
+        key = None if key_node is None else reader.evaluate(key_node)
+        value = reader.evaluate(value_node)
+        if key is not None and made is None:
+            pairs.append((key, value))
+            continue
+        made = new_dict(reader, pairs, site) if made is None else made
+        if key is None:
+            split_all(reader, [value], partial(merge_dict, reader, made))
         else:
-            reader.store_item(made, key_av, item)
-    return made
+            reader.store_item(made, key, value)
+    return new_dict(reader, pairs, site) if made is None else made
 
 
-def merge_dict(reader: Reader, made: AbstractValue, av: AbstractValue) -> AbstractValue:
-    """Execute `**av` in the display of a dict."""
+def merge_dict(reader: Reader, made: AbstractValue, avs: Sequence[AbstractValue]) -> AbstractValue:
+    """Execute `**av` in the display of a dict; avs: this one value."""
+    (av,) = avs
     by_keys = is_object(av) and has_method(av.cls, "keys")
     if not is_dict_like(dict_behind(reader, av)) and not by_keys:
         reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object is not a mapping")
@@ -188,10 +179,10 @@ def read_named_expr(reader: Reader, node: ast.NamedExpr) -> AbstractValue:
 
 @reads(ast.Set)
 def read_set(reader: Reader, node: ast.Set) -> AbstractValue:
-    parts, site = display(reader, node.elts), (reader.position.loc, "set")
-    if is_grown(reader, parts):
-        return grown_set(reader, parts, site)
-    items = elements(reader, parts)
+    site = (reader.position.loc, "set")
+    items, grown = display(reader, node.elts, lambda: new_set(reader, [], site), SET_METHODS)
+    if grown is not None:
+        return grown
     if len(items) > 2 and all(isinstance(n, ast.Constant) for n in node.elts):
         items = reader.iterate(call_in_python(reader, frozenset, tuple(i.obj for i in items if is_known(i))))
     return new_set(reader, items, site)

@@ -533,3 +533,18 @@ FIRST = [1, 2]
 @cases(0, 3)
 def added_to_one_from_outside(n):
     return FIRST + [n], [n] + FIRST, FIRST * n, n * FIRST, FIRST
+
+
+def each_added_to(xs, n):
+    for q in xs:
+        xs[0] += n
+        yield q
+
+
+@cases((2, [3, 1], {1: 4, 2: 5}), (0, [7], {1: 6}))
+def displays_in_order(n, xs, d):
+    known = [1, n]
+    made = [*xs, xs.pop(), *map(abs, xs)], (*known, known.append(3), *known), {*d, d[1] - 1}
+    merged = {0: n, **d, 9: d.pop(1), **d}
+    grown = [len(xs), *each_added_to(known, n), known[0], *each_added_to(known, 1)]
+    return made, merged, grown, xs, d
