@@ -321,6 +321,12 @@ def is_counted(t: Type) -> bool:
     return isinstance(t, (TensorType, Container)) or t in (STR, PACKED, ROWS, EXC)
 
 
+def is_boxed_anew(held: Type, wanted: Type) -> bool:
+    """Return whether a container boxes values once they may be None, as it does numbers and tuples, but not objects."""
+    optional = isinstance(wanted, OptionalType) and not isinstance(held, OptionalType)
+    return optional and held != NEVER and not (is_counted(held) and is_counted(wanted))
+
+
 def join_dim(a: Dim, b: Dim) -> Dim:
     return a if a == b else None
 

@@ -15,6 +15,7 @@ from scriptc.ir.types import (
     TensorType,
     TupleType,
     Type,
+    is_boxed_anew,
     is_subtype,
     is_tuple,
     join,
@@ -90,7 +91,8 @@ def _changes(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 def _splice(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     _changed(operands)
-    if not is_subtype(elem_of(operands[3]), elem_of(operands[0])):
+    held, wanted = elem_of(operands[3]), elem_of(operands[0])
+    if not is_subtype(held, wanted) or is_boxed_anew(held, wanted):  # the op copies items without a conversion
         raise TypeRuleError(f"a {operands[0].type} cannot hold the items of a {operands[3].type}")
     return ()
 

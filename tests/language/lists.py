@@ -548,3 +548,16 @@ def displays_in_order(n, xs, d):
     merged = {0: n, **d, 9: d.pop(1), **d}
     grown = [len(xs), *each_added_to(known, n), known[0], *each_added_to(known, 1)]
     return made, merged, grown, xs, d
+
+
+@cases((2, [3, 1], [(1, 2)]), (0, [], []))
+def extended_beside_none(n, xs, pairs):
+    first, last, middle, tuples = [None], [], [None, None, None], []
+    first.extend(xs)
+    last += xs
+    last.append(None)
+    middle[1:2] = [q + 1 for q in xs]
+    tuples.extend(pairs)
+    tuples.append(None)
+    starred = (*xs, None, n)
+    return first, last, middle, tuples, starred, [n if q is None else q for q in last]
