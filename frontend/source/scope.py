@@ -16,6 +16,7 @@ from scriptc.frontend.source.nodes import all_nodes, child_nodes
 Names = frozenset[str]
 _NONE: Names = frozenset()
 _FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+_TAKING = frozenset(["all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"])
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
@@ -176,8 +177,21 @@ def _functions_inside(node: ast.FunctionDef | ast.Lambda) -> tuple[ast.FunctionD
 
 @lru_cache(maxsize=4096)
 def captured_names(node: ast.FunctionDef | ast.Lambda) -> Names:
-    """Return the names that functions inside a function read."""
-    return _NONE.union(*map(used, _functions_inside(node)))
+    """Return the names that functions inside a function read, and its generator expressions, which are walked later."""
+    return _NONE.union(*map(used, _functions_inside(node)), *map(_read_later, _kept_generators(node)))
+
+
+def _kept_generators(node: ast.AST) -> list[ast.GeneratorExp]:
+    """Return the generator expressions that are walked behind the expression that they are in."""
+    calls = [n for n in all_nodes(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in _TAKING]
+    taken = {arg for call in calls for arg in call.args}
+    return [n for n in all_nodes(node) if isinstance(n, ast.GeneratorExp) and n not in taken]
+
+
+def _read_later(node: ast.GeneratorExp) -> Names:
+    """Return the names that a generator expression reads when it gives its items."""
+    parts = [node.elt, *(test for g in node.generators for test in g.ifs), *(g.iter for g in node.generators[1:])]
+    return _NONE.union(*map(used, parts)) - assigned(g.target for g in node.generators)
 
 
 @lru_cache(maxsize=4096)

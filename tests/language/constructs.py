@@ -319,7 +319,7 @@ ACCEPTED: dict[str, str] = {
         "iterators.functions_in_comprehensions_of_the_same_variable iterators.asked_no_further_than_the_first "
         "iterators.what_would_raise_is_not_asked_for iterators.what_changes_between_items "
         "iterators.several_fors_with_else iterators.generators_in_generators "
-        "iterators.functions_in_comprehensions"
+        "iterators.functions_in_comprehensions iterators.variables_read_when_walked"
     ),
     "`map`, `filter`, `functools.partial`, `functools.reduce`, `key=str.lower`": (
         "expressions.partials known_lengths.reduced_without_a_start expressions.known_sequences iterators.mapped "

@@ -308,3 +308,17 @@ def classes_of_iterators(xs):
     mapped, filtered, paired = map(abs, xs), filter(None, xs), zip(xs, xs, strict=True)
     found = isinstance(mapped, map), isinstance(mapped, list), isinstance(filtered, filter), type(paired) is zip
     return found, type(n for n in xs) is type(mapped), list(mapped), list(filtered)
+
+
+@cases((0, [1, 2], [5]), (2, [1, 2], [5]), (4, [], [7, 8]))
+def variables_read_when_walked(n: int, xs: list[int], ys: list[int]) -> object:
+    i, j = 0, n
+    sums = (q + i for q in xs)
+    pairs = zip((q * j for q in xs), ys, strict=False)
+    if n > 1:
+        i = 5
+    else:
+        i = 6
+    for j in range(n):  # noqa: B007
+        pass
+    return list(sums), list(pairs)
