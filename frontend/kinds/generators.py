@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import GeneratorType
 from typing import Any
 
@@ -11,13 +12,25 @@ from scriptc.frontend.reader.generators import collected
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import unpacked_items
 from scriptc.frontend.values import verbs
-from scriptc.frontend.values.abstract import AbstractValue, Known, YieldsValue
-from scriptc.frontend.values.walk import Walk
+from scriptc.frontend.values.abstract import AbstractValue, Known, Structure, YieldsValue
+from scriptc.frontend.values.walk import Walk, mark_of
 
 
 @verbs.describe.of(YieldsValue)
 def generator_description(owner: YieldsValue) -> str:
     return "a generator"
+
+
+@verbs.structure_of.of(YieldsValue)
+def generator_structure(owner: YieldsValue) -> Structure:
+    frame, names = owner.frame, [*owner.frame.locals]
+
+    def make(parts: list[AbstractValue]) -> AbstractValue:
+        made = replace(frame, locals=dict(zip(names, parts[:-1], strict=True)))
+        return YieldsValue(made, owner.node, mark_of(parts))
+
+    key = ("generator", id(owner.node), id(frame.func), id(frame.outer), *names)
+    return Structure(key, [*frame.locals.values(), owner.mark], make)
 
 
 @verbs.held_values.of(YieldsValue)

@@ -3,12 +3,13 @@ expressions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from scriptc.frontend.library.python.iterators_decomposed import taken_for
 from scriptc.frontend.reader.comprehensions import walk_generator
+from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.iterables import spend
 from scriptc.frontend.reader.iteration import reversed_range, starts_at_zero, walk_zip
 from scriptc.frontend.reader.protocol import Reader
@@ -21,35 +22,66 @@ from scriptc.frontend.values.abstract import (
     Known,
     RangeValue,
     ReversedValue,
+    Scope,
     Structure,
     TupleValue,
+    WalkMark,
+    YieldsValue,
     ZipValue,
 )
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.predicates import is_made_list
 from scriptc.frontend.values.verbs import is_run_time, unrolled_ranges, walked_sequence
-from scriptc.frontend.values.walk import Walk
+from scriptc.frontend.values.walk import Walk, mark_of
 
 
 @verbs.structure_of.of(ReversedValue)
 def reversed_structure(owner: ReversedValue) -> Structure:
-    return Structure("reversed", [owner.part], lambda parts: ReversedValue(parts[0], owner.ident))
+    return Structure("reversed", [owner.part, owner.mark], lambda parts: ReversedValue(parts[0], mark_of(parts)))
 
 
 @verbs.structure_of.of(IteratorValue)
 def iterator_structure(owner: IteratorValue) -> Structure:
-    return Structure("iterator", [owner.part], lambda parts: IteratorValue(parts[0], owner.ident))
+    return Structure("iterator", [owner.part, owner.mark], lambda parts: IteratorValue(parts[0], mark_of(parts)))
 
 
 @verbs.structure_of.of(ZipValue)
 def zip_structure(owner: ZipValue) -> Structure:
-    parts, offset, strict, ident = owner.parts, owner.offset, owner.strict, owner.ident
-    held = [*parts, *([] if offset is None else [offset])]
+    n, offset, strict = len(owner.parts), owner.offset, owner.strict
     return Structure(
-        ("zip", len(held), offset is None, strict),
-        held,
-        lambda made: ZipValue(made[: len(parts)], None if offset is None else made[-1], strict, ident),
+        ("zip", n, offset is None, strict),
+        [*owner.parts, *([] if offset is None else [offset]), owner.mark],
+        lambda made: ZipValue(made[:n], None if offset is None else made[n], strict, mark_of(made)),
     )
+
+
+@verbs.structure_of.of(GeneratorValue)
+def expression_structure(owner: GeneratorValue) -> Structure:
+    names = [(i, name) for i, scope in enumerate(owner.scopes) for name in scope]
+
+    def make(parts: list[AbstractValue]) -> AbstractValue:
+        scopes: list[Scope] = [{} for _ in owner.scopes]
+        for (i, name), part in zip(names, parts[1:-1], strict=True):
+            scopes[i][name] = part
+        return replace(owner, sequence=parts[0], scopes=scopes, mark=mark_of(parts))
+
+    held = [owner.sequence, *(owner.scopes[i][name] for i, name in names), owner.mark]
+    return Structure(("generator", id(owner.node), id(owner.frame), *names), held, make)
+
+
+@verbs.kind_of.of(GeneratorValue, YieldsValue)
+def kind_of_generator(owner: GeneratorValue | YieldsValue) -> Hashable:
+    raise Conflict(verbs.describe(owner))  # the code behind the paths is read for each of them
+
+
+@verbs.leaf_kinds.of(WalkMark)
+def leaf_kinds_of_mark(owner: WalkMark) -> Iterator[Hashable]:
+    yield "iterator"
+
+
+@verbs.held_values.of(WalkMark)
+def held_by_mark(owner: WalkMark) -> Sequence[AbstractValue]:
+    return ()
 
 
 @verbs.held_values.of(ReversedValue, IteratorValue)

@@ -19,6 +19,7 @@ from scriptc.frontend.values.alternatives import present, split
 from scriptc.frontend.values.predicates import has_alternatives, is_known, is_tensor
 from scriptc.frontend.values.structure import LONG, UNROLL_LIMIT
 from scriptc.frontend.values.verbs import class_name_of, is_walked
+from scriptc.frontend.values.walk import is_spent
 from scriptc.ir.core import Value
 from scriptc.ir.types import TensorType
 
@@ -53,11 +54,12 @@ def count_of_parts(value: Value | None) -> int | None:
 
 def spend(reader: Reader, av: GeneratorValue | YieldsValue | ZipValue | ReversedValue | IteratorValue) -> None:
     """Note that an iterator is walked, so that it has no items afterwards, or only some."""
-    if av.ident in reader.heap.contents:
+    if is_spent(av.mark, reader.heap.contents):
         reader.reject("iterator_walked_again")
-    reader.heap.contents[av.ident] = Known(True)
-    if any(av.ident.serial < watch.mark for watch in reader.position.watches):
-        note_change(reader, av.ident)
+    for ident in av.mark.idents:
+        reader.heap.contents[ident] = Known(True)
+        if any(ident.serial < watch.mark for watch in reader.position.watches):
+            note_change(reader, ident)
 
 
 def checked_iterable(reader: Reader, av: AbstractValue, quality: str = "iterable") -> AbstractValue:

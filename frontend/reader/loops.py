@@ -210,7 +210,7 @@ def loop_of_loops(reader: Reader, node: ast.For, av: GeneratorValue) -> bool:
     live = reader.position.frame.live
     live.after[whole], live.after[each] = live.after[node], live.header[node]
     live.header[whole] = live.header[each] = live.header[node]
-    reader.position.frame.locals[name] = GeneratorValue(outer, av.frame, av.sequence, av.scopes, ident=av.ident, cls=av.cls)
+    reader.position.frame.locals[name] = GeneratorValue(outer, av.frame, av.sequence, av.scopes, mark=av.mark, cls=av.cls)
     try:
         return run_for(reader, whole)
     finally:

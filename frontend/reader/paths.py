@@ -40,6 +40,7 @@ from scriptc.frontend.values.predicates import (
 )
 from scriptc.frontend.values.structure import identity_of, is_atom, parts_of, replaced
 from scriptc.frontend.values.verbs import describe, materialize, with_content
+from scriptc.frontend.values.walk import settled_mark
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Loc, Op, Value
 
@@ -186,7 +187,7 @@ def settle(reader: Reader, av: AbstractValue, env: Env) -> AbstractValue:
 
     def swap(part: AbstractValue) -> AbstractValue:
         if not is_on_heap(part):
-            return part
+            return settled_mark(part, env)
         if part.home is not None and part.home.place is not None:
             return part  # arguments may refer to one another, so each is joined separately
         content = env.get(part.ident)

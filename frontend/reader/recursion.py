@@ -52,6 +52,7 @@ from scriptc.frontend.values.predicates import (
 from scriptc.frontend.values.structure import identity_of, is_atom, parts_of, replaced, shared_key
 from scriptc.frontend.values.union_kinds import NUMBERS
 from scriptc.frontend.values.verbs import describe, leaf_kinds, structure_of
+from scriptc.frontend.values.walk import is_mark
 from scriptc.ir.core import Block, Func, Value
 from scriptc.ir.types import ListType, TensorType
 
@@ -149,6 +150,8 @@ def call_recursive(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> Ab
     for av in settled.values():
         if has_argument(av):
             reader.reject("recursion_with_structure", name=frame.source.name, what=describe(av))
+        if has_mark(av):
+            reader.reject("recursion_captures", name=frame.source.name)
         for values in lists_in(av):
             reader.speculation.mutate(values)
     kinds = tuple(k for av in settled.values() for k in kinds_of_leaves(erased(av)))
@@ -419,6 +422,11 @@ def objects_in(av: AbstractValue) -> Iterator[ObjectValue | DictValue]:
         yield av
     for part in parts_of(av):
         yield from objects_in(part)
+
+
+def has_mark(av: AbstractValue) -> bool:
+    """Return whether an iterator is within a value. The caller could not tell whether the function walks it."""
+    return is_mark(av) or any(map(has_mark, parts_of(av)))
 
 
 def has_argument(av: AbstractValue) -> bool:

@@ -406,6 +406,17 @@ class RangeValue(AbstractValue):
 
 
 @dataclass(eq=False, slots=True)
+class WalkMark(AbstractValue):
+    """What an iterator holds of the walks over it. A walk notes all `idents` in the heap.
+
+    There are several after a join of iterators. spent: a path to such a join has walked its iterator.
+    """
+
+    idents: frozenset[Ident] = field(default_factory=lambda: frozenset((Ident(),)))
+    spent: bool = False
+
+
+@dataclass(eq=False, slots=True)
 class ZipValue(AbstractValue):
     """A zip(...) or enumerate(...): several sequences walked in step. `offset` is the number of enumerate's first
     item."""
@@ -413,13 +424,13 @@ class ZipValue(AbstractValue):
     parts: Sequence[AbstractValue]
     offset: AbstractValue | None = None
     strict: bool = False  # raise ValueError if the lengths differ
-    ident: Ident = field(default_factory=Ident)
+    mark: WalkMark = field(default_factory=WalkMark)
 
 
 @dataclass(eq=False, slots=True)
 class ReversedValue(AbstractValue):
     part: AbstractValue
-    ident: Ident = field(default_factory=Ident)
+    mark: WalkMark = field(default_factory=WalkMark)
 
 
 @dataclass(eq=False, slots=True)
@@ -427,7 +438,7 @@ class IteratorValue(AbstractValue):
     """An iterator of itertools over a sequence that was computed already."""
 
     part: AbstractValue
-    ident: Ident = field(default_factory=Ident)
+    mark: WalkMark = field(default_factory=WalkMark)
 
 
 @dataclass(eq=False, slots=True)
@@ -481,7 +492,7 @@ class GeneratorValue(AbstractValue):
     sequence: AbstractValue
     scopes: Sequence[Scope] = ()  # the scopes of the comprehensions around the generator expression
     scope: Scope = field(default_factory=dict)  # the variables of the generator expression
-    ident: Ident = field(default_factory=Ident)
+    mark: WalkMark = field(default_factory=WalkMark)
     cls: type = GeneratorType
 
 
@@ -491,7 +502,7 @@ class YieldsValue(AbstractValue):
 
     frame: Frame  # with the arguments bound
     node: ast.FunctionDef | ast.Lambda
-    ident: Ident = field(default_factory=Ident)
+    mark: WalkMark = field(default_factory=WalkMark)
 
 
 @dataclass(eq=False, slots=True)

@@ -30,6 +30,7 @@ from scriptc.frontend.values.abstract import (
     RuntimeValue,
     Structure,
     Unbound,
+    WalkMark,
 )
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.element_types import unite
@@ -148,6 +149,23 @@ class PartsPlan(Plan):
 
     def rebuild(self, values: Iterator[Value], name: str) -> AbstractValue:
         return self.structure.make([p.rebuild(values, f"{name}_{i}" if name else "") for i, p in enumerate(self.parts)])
+
+
+@dataclass(frozen=True)
+class MarkPlan(Plan):
+    """The marks of iterators that meet, one of which the result is.
+
+    older: the serials of those that existed before the paths parted. Each reading of a loop makes the others anew.
+    """
+
+    mark: WalkMark
+    older: tuple[int, ...]
+
+    def key(self) -> str:
+        return f"iterator {self.older} {self.mark.spent}"
+
+    def rebuild(self, values: Iterator[Value], name: str) -> AbstractValue:
+        return self.mark
 
 
 @dataclass(frozen=True)
@@ -299,6 +317,10 @@ def unify(
     if all(isinstance(a, Unbound) for a in sound):
         return Same(Unbound() if len(sound) == len(avs) else Poison())
     avs, first = sound, sound[0]
+    if isinstance(first, WalkMark):
+        marks = [a for a in avs if isinstance(a, WalkMark)]
+        joined = WalkMark(frozenset().union(*(a.idents for a in marks)), any(a.spent for a in marks))
+        return MarkPlan(joined, tuple(sorted(i.serial for i in joined.idents if i.serial < mark)))
     if any(isinstance(a, (Unbound, MaybeUnbound)) for a in avs):
         inner = [a.av if isinstance(a, MaybeUnbound) else a for a in avs if not isinstance(a, Unbound)]
         placed = all(a.placed for a in avs if isinstance(a, MaybeUnbound))

@@ -312,7 +312,7 @@ ACCEPTED: dict[str, str] = {
     "`iter`, `next`": (
         "known_lengths.iterators known_lengths.iterators_end iterators.goes_on_behind_break "
         "iterators.asked_inside_its_loop iterators.walked_with_else iterators.rows iterators.first_of_others "
-        "iterators.list_changes_length_meanwhile iterators.classes_of_iterators "
+        "iterators.list_changes_length_meanwhile iterators.classes_of_iterators iterators.made_on_several_paths "
         "iterators.some_and_the_rest iterators.one_on_each_path iterators.refused_before_they_are_walked"
     ),
     "generator expressions": (

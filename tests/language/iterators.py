@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
@@ -322,3 +323,30 @@ def variables_read_when_walked(n: int, xs: list[int], ys: list[int]) -> object:
     for j in range(n):  # noqa: B007
         pass
     return list(sums), list(pairs)
+
+
+def squares(n: int) -> Iterator[int]:
+    for k in range(n):
+        yield k * k
+
+
+@cases((0, [1, 2], [5]), (2, [1, 2], [5]), (4, [], [7, 8]))
+def made_on_several_paths(n: int, xs: list[int], ys: list[int]) -> object:
+    if n > 3:
+        found = squares(len(xs))
+    elif n > 1:
+        found = squares(n + 1)
+    else:
+        found = squares(len(ys))
+    numbered = enumerate(ys)
+    for k in range(n):
+        sums = (q + k for q in xs)
+        numbered = enumerate(xs, k)
+    try:
+        more = squares(n)
+        if n > 3:
+            raise ValueError
+        pairs = zip(xs, ys, strict=False)
+    except ValueError:
+        pairs = zip(ys, xs, strict=False)
+    return list(found), list(numbered), list(sums) if n > 0 else n, list(more), list(pairs)

@@ -79,6 +79,23 @@ def walks_a_generator_twice(xs):
     return sum(squares), max(squares)  # refused
 
 
+def pairs_of_what_is_left(n, xs, ys):
+    pairs = [] if n > 1 else [*zip(ys, xs, strict=False)]
+    if n > 1:
+        pairs = [*zip(xs, ys, strict=False)]
+    return len(pairs)
+
+
+@write("iterator_walked_again", pairs_of_what_is_left, (0, [1, 2], [3]))
+def walks_again_what_one_path_has_walked(n, xs, ys):
+    if n > 1:
+        pairs = zip(xs, ys, strict=False)
+        n -= len(list(pairs))
+    else:
+        pairs = zip(ys, xs, strict=False)
+    return len(list(pairs))  # refused
+
+
 CALLS = [0]
 
 
