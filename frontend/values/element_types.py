@@ -268,7 +268,8 @@ def _link(left: TypeVariable, right: TypeVariable, unions: bool) -> None:
         raise JoinError("a container within itself")
     for variable in (left, right):
         is_wider = variable.observed and variable.type != joined
-        left.stale |= variable.stale or is_wider or is_laid_out_anew(variable.type, joined)
+        converted = variable.fixed and _form(variable.type) != _form(joined)  # what the caller gives, as the function begins
+        left.stale |= variable.stale or is_wider or converted or is_laid_out_anew(variable.type, joined)
     _link_refinements(left, right)
     left.type = joined
     left.fixed |= right.fixed

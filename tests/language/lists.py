@@ -561,3 +561,13 @@ def extended_beside_none(n, xs, pairs):
     tuples.append(None)
     starred = (*xs, None, n)
     return first, last, middle, tuples, starred, [n if q is None else q for q in last]
+
+
+@cases((2, [3, 1], {1: 4}), (0, [7], {}), (3, [], {2: 6}))
+def one_from_outside_or_one_with_none(n, xs, d):
+    held, table = [None, 1], {1: None}
+    if n > 1:
+        held, table = xs, d
+    held.append(None)
+    table[7] = None
+    return [q is None for q in held], [q is None for q in table.values()], xs, d
