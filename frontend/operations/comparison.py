@@ -248,6 +248,9 @@ def are_same(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValu
         return reader.choose(
             identity(reader, a, b, negate=False), lambda: Known(True), lambda: equal_truth(reader, a, b)
         )
+    kinds = [av.alternatives.values() if has_alternatives(av) else [av] for av in (a, b)]
+    if len(kinds[0]) + len(kinds[1]) > 2 and all(any(map(is_tensor, found)) for found in kinds):
+        return split_all(reader, [a, b], lambda avs: are_same(reader, *avs))
     equal = equal_truth(reader, a, b)
     if FLOAT == type_of(a) == type_of(b) and not is_known(equal):
         both_nan = logical_and(

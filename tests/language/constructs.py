@@ -182,7 +182,7 @@ ACCEPTED: dict[str, str] = {
         "lists.tensors_found_by_identity lists.tensors_of_lists lists.tensors_of_lists_that_may_be_empty "
         "lists.masks_of_another_size lists.written_and_read_in_other_places lists.lists_of_lists_that_begin_empty "
         "lists.repeated_in_place lists.starred_displays lists.displays_in_order lists.loop_over_a_number "
-        "lists.extended_beside_none lists.one_from_outside_or_one_with_none "
+        "lists.tensors_and_none_found_by_identity lists.extended_beside_none lists.one_from_outside_or_one_with_none "
         "lists.indexed_by_lists_that_may_be_empty lists.changed_as_one_of_two lists.items_set_as_one_of_two "
         "lists.changed_through_what_holds_it lists.changed_by_the_name_of_a_later_iteration "
         "lists.added_to_one_from_outside"

@@ -571,3 +571,10 @@ def one_from_outside_or_one_with_none(n, xs, d):
     held.append(None)
     table[7] = None
     return [q is None for q in held], [q is None for q in table.values()], xs, d
+
+
+@cases((2, X), (0, X))
+def tensors_and_none_found_by_identity(n, x):
+    held = [str(n), None if n > 1 else x]
+    pair = (None if n > 1 else x), x
+    return held == held[:], pair == (pair[0], x), (x if n else None, 1) == (x, 1), held != held[::1]
