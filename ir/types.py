@@ -321,10 +321,14 @@ def is_counted(t: Type) -> bool:
     return isinstance(t, (TensorType, Container)) or t in (STR, PACKED, ROWS, EXC)
 
 
-def is_boxed_anew(held: Type, wanted: Type) -> bool:
-    """Return whether a container boxes values once they may be None, as it does numbers and tuples, but not objects."""
-    optional = isinstance(wanted, OptionalType) and not isinstance(held, OptionalType)
-    return optional and held != NEVER and not (is_counted(held) and is_counted(wanted))
+def layout(t: Type) -> object:
+    """Return how an item of a list or dict is laid out, as a key: tuples and optional numbers are in boxes, objects that may
+    be None are as other objects."""
+    if isinstance(t, TupleType):
+        return tuple(map(layout, t.items))
+    if isinstance(t, OptionalType) and not is_counted(t):
+        return "optional", layout(t.item)
+    return "none" if t == NONE else "value"
 
 
 def join_dim(a: Dim, b: Dim) -> Dim:

@@ -43,7 +43,7 @@ from scriptc.frontend.values.predicates import (
 from scriptc.frontend.values.structure import slice_parts
 from scriptc.frontend.values.verbs import as_argument, class_name_of, demand, describe, materialize, type_of
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, INT, NEVER, ListType, OptionalType, is_boxed_anew
+from scriptc.ir.types import BOOL, INT, NEVER, ListType, is_counted, layout
 
 
 def subscript(reader: Reader, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
@@ -192,13 +192,12 @@ def splice_list(reader: Reader, owner: ListValue, start: Any, stop: Any, value: 
     target = reader.speculation.mutate(owner, resizes=True)
     reader.speculation.widen(target.type, 0, added.type.elem)
     assert isinstance(target.type, ListType)
-    wanted = target.type.elem
-    if is_boxed_anew(added.type.elem, wanted):
+    held, wanted = added.type.elem, target.type.elem
+    if held != NEVER and not is_counted(held):
+        target.type.variable.find().observed = True  # a wider type may lay the items out anew
+    if is_laid_out_anew(held, wanted):  # the op copies items as they are
+        reader.speculation.widen(added.type, 0, wanted)
+    elif held != NEVER and layout(held) != layout(wanted):
         added = materialize(reader, reader.call(Known(lists.items_of), [other], {}))
-    assert isinstance(added.type, ListType)
-    held = added.type.elem
-    if is_boxed_anew(held, OptionalType(held)):
-        target.type.variable.find().observed = True  # None beside the items would box them
-    if is_boxed_anew(held, wanted) or is_laid_out_anew(held, wanted):  # the op copies items without a conversion
         reader.speculation.widen(added.type, 0, wanted)
     reader.emit.effect("list.splice", [target, start, stop, added])

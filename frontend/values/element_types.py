@@ -28,6 +28,7 @@ from scriptc.ir.types import (
     TypeVariable,
     is_tuple,
     join,
+    layout,
     tuple_of,
     type_variables,
 )
@@ -230,18 +231,9 @@ def _any_length(a: TupleType | ListType, b: TupleType | ListType) -> Type:
             raise JoinError(f"{a} and {b}")
         for item in t.items if isinstance(t, TupleType) else (t.elem,):
             elem = unite(elem, item)
-    if any(isinstance(t, ListType) and t.elem != NEVER and _form(t.elem) != _form(elem) for t in (a, b)):
+    if any(isinstance(t, ListType) and t.elem != NEVER and layout(t.elem) != layout(elem) for t in (a, b)):
         raise JoinError(f"{a} and {b}")  # existing items of such a tuple have another layout
     return tuple_of(elem)
-
-
-def _form(t: Type) -> object:
-    """Return the layout of values of a type, as a key."""
-    if isinstance(t, TupleType):
-        return tuple(map(_form, t.items))
-    if isinstance(t, OptionalType):
-        return "optional", _form(t.item)
-    return "none" if t == NONE else "value"
 
 
 def is_laid_out_anew(held: Type, wanted: Type) -> bool:
@@ -268,7 +260,7 @@ def _link(left: TypeVariable, right: TypeVariable, unions: bool) -> None:
         raise JoinError("a container within itself")
     for variable in (left, right):
         is_wider = variable.observed and variable.type != joined
-        converted = variable.fixed and _form(variable.type) != _form(joined)  # what the caller gives, as the function begins
+        converted = variable.fixed and layout(variable.type) != layout(joined)  # what the caller gives, as the function begins
         left.stale |= variable.stale or is_wider or converted or is_laid_out_anew(variable.type, joined)
     _link_refinements(left, right)
     left.type = joined

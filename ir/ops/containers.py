@@ -15,10 +15,10 @@ from scriptc.ir.types import (
     TensorType,
     TupleType,
     Type,
-    is_boxed_anew,
     is_subtype,
     is_tuple,
     join,
+    layout,
     list_of,
     tuple_of,
 )
@@ -92,7 +92,7 @@ def _changes(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 def _splice(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     _changed(operands)
     held, wanted = elem_of(operands[3]), elem_of(operands[0])
-    if not is_subtype(held, wanted) or is_boxed_anew(held, wanted):  # the op copies items without a conversion
+    if not is_subtype(held, wanted) or (held != NEVER and layout(held) != layout(wanted)):  # the op copies items as they are
         raise TypeRuleError(f"a {operands[0].type} cannot hold the items of a {operands[3].type}")
     return ()
 

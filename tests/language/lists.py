@@ -559,8 +559,9 @@ def extended_beside_none(n, xs, pairs):
     middle[1:2] = [q + 1 for q in xs]
     tuples.extend(pairs)
     tuples.append(None)
-    starred = (*xs, None, n)
-    return first, last, middle, tuples, starred, [n if q is None else q for q in last]
+    starred, parts = (*xs, None, n), [(None, 1)]
+    parts.extend(pairs)
+    return first, last, middle, tuples, starred, [n if q is None else q for q in last], parts
 
 
 @cases((2, [3, 1], {1: 4}), (0, [7], {}), (3, [], {2: 6}))
