@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from types import GeneratorType
 from typing import Any
 
 from scriptc.frontend.library.python import iterators_decomposed as iterators
+from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.generators import collected
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import unpacked_items
@@ -31,6 +32,11 @@ def generator_structure(owner: YieldsValue) -> Structure:
 
     key = ("generator", id(owner.node), id(frame.func), id(frame.outer), *names)
     return Structure(key, [*frame.locals.values(), owner.mark], make)
+
+
+@verbs.kind_of.of(YieldsValue)
+def kind_of_generator(owner: YieldsValue) -> Hashable:
+    raise Conflict(verbs.describe(owner))  # the code behind the paths is read for each of them
 
 
 @verbs.held_values.of(YieldsValue)

@@ -26,7 +26,6 @@ from scriptc.frontend.values.abstract import (
     Structure,
     TupleValue,
     WalkMark,
-    YieldsValue,
     ZipValue,
 )
 from scriptc.frontend.values.alternatives import split
@@ -69,8 +68,8 @@ def expression_structure(owner: GeneratorValue) -> Structure:
     return Structure(("generator", id(owner.node), id(owner.frame), *names), held, make)
 
 
-@verbs.kind_of.of(GeneratorValue, YieldsValue)
-def kind_of_generator(owner: GeneratorValue | YieldsValue) -> Hashable:
+@verbs.kind_of.of(GeneratorValue)
+def kind_of_expression(owner: GeneratorValue) -> Hashable:
     raise Conflict(verbs.describe(owner))  # the code behind the paths is read for each of them
 
 

@@ -248,8 +248,7 @@ def are_same(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValu
         return reader.choose(
             identity(reader, a, b, negate=False), lambda: Known(True), lambda: equal_truth(reader, a, b)
         )
-    kinds = [av.alternatives.values() if has_alternatives(av) else [av] for av in (a, b)]
-    if len(kinds[0]) + len(kinds[1]) > 2 and all(any(map(is_tensor, found)) for found in kinds):
+    if (has_alternatives(a) or has_alternatives(b)) and _may_be_tensor(a) and _may_be_tensor(b):
         return split_all(reader, [a, b], lambda avs: are_same(reader, *avs))
     equal = equal_truth(reader, a, b)
     if FLOAT == type_of(a) == type_of(b) and not is_known(equal):
@@ -258,6 +257,10 @@ def are_same(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValu
         )
         return RuntimeValue(reader.emit.build("bool.or_", [materialize(reader, equal), materialize(reader, both_nan)]))
     return equal
+
+
+def _may_be_tensor(av: AbstractValue) -> bool:
+    return any(map(is_tensor, av.alternatives.values())) if has_alternatives(av) else is_tensor(av)
 
 
 def equal_truth(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:

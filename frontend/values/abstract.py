@@ -407,9 +407,10 @@ class RangeValue(AbstractValue):
 
 @dataclass(eq=False, slots=True)
 class WalkMark(AbstractValue):
-    """What an iterator holds of the walks over it. A walk notes all `idents` in the heap.
+    """Tells which iterators a value may be, so that a second walk over one of them is found.
 
-    There are several after a join of iterators. spent: a path to such a join has walked its iterator.
+    A walk notes all `idents` in the heap (`spend`). A join of iterators unites their marks. spent: a path to a join has
+    walked its iterator.
     """
 
     idents: frozenset[Ident] = field(default_factory=lambda: frozenset((Ident(),)))

@@ -360,6 +360,12 @@ def variables_of_one_item(n: int) -> list[int]:
         match [k, n, 3]:
             case [1, *rest] | [_, _, *rest]:
                 log += rest
+    for k in squares(n):
+        match [k + n, 2, 3]:
+            case [1, *rest]:
+                pass
+            case [_, *rest]:
+                log.append(k)
     return log
 
 
