@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from scriptc.ir.analysis import Origins, may_write, writers
+from scriptc.ir.builder import Builder
+from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Module, Value
 from scriptc.ir.types import TensorType
 
@@ -14,6 +16,17 @@ def known_sizes(value: Value) -> tuple[int, ...] | None:
         return None
     sizes = tuple(d for d in t.dims if isinstance(d, int))
     return sizes if len(sizes) == len(t.dims) else None
+
+
+def computed_again(value: Value, b: Builder, made: dict[Value, Value] | None = None) -> Value:
+    """Build a copy of a value that is computed from weights alone. Its checks stay where they are, in front of the original."""
+    made = {} if made is None else made
+    if value not in made:
+        assert value.op is not None
+        for operand in value.op.operands:
+            computed_again(operand, b, made)
+        clone_op(b, value.op, made)
+    return made[value]
 
 
 class FrozenWeights:

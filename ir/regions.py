@@ -79,6 +79,13 @@ def is_loop(op: Op) -> bool:
     return op.name == "loop"
 
 
+def before_loops(op: Op) -> Op:
+    """Return the outermost loop around an op, or the op if there is none."""
+    while (loop := op.enclosing(is_loop)) is not None:
+        op = loop
+    return op
+
+
 def is_constant(value: Value) -> bool:
     return value.op is not None and value.op.name == "const"
 

@@ -111,7 +111,8 @@ class Shapes:
         small, large = self.of(value), self.of(into)
         if small is None or large is None or len(small) > len(large):
             return False
-        return all(s == _ONE or s <= t for s, t in zip(reversed(small), reversed(large), strict=False))
+        pairs = zip(reversed(settled(small)), reversed(settled(large)), strict=False)
+        return all(s == _ONE or s <= t for s, t in pairs)
 
 
 def _fit(a: Shape, b: Shape) -> bool:

@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scriptc.ir.builder import Builder
-from scriptc.ir.cloning import clone_op
 from scriptc.ir.core import Module, Op, Value
-from scriptc.ir.frozen_weights import FrozenWeights, known_sizes
+from scriptc.ir.frozen_weights import FrozenWeights, computed_again, known_sizes
 from scriptc.ir.ops.rules import tensor
 from scriptc.ir.rewrite import Rewriter, Rule, rewrite
 from scriptc.ir.types import NONE
@@ -44,7 +43,7 @@ class _Folder:
             return False
         conv, factor = found
         x, weight, bias, groups = conv.operands
-        number = _again(factor, Builder.before(conv), {})
+        number = computed_again(factor, Builder.before(conv))
         if op.name in _SCALES:
             weight = _apply(op, weight, number, (-1, 1, 1, 1), conv)
         if bias.type != NONE:
@@ -79,16 +78,6 @@ class _Folder:
         frozen = all(self.frozen.is_computed_from_weights(v) for v in (weight, bias) if v.type != NONE)
         others = [user for user in conv.result.users() if user is not op]
         return frozen and op.result.type == conv.result.type and all(u.name in ("check", "size") for u in others)
-
-
-def _again(value: Value, b: Builder, made: dict[Value, Value]) -> Value:
-    """Build a copy of a value that is computed from weights alone. Its checks stay where they are, in front of the original."""
-    if value not in made:
-        assert value.op is not None
-        for operand in value.op.operands:
-            _again(operand, b, made)
-        clone_op(b, value.op, made)
-    return made[value]
 
 
 def _reshaped(number: Value, size: tuple[int, ...], anchor: Op) -> Value:

@@ -22,11 +22,12 @@ from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.dtypes import category
 from scriptc.ir.exceptions import derived
 from scriptc.ir.ops import OPS
-from scriptc.ir.ops.rules import as_dim
+from scriptc.ir.ops.rules import as_dim, tensor
 from scriptc.ir.path_conditions import LENGTHS
 from scriptc.ir.ranges import constant_int, in_dim, is_below
 from scriptc.ir.regions import ancestor_in, dominates, exits, is_loop, may_raise, region_arguments
 from scriptc.ir.rewrite import Rewriter, Rule, fits, inlines, on, rewrite
+from scriptc.ir.shapes import Shapes
 from scriptc.ir.types import TensorType, broadcasts_into
 
 # Dtypes that hold every value of a dtype, within its category, and floats that hold every integer of a dtype.
@@ -114,8 +115,11 @@ def _source_dim(view: Op, d: int) -> int | None:
 
 @on("size")
 def size_of_view(op: Op, rw: Rewriter) -> bool:
-    """Read the size of a view from the view's operand."""
+    """Read the size of a view from the view's operand, and the number of picked rows from the index."""
     view, d = op.operands[0].op, op.attrs["dim"]
+    if view is not None and view.name == "index_select" and d == view.attrs["dim"] and tensor(view.operands[1]).rank == 1:
+        rw.replace(op, [rw.insert_before(op, "size", [view.operands[1]], dim=0)])
+        return True
     dim = _source_dim(view, d) if view is not None and isinstance(d, int) else None
     if view is None or dim is None:
         return False
@@ -189,6 +193,18 @@ def clamp_beside_itself(op: Op, rw: Rewriter) -> bool:
     if asked != {("gt", *bounded.operands), ("lt", bounded.operands[0], above.operands[1])}:
         return False
     return _replace_with_existing(op, above.result, rw)
+
+
+@on("where")
+def choice_of_one(op: Op, rw: Rewriter) -> bool:
+    """Replace `where(c, x, x)` by `x`. Embeddings write it with the row that has no gradient."""
+    condition, x, other = op.operands
+    if other is not x or not fits(x, op.result) or not Shapes().fits_into(condition, x):
+        return False
+    if not (_has_one_use(x, op) or may_stand_for(x, op.result)):
+        return False
+    rw.replace(op, [x])
+    return True
 
 
 def _of_same_sizes(value: Value) -> Value | None:
@@ -455,7 +471,7 @@ def join_of_one(op: Op, rw: Rewriter) -> bool:
 
 RULES = [
     int_identity, int_comparison, whole_slice, size_of_view, transpose_of_transpose, cast_of_cast, clamp_beside_itself,
-    check_sizes_earlier, linear_checked_before, contiguous_of_contiguous, inline_scope, try_what_cannot_raise,
+    choice_of_one, check_sizes_earlier, linear_checked_before, contiguous_of_contiguous, inline_scope, try_what_cannot_raise,
     drop_unread_cell, same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
     join_of_one,
 ]  # fmt: skip

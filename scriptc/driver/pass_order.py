@@ -39,6 +39,7 @@ FULL = (
     PipelinePass("sign_thresholds", "it takes single pointwise ops between products in bits", ("frozen",)),
     PipelinePass("integer_products", "fold_norms and prepare_weights would take its products; bits are faster"),
     PipelinePass("fold_norms", "it matches the ops behind convolutions whose weights are not packed yet", ("folded",)),
+    PipelinePass("look_up_products", "prepare_weights would pack its weights", ("frozen",)),
     PipelinePass("prepare_weights", "hoisted weights show which products have invariant matrices", ("frozen", "weight_format")),
     PipelinePass("clean", "packing leaves equal packs of one weight"),
     PipelinePass("merge_contractions", "it joins products of packed weights, before they are batched one by one"),

@@ -259,7 +259,7 @@ def embedding(
     if weight.dim() != 2:
         raise RuntimeError("'weight' must be 2-D")
     check_rows(indices.dtype, "embedding")
-    places = indices.reshape(-1)
+    places = indices if indices.dim() == 1 else indices.reshape(-1)
     rows = torch.index_select(weight, 0, places)
     if padding_idx >= 0:  # no gradient reaches that row
         rows = torch.where((places == padding_idx).unsqueeze(1), rows.detach(), rows)
@@ -267,7 +267,7 @@ def embedding(
         uses = torch.bincount(places, minlength=weight.size(0))[places].unsqueeze(1)
         values = rows.detach()
         rows = torch.where(torch.isfinite(values), values + (rows - values) / uses, values)
-    return rows.reshape(*indices.shape, weight.size(1))
+    return rows if indices.dim() == 1 else rows.reshape(*indices.shape, weight.size(1))
 
 
 @decomposes("torch.isin")
