@@ -57,16 +57,22 @@ def medians(
 
     A round takes one sample of each candidate, so that a slow moment affects all alike. A sample lasts about `seconds`,
     less than a time slice, so that most samples are not interrupted even if another process wants the core. For calls
-    that take longer, pass `time.thread_time` as the timer, which leaves out the time of other processes.
+    that take longer, pass `time.thread_time` as the timer, which leaves out the time of other processes. In front of a
+    sample are calls that are not timed: they read again what other candidates have driven out of the caches, which matters
+    where a call takes less than some milliseconds.
     """
-    calls = {}
+    calls, untimed = {}, {}
     for candidate in candidates:
         for _ in range(min(3, samples)):
             candidate.call()
-        calls[candidate.name] = max(1, round(seconds / max(candidate.sample(3, timer), 1e-7)))
+        taken = max(candidate.sample(3, timer), 1e-7)
+        calls[candidate.name] = max(1, round(seconds / taken))
+        untimed[candidate.name] = 4 * calls[candidate.name] if taken < 10 * seconds else 0
     times: dict[str, list[float]] = {candidate.name: [] for candidate in candidates}
     for _ in range(samples):
         for candidate in candidates:
+            for _ in range(untimed[candidate.name]):
+                candidate.call()
             times[candidate.name].append(candidate.sample(calls[candidate.name], timer))
     return {name: statistics.median(taken) for name, taken in times.items()}
 
