@@ -84,6 +84,9 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def linear_activated(x: Any, w: Any, bias: Any, activation: Any, features: int) -> Any:
         return activation(torch.nn.functional.linear(x, w, bias))
 
+    def linear_argmax(x: Any, w: Any, bias: Any, estimate: Any, keepdim: bool) -> Any:
+        return torch.argmax(torch.nn.functional.linear(x, w, bias), -1, keepdim)
+
     def conv_transpose2d(x: Any, w: Any, bias: Any, arranged: Any, *how: Any) -> Any:
         return torch.conv_transpose2d(x, w if arranged is None else arranged, bias, *how)
 
@@ -337,7 +340,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "select": select, "empty": empty, "where": where, "linear_packed": linear_packed,
-        "linear_activated": linear_activated, "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list,
+        "pack_estimate": lambda weight: weight, "linear_argmax": linear_argmax, "linear_activated": linear_activated,
+        "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list,
         "concat": concat,
         "cat_items": lambda *tensors, dim, in_place=False: torch.cat(tensors, dim),
         "outer_sum_new": lambda matrices: [], "outer_sum_add": outer_sum_add, "outer_sum_part": outer_sum_part,

@@ -19,7 +19,7 @@ from scriptc.runtime.kernels import FILES
 pytestmark = pytest.mark.usefixtures("compiles_once")
 
 RUNTIME_TESTS = Path(__file__).parent / "runtime"
-TESTS = ("test_gemm", "test_gradients", "test_integers", "test_prologue", "test_signs", "test_team")
+TESTS = ("test_argmax", "test_gemm", "test_gradients", "test_integers", "test_prologue", "test_signs", "test_team")
 FLAGS = ("-std=gnu11", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-Og", "-pthread")
 AVX2 = ("-mavx2", "-mfma", "-mf16c")
 AVX512 = (*AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mprefer-vector-width=512")

@@ -65,6 +65,12 @@ def _linear_add(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType(product.dtype, broadcast_dims([product.dims, tensor(operands[3]).dims])),)
 
 
+def _linear_argmax(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims = tensor(operands[0]).dims
+    assert dims
+    return (TensorType("i64", (*dims[:-1], 1) if attrs["keepdim"] else dims[:-1]),)
+
+
 def _linear_rows(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     source = operands[1].type
     t = source.elem if isinstance(source, ListType) else source
@@ -113,6 +119,12 @@ ROWS = [
     OpDef("linear_add", "(Tensor input, Value weight, Tensor? bias, Tensor addend, *, int features, bool first) -> Tensor",
           _linear_add, _CHECKED, ref="linear_add", reads=_TENSOR, raises=True, emit="linear_add", tolerance_ulp=64,
           phases=MADE_BY_PASSES),
+    # Packs signed bytes that a weight f32[N, K] is about, and their scales.
+    OpDef("pack_estimate", "(Tensor weight) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="pack_estimate",
+          kernel="sc_pack_estimate", phases=MADE_BY_PASSES),
+    # argmax over the last dim of linear_packed, of float32, which `estimate` is made of the weight for. N and K are not 0.
+    OpDef("linear_argmax", "(Tensor input, Value weight, Tensor? bias, Value estimate, *, bool keepdim) -> Tensor",
+          _linear_argmax, _CHECKED, ref="linear_argmax", reads=_TENSOR, kernel="sc_linear_argmax", phases=MADE_BY_PASSES),
     # The sum over a loop of left^T right, for one left matrix [rows, M] and right ones [rows, N] of each iteration: gradients
     # of weights. Part i is that of right matrix i, part -1 the sum of left's rows. `matrices` counts all.
     OpDef("outer_sum.new", "(*, int matrices) -> Value", fixed(ROWS_TYPE), frozenset({"ALLOCATES"}), ref="outer_sum_new",

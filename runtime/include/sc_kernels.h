@@ -474,6 +474,12 @@ SC_KERNEL sc_tensor *sc_integers_conv2d(sc_ctx *cx, sc_tensor *x, const sc_packe
                                         const int64_t *weight, const int64_t *stride, const int64_t *padding,
                                         const int64_t *dilation, int64_t groups);
 
+/* ---- sc_linear_argmax.c: positions of the largest elements of products, of which most are only estimated ---- */
+SC_KERNEL sc_packed *sc_pack_estimate(sc_ctx *cx, const sc_tensor *w); /* of a weight f32[N, K] */
+/* argmax(linear(x, w, bias), -1), for an estimate of the weight; N > 0, K > 0 */
+SC_KERNEL sc_tensor *sc_linear_argmax(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
+                                      const sc_packed *estimate, bool keepdim);
+
 /* ---- sc_pool.c: pooling of images, NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, const int64_t *dilation, bool ceil_mode);

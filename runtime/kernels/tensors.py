@@ -496,6 +496,18 @@ SOURCES: tuple[Source, ...] = (
         unless="SC_WITHOUT_IMAGES",
     ),
     source(
+        "sc_linear_argmax",
+        kernel("sc_packed *", "sc_pack_estimate", "sc_ctx *cx, const sc_tensor *w", "of a weight f32[N, K]"),
+        kernel("sc_tensor *", "sc_linear_argmax",
+               "sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias, const sc_packed *estimate, "
+               "bool keepdim",
+               "argmax(linear(x, w, bias), -1), for an estimate of the weight; N > 0, K > 0"),
+        about="positions of the largest elements of products, of which most are only estimated",
+        needs="sc_copy sc_core sc_gemm sc_integers sc_integers_product sc_reduce sc_view",
+        hot=9,
+        unless="SC_WITHOUT_IMAGES",
+    ),
+    source(
         "sc_pool",
         kernel("sc_tensor *", "sc_max_pool2d",
                "sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride, "

@@ -51,6 +51,7 @@
 #include "sc_signs_product.c"
 #include "sc_integers.c"
 #include "sc_integers_product.c"
+#include "sc_linear_argmax.c"
 #include "sc_pool.c"
 #include "sc_resample.c"
 #include "sc_boxes.c"

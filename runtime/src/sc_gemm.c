@@ -426,6 +426,14 @@ SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_p
     return gemm_linear_cast(cx, x, weight, form, gemm_turn(w), w->n, bias);
 }
 
+SC_KERNEL bool gemm_has_columns(const sc_packed *w) {
+    return w->dtype == SC_F32 && w->panels == SC_F32 && !w->source;
+}
+
+SC_KERNEL void gemm_columns(const sc_packed *w, const float *x, const float *init, int64_t j, float *out) {
+    gemm_row_vector_f32(w->n, w->k, x, w->storage->data, init, j, out);
+}
+
 SC_KERNEL sc_tensor *sc_linear_activated(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
                                          sc_activation *activation) {
     if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;

@@ -51,6 +51,12 @@ static inline double gemm_ns(int64_t m, int64_t n, int64_t k, size_t item) {
  * have one size (sc_core.c). */
 SC_KERNEL sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int64_t k);
 
+/* Return whether gemm_columns computes products by a packed weight. */
+SC_KERNEL bool gemm_has_columns(const sc_packed *w);
+/* Compute SC_VL / 4 elements of init (NULL: zeros) + x w^T for one row x, from element j, a multiple of as many: as sc_linear_packed
+ * does, bit for bit. Those that do not exist are any numbers. */
+SC_KERNEL void gemm_columns(const sc_packed *w, const float *x, const float *init, int64_t j, float *out);
+
 /* Both types: see sc_gemm_tile.inc. */
 SC_KERNEL int gemm_panel_vectors_f32(int64_t columns);
 SC_KERNEL void gemm_panel_f32(int nv, int64_t m, int64_t n, int64_t k, const float *a, int64_t ra, const float *b, int64_t rb,

@@ -91,6 +91,11 @@ static inline integers_sum integers_sum_of(const int64_t *weight, int64_t length
     return (integers_sum){elements, integers_parts(elements, length), columns ? weight[2] : weight[2] * weight[3], columns};
 }
 
+/* Compute x [rows, terms] times a packed matrix [terms, columns]. span: of x; its bytes must fit, where the matrix is of quads. Return -1
+ * after an error. */
+SC_KERNEL int integers_multiply_rows(sc_ctx *cx, const int16_t *x, int64_t rows, int64_t terms, integers_span span, const sc_packed *packed,
+                                     int64_t columns, int32_t *out);
+
 /* Return the groups of a weight of quads, [outer, parts of elements, inner], as pairs. outer: the filters, or blocks of columns. */
 SC_KERNEL sc_packed *integers_as_pairs(sc_ctx *cx, const sc_packed *w, bool columns, int64_t filters, int64_t outer, int64_t elements,
                                        int64_t inner);

@@ -208,12 +208,32 @@ static void integers_pack_rows(void *arg, int64_t begin, int64_t end, int worker
     }
 }
 
+SC_KERNEL int integers_multiply_rows(sc_ctx *cx, const int16_t *x, int64_t rows, int64_t terms, integers_span span, const sc_packed *packed,
+                                     int64_t columns, int32_t *out) {
+    integers_rows m = {.x = x, .terms = terms, .groups = integers_parts(terms, packed->k), .bytes = packed->k == 4, .base = span.base};
+    int64_t room = 2 * m.groups + rows * (1 + m.groups); /* offsets of 64 bits first */
+    sc_tensor *work = sc_empty(cx, SC_I32, 1, &room);
+    if (!work) return -1;
+    int64_t *offset = work->data;
+    m.sums = (int32_t *)(void *)(offset + m.groups), m.to = (uint32_t *)m.sums + rows;
+    for (int64_t t = 0; t < m.groups; t++) offset[t] = t * INTEGERS_BLOCK;
+    sc_parallel(cx, rows, 1, (double)(rows * terms) / 8, integers_pack_rows, &m);
+    integers_product p = {.operands = {m.groups, m.groups * INTEGERS_BLOCK, m.groups, offset}, .rows = rows, .places = columns,
+                          .width = columns, .pitch = columns, .row = columns, .place = 1, .groups = 1,
+                          .x = integers_groups(packed, columns), .w = (const integers_group *)m.to, .out = out,
+                          .bytes = m.bytes, .low = (int32_t)packed->n, .middle = span.base, .terms = (int32_t)terms,
+                          .row_sums = m.sums, .place_sums = integers_sums(packed)};
+    integers_multiply(cx, &p, 1);
+    sc_release(cx, work);
+    return 0;
+}
+
 SC_KERNEL sc_tensor *sc_integers_matmul(sc_ctx *cx, sc_tensor *x, const sc_packed *packed, int64_t columns) {
     int64_t size[SC_MAX_RANK], terms = x->size[x->rank - 1], rows = 1;
     integers_span span = INTEGERS_NONE;
     for (int d = 0; d < x->rank - 1; d++) rows *= size[d] = x->size[d];
     size[x->rank - 1] = columns;
-    sc_tensor *out = sc_empty(cx, SC_I32, x->rank, size), *in = NULL, *work = NULL;
+    sc_tensor *out = sc_empty(cx, SC_I32, x->rank, size), *in = NULL;
     sc_packed *pairs = NULL;
     if (!out || !out->numel) return out;
     if (!terms) {
@@ -226,31 +246,12 @@ SC_KERNEL sc_tensor *sc_integers_matmul(sc_ctx *cx, sc_tensor *x, const sc_packe
         int64_t blocks = integers_parts(columns, INTEGERS_BLOCK);
         if (!integers_fit(&span, true)) packed = pairs = integers_as_pairs(cx, packed, true, columns, blocks, terms, INTEGERS_BLOCK);
     }
-    if (in && packed) {
-        integers_rows m = {.x = in->data, .terms = terms, .groups = integers_parts(terms, packed->k), .bytes = packed->k == 4, .base = span.base};
-        int64_t room = 2 * m.groups + rows * (1 + m.groups); /* offsets of 64 bits first */
-        work = sc_empty(cx, SC_I32, 1, &room);
-        if (work) {
-            int64_t *offset = work->data;
-            m.sums = (int32_t *)(void *)(offset + m.groups), m.to = (uint32_t *)m.sums + rows;
-            for (int64_t t = 0; t < m.groups; t++) offset[t] = t * INTEGERS_BLOCK;
-            sc_parallel(cx, rows, 1, (double)in->numel / 8, integers_pack_rows, &m);
-            integers_product p = {.operands = {m.groups, m.groups * INTEGERS_BLOCK, m.groups, offset}, .rows = rows, .places = columns,
-                                  .width = columns, .pitch = columns, .row = columns, .place = 1, .groups = 1,
-                                  .x = integers_groups(packed, columns), .w = (const integers_group *)m.to, .out = out->data,
-                                  .bytes = m.bytes, .low = (int32_t)packed->n, .middle = span.base, .terms = (int32_t)terms,
-                                  .row_sums = m.sums, .place_sums = integers_sums(packed)};
-            integers_multiply(cx, &p, 1);
-        }
-    }
+    int status = in && packed ? integers_multiply_rows(cx, in->data, rows, terms, span, packed, columns, out->data) : -1;
     sc_release(cx, in);
     sc_release(cx, pairs);
-    if (!work) {
-        sc_release(cx, out);
-        return NULL;
-    }
-    sc_release(cx, work);
-    return out;
+    if (status == 0) return out;
+    sc_release(cx, out);
+    return NULL;
 }
 
 /* ---- convolutions ---- */
