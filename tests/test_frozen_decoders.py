@@ -186,3 +186,18 @@ def test_the_first_of_the_largest(change: Callable[[Tensor, Tensor], None]) -> N
     x = torch.randn(5, 128)
     ir = same_as_eager(model, *((x[:n] * by,) for n, by in itertools.product((1, 2, 4, 5), (1, 1e-30, 1e20, 0))))
     assert "linear_argmax" in ir
+
+
+class PartsOfWeights(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(40, 24))
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        return F.linear(x, self.weight[:, :16]) + F.linear(y, self.weight[:, 16:]) + x @ (2 * self.weight[:, 8:].t())
+
+
+def test_kept_parts_of_weights_outlive_the_call() -> None:
+    """They are packed when they are kept, though a product could read them as they lie."""
+    x, y = torch.randn(1, 16), torch.randn(1, 8)
+    same_as_eager(PartsOfWeights(), *[(x, y), (y @ torch.ones(8, 16), y), (x[:0], y[:0])] * 4)

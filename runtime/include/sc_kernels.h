@@ -334,6 +334,8 @@ SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
 SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int n);
 /* Once per context: w must not change. The panels hold elements of dtype `store`, that of w or a half type. */
 SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int n, int slot, int store);
+/* as sc_ctx_keep; a weight that is not packed yet is, since it may not outlive the call */
+SC_KERNEL int sc_keep_packed(sc_ctx *cx, int slot, sc_packed *p);
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
 SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
 /* activation(linear(x, w, bias)) of float32 */

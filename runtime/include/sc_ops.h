@@ -33,7 +33,6 @@ struct sc_packed {
 static inline sc_tensor *sc_kept_tensor(const sc_ctx *cx, int slot) { return (sc_tensor *)(void *)sc_ctx_kept(cx, slot); }
 static inline sc_packed *sc_kept_packed(const sc_ctx *cx, int slot) { return (sc_packed *)(void *)sc_ctx_kept(cx, slot); }
 static inline int sc_keep_tensor(sc_ctx *cx, int slot, sc_tensor *t) { return sc_ctx_keep(cx, slot, &t->obj, &t->storage, &t->data); }
-static inline int sc_keep_packed(sc_ctx *cx, int slot, sc_packed *p) { return sc_ctx_keep(cx, slot, &p->obj, &p->storage, NULL); }
 
 #ifndef SC_WITHOUT_CONTRACTIONS
 /* `rows` holds a window of results, [steps, ...], and a view of one of its rows, which is moved if its reference count

@@ -63,7 +63,6 @@ INLINE: tuple[Kernel, ...] = (
     inline("sc_tensor *", "sc_kept_tensor", "const sc_ctx *cx, int slot", "sc_ops.h", "sc_slots"),
     inline("sc_packed *", "sc_kept_packed", "const sc_ctx *cx, int slot", "sc_ops.h", "sc_slots"),
     inline("int", "sc_keep_tensor", "sc_ctx *cx, int slot, sc_tensor *t", "sc_ops.h", "sc_slots"),
-    inline("int", "sc_keep_packed", "sc_ctx *cx, int slot, sc_packed *p", "sc_ops.h", "sc_slots"),
     inline("sc_tensor *", "sc_linear_rows",
                "sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop, const sc_packed *w, "
                "const sc_tensor *bias, int64_t dim, int64_t step, bool sure",

@@ -283,6 +283,8 @@ SOURCES: tuple[Source, ...] = (
         kernel("sc_packed *", "sc_pack_linear_kept", "sc_ctx *cx, sc_tensor *const *w, int n, int slot, int store",
                "Once per context: w must not change. The panels hold elements of dtype `store`, that of w or a half "
                "type."),
+        kernel("int", "sc_keep_packed", "sc_ctx *cx, int slot, sc_packed *p",
+               "as sc_ctx_keep; a weight that is not packed yet is, since it may not outlive the call"),
         kernel("sc_tensor *", "sc_linear_packed",
                "sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias"),
         kernel("int", "sc_check_linear_packed",

@@ -412,6 +412,15 @@ SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int co
     return sc_ctx_keep(cx, slot, &packed->obj, &packed->storage, NULL) < 0 ? NULL : packed;
 }
 
+SC_KERNEL int sc_keep_packed(sc_ctx *cx, int slot, sc_packed *p) {
+    if (p->source) {
+        gemm_pack_late(cx, p);
+        sc_release(cx, p->source);
+        p->source = NULL;
+    }
+    return sc_ctx_keep(cx, slot, &p->obj, &p->storage, NULL);
+}
+
 SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
     bool fits = x->rank > 0 && x->size[x->rank - 1] == w->k && x->dtype == w->dtype && w->dtype != SC_BOOL;
     if (fits && (!bias || (bias->rank == 1 && bias->size[0] == w->n && bias->dtype == w->dtype))) return 0;
